@@ -1,0 +1,123 @@
+"""The command line: `run.py` and the `brittlestar` command."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from brittlestar.errors import UserError, nearest
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Evaluates one cell, or a grid with `-m`."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        from brittlestar.help import help_text
+
+        print(help_text())
+        return
+    # Before numpy is imported: each worker keeps to one core, and results never depend on BLAS threads.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    run_hydra(_evaluate, "config")
+
+
+def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
+    """Runs a Hydra app; a user's mistake ends in one line and a non-zero exit code."""
+    import hydra
+
+    from brittlestar.config import config_folder, register
+
+    register()
+    full_error = os.environ.setdefault("HYDRA_FULL_ERROR", "1") == "1"
+    app = hydra.main(version_base="1.3", config_path=str(config_folder()), config_name=config_name)(task)
+    try:
+        app()
+    except KeyboardInterrupt:
+        _exit("interrupted; finished cells are kept, the same command goes on from there", INTERRUPTED)
+    except UserError as error:
+        _exit(str(error))
+    except Exception as error:
+        line = explain(error) if full_error else None
+        if line is None:
+            raise
+        _exit(line)
+
+
+def _evaluate(config: Any) -> Any:
+    """Runs the one cell of a Hydra job."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+    from omegaconf import OmegaConf
+
+    from brittlestar import cell, single
+
+    hydra = HydraConfig.get()
+    alone = hydra.mode == RunMode.RUN
+    job = cell.Job(
+        config=OmegaConf.to_container(config, resolve=True),
+        folder=hydra.runtime.output_dir,
+        choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},
+        overrides=list(hydra.overrides.task),
+        threads=cell.cores() if alone else 1,
+    )
+    return single.run(job) if alone else cell.run(job)
+
+
+def explain(error: BaseException) -> str | None:
+    """Turns Hydra's errors into one line with the nearest valid name; None for anything else."""
+    from hydra.errors import HydraException, MissingConfigException
+    from omegaconf.errors import OmegaConfBaseException
+
+    chain = [error, error.__cause__, error.__context__]
+    if not any(isinstance(e, HydraException | OmegaConfBaseException) for e in chain):
+        return None
+    text = " ".join(str(e) for e in (error, error.__cause__) if e)
+    if isinstance(error, MissingConfigException) and error.options is not None:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        return f"`{group}={name}` does not exist; {nearest(name, error.options)}"
+    unknown = re.search(r"Could not (?:override|append|delete) '([^']+)'|Key '([^']+)' is not in struct", text)
+    if unknown:
+        key = (unknown[1] or unknown[2]).partition("@")[0]
+        return f"`{key}` does not exist; {nearest(key, _keys())}"
+    return " ".join(text.split())
+
+
+def _keys() -> list[str]:
+    """Returns every key and group that can be overridden."""
+    import contextlib
+
+    from hydra.core.global_hydra import GlobalHydra
+    from omegaconf import OmegaConf
+
+    from brittlestar.config import GROUPS
+
+    keys = [*GROUPS, "experiment"]
+    with contextlib.suppress(Exception):
+        from hydra import compose, initialize_config_dir
+
+        from brittlestar.config import config_folder
+
+        GlobalHydra.instance().clear()
+        overrides = [text for text in sys.argv[1:] if re.fullmatch(rf"({'|'.join(keys)})=\w+", text)]
+        with initialize_config_dir(str(config_folder()), version_base="1.3"):
+            keys += _flat(OmegaConf.to_container(compose("config", overrides)))
+    return keys
+
+
+def _flat(node: dict[str, Any], prefix: str = "") -> list[str]:
+    found = []
+    for key, value in node.items():
+        found.append(prefix + key)
+        if isinstance(value, dict):
+            found += _flat(value, f"{prefix}{key}.")
+    return found
+
+
+def _exit(line: str, code: int = 1) -> NoReturn:
+    sys.stderr.write(f"brittlestar: {line}\n")
+    sys.exit(code)

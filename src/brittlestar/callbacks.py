@@ -1,0 +1,41 @@
+"""What Hydra calls when a sweep ends: the tables, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+
+from brittlestar.errors import UserError
+
+
+class Tables(Callback):
+    """Aggregates the cells of a sweep, prints the result, and ends non-zero when a cell failed.
+
+    Hydra turns an exception of a callback into a warning and exit code 0, except for `SystemExit`.
+    """
+
+    def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
+        """Writes and prints the tables."""
+        from brittlestar.report import summarise
+
+        folder = Path(str(config.hydra.sweep.dir))
+        try:
+            tables, shown = summarise([str(folder)], folder)
+        except UserError as error:
+            sys.exit(f"brittlestar: {error}")
+        except Exception:
+            import traceback
+
+            traceback.print_exc()
+            sys.exit(1)
+        print(f"\n{shown}")
+        if tables.failures:
+            sys.exit(_failed(tables.failures))
+
+
+def _failed(failures: list[dict[str, Any]]) -> str:
+    lines = [f"  {row['overrides']}: {row['error']}" for row in failures]
+    return "\n".join([f"brittlestar: {len(failures)} cells failed", *lines])

@@ -1,0 +1,188 @@
+"""One cell: reuse it from the store, or compute, check and record it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittlestar import records
+from brittlestar.build import build
+from brittlestar.errors import HarnessError, UserError
+from brittlestar.identity import cell_config, cell_hash, provenance
+
+EPISODE_SEEDS = ("independent", "consecutive")
+
+
+@dataclass
+class Job:
+    """A cell that somebody asked for: its resolved config, and the folder that will show it."""
+
+    config: dict[str, Any]
+    folder: str
+    choices: dict[str, Any] = field(default_factory=dict)
+    overrides: list[str] = field(default_factory=list)
+    threads: int = 1
+
+
+@dataclass
+class Outcome:
+    """How a job ended: `status` is done, cached or failed."""
+
+    status: str
+    folder: str
+    cell: str = ""
+    episodes: int = 0
+    error: str = ""
+
+
+def run(job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outcome:
+    """Runs one job; whatever goes wrong is recorded in its folder and returned, never raised."""
+    cell = ""
+    try:
+        cell = cell_hash(job.config)
+        reused = reuse(job, cell)
+        if reused:
+            return reused
+        manifest = compute(job, cell, on_episode)
+        show(job, cell, manifest)
+        return Outcome("done", job.folder, cell, job.config["episodes"])
+    except Exception as error:
+        return fail(job, cell, error)
+
+
+def reuse(job: Job, cell: str) -> Outcome | None:
+    """Shows the cell from the store in the job's folder, if it is there."""
+    manifest = records.read_manifest(records.store_folder(job.config["store"], cell))
+    if manifest is None:
+        return None
+    show(job, cell, manifest)
+    return Outcome("cached", job.folder, cell, job.config["episodes"])
+
+
+def compute(job: Job, cell: str, on_episode: Callable[[int], None]) -> dict[str, Any]:
+    """Rolls the episodes out and writes the finished cell to the store."""
+    from brittlestar.metrics import COLUMNS
+
+    started, clock = time.time(), time.perf_counter()
+    rows, measure = _roll(job, on_episode)
+    seconds = time.perf_counter() - clock
+    steps = int(rows.column("length").sum())
+    manifest = {
+        "format": 1,
+        "cell": cell,
+        "status": "done",
+        "config": cell_config(job.config),
+        "columns": COLUMNS,
+        "phases": rows.phases,
+        "measure": measure,
+        "delivery": _delivery(job.config, rows),
+        "provenance": provenance(),
+        "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
+    }
+    records.write_cell(records.store_folder(job.config["store"], cell), manifest, rows.values)
+    return manifest
+
+
+def show(job: Job, cell: str, manifest: dict[str, Any]) -> None:
+    """Puts a finished cell into the job's folder, under the config that asked for it."""
+    folder = Path(job.folder)
+    records.link_rows(records.store_folder(job.config["store"], cell), folder)
+    records.write_manifest(folder, manifest | _asked(job))
+
+
+def fail(job: Job, cell: str, error: Exception) -> Outcome:
+    """Records why a cell has no result."""
+    line = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+    line = " ".join(line.split())
+    manifest = {"format": 1, "cell": cell, "status": "failed", "error": line, "provenance": provenance()}
+    if not isinstance(error, UserError):
+        manifest["traceback"] = "".join(traceback.format_exception(error))
+    try:
+        records.write_manifest(Path(job.folder), manifest | _asked(job))
+    except UserError as unwritable:
+        line = f"{line} ({unwritable})"
+    return Outcome("failed", job.folder, cell, error=line)
+
+
+def _asked(job: Job) -> dict[str, Any]:
+    return {
+        "config": job.config,
+        "choices": job.choices,
+        "overrides": job.overrides,
+        "strength": _strength(job.config),
+    }
+
+
+def _strength(config: dict[str, Any]) -> dict[str, Any]:
+    try:
+        perturbation = build(config["perturbation"], "perturbation")
+    except UserError:
+        return {"name": None, "value": None}
+    return {"name": perturbation.strength_field, "value": perturbation.strength}
+
+
+def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
+    from brittlestar.rollout import Parts, Plan, rollout
+
+    config = job.config
+    if config["episode_seeds"] not in EPISODE_SEEDS:
+        raise UserError(f"`episode_seeds` must be one of {', '.join(EPISODE_SEEDS)}, got {config['episode_seeds']}")
+    if config["lanes"] < 1:
+        raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
+    plan = Plan(
+        config["episodes"], config["seed"], config["episode_seeds"] == "consecutive", config["deterministic"]
+    )
+    cell = cell_config(config)
+    parts = Parts(
+        _policy(json.dumps(config["policy"])),
+        *(build(cell[group], group) for group in ("perturbation", "mitigation", "stress_schedule")),
+    )
+    lanes = _lanes(json.dumps(config["env"]))
+    lanes.resize(min(config["lanes"], plan.episodes))
+    lanes.use_threads(config["threads"] or job.threads)
+    return rollout(lanes, parts, plan, on_episode), lanes.spec.measure
+
+
+@functools.lru_cache(maxsize=4)
+def _policy(node: str) -> Any:
+    """Loads a policy once per process."""
+    from brittlestar.policies import as_policy
+
+    return as_policy(build(json.loads(node), "policy"))
+
+
+@functools.lru_cache(maxsize=4)
+def _lanes(node: str) -> Any:
+    """Makes environments once per process."""
+    from brittlestar.lanes import Lanes
+
+    return Lanes(build(json.loads(node), "env"), count=1)
+
+
+def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:
+    """Measures what the perturbation did, and refuses a cell where it did nothing."""
+    delivered = {}
+    for name in ("observation_change", "action_change"):
+        values = rows.column(name)
+        delivered[name] = float(np.sqrt(np.mean(values**2))) if np.isfinite(values).all() else None
+    perturbation = build(cell_config(config)["perturbation"], "perturbation")
+    if not perturbation.is_identity and not any(delivered.values()):
+        raise HarnessError(
+            f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
+            "no observation and no action: its result would pass for robustness"
+        )
+    return delivered
+
+
+def cores() -> int:
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

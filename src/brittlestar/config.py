@@ -1,0 +1,44 @@
+"""The typed top level of the configuration, and where the yaml files are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING
+
+GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
+"""The config groups that compose one cell."""
+
+
+@dataclass
+class Config:
+    """One cell; `conf/config.yaml` explains every field."""
+
+    env: Any = MISSING
+    policy: Any = MISSING
+    perturbation: Any = MISSING
+    mitigation: Any = MISSING
+    stress_schedule: Any = MISSING
+    episodes: int = 100
+    seed: int = 0
+    episode_seeds: str = "independent"
+    deterministic: bool = True
+    lanes: int = 16
+    threads: int | None = None
+    store: str = "outputs/store"
+    study: str | None = None
+
+
+def config_folder() -> Path:
+    """Returns the folder of yaml files: inside an installed package, or beside `src` in a checkout."""
+    installed = Path(__file__).parent / "conf"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "conf"
+
+
+def register() -> None:
+    """Tells Hydra about the typed top level."""
+    from hydra.core.config_store import ConfigStore
+
+    ConfigStore.instance().store(name="base_config", node=Config, provider="brittlestar")

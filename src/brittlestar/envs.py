@@ -1,0 +1,147 @@
+"""An environment and what is known about it: success, reference returns, signals."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, nearest
+from brittlestar.success import Success
+
+
+@dataclass
+class Returns:
+    """Two fixed returns that a normalised return is measured between."""
+
+    random: float | None = None
+    reference: float | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether a return can be normalised."""
+        return self.random is not None and self.reference is not None
+
+    def normalise(self, value: float) -> float:
+        """Returns 0 at the random return and 1 at the reference return.
+
+        Example:
+            >>> Returns(random=10.0, reference=110.0).normalise(60.0)
+            0.5
+        """
+        assert self.random is not None and self.reference is not None
+        return (value - self.random) / (self.reference - self.random)
+
+
+@dataclass
+class Signals:
+    """Where the environment shows its motion, progress and collisions; null where it does not."""
+
+    position_key: str | None = None
+    """Entry of a dict observation; null with indices set means a plain observation."""
+    position_indices: list[int] | None = None
+    completion_key: str | None = None
+    collision_key: str | None = None
+
+
+@dataclass
+class EnvSpec:
+    """A registered environment id with its success definition.
+
+    Example:
+        >>> EnvSpec(id="CartPole-v1").make().action_space
+        Discrete(2)
+    """
+
+    id: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    max_steps: int | None = None
+    """Time limit in steps; null keeps the registered one."""
+    success: Success | None = None
+    returns: Returns = field(default_factory=Returns)
+    signals: Signals = field(default_factory=Signals)
+    lanes: int = 16
+    """How many copies run side by side; changes the speed, never the result."""
+
+    def __post_init__(self) -> None:
+        self.returns = _record(Returns, self.returns, "env.returns")
+        self.signals = _record(Signals, self.signals, "env.signals")
+        if self.max_steps is not None and self.max_steps < 1:
+            raise ValueError(f"`env.max_steps` must be at least 1, got {self.max_steps}")
+
+    @property
+    def measure(self) -> str:
+        """Name of the column that the curve shows."""
+        if self.success is not None:
+            return f"success_{self.success.when}"
+        return "normalised_return" if self.returns.known else "return"
+
+    def make(self) -> gym.Env:
+        """Makes one environment, or says which id is meant."""
+        _register_robotics(self.id)
+        try:
+            with warnings.catch_warnings():
+                # An older id is the user's choice (published studies use them); the manifest records it.
+                warnings.simplefilter("ignore")
+                env = gym.make(
+                    self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs
+                )
+        except gym.error.Error as error:
+            raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{_suggest(self.id)}") from None
+        except TypeError as error:
+            raise UserError(f"`env.kwargs` do not fit {self.id}: {_one_line(error)}") from None
+        _accelerate(env)
+        return env
+
+
+def check_spaces(env: gym.Env) -> None:
+    """Refuses observation and action types that no lane can hold."""
+    flat = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+    seen = env.observation_space
+    parts = seen.spaces.values() if isinstance(seen, spaces.Dict) else [seen]
+    for space in [*parts, env.action_space]:
+        if not isinstance(space, flat):
+            raise UserError(f"{type(space).__name__} spaces are not supported, got {space}")
+
+
+def _register_robotics(env_id: str) -> None:
+    if env_id in gym.registry or "/" in env_id or ":" in env_id:
+        return
+    import contextlib
+    import io
+
+    # gymnasium-robotics prints advice about Adroit when it is imported.
+    with contextlib.suppress(ImportError), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import gymnasium_robotics
+
+        gym.register_envs(gymnasium_robotics)
+
+
+def _accelerate(env: gym.Env) -> None:
+    if env.spec is not None and "gymnasium_robotics" in str(env.spec.entry_point):
+        from brittlestar.fetch import accelerate
+
+        accelerate(env)
+
+
+def _suggest(env_id: str) -> str:
+    return "" if env_id in gym.registry else f" ({nearest(env_id, gym.registry)})"
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _record(kind: type, value: Any, name: str) -> Any:
+    if isinstance(value, kind):
+        return value
+    known = [f.name for f in dataclasses.fields(kind)]
+    for key in value or {}:
+        if key not in known:
+            raise UserError(f"`{name}.{key}` does not exist; {nearest(str(key), known)}")
+    return kind(**(value or {}))

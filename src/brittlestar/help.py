@@ -1,0 +1,78 @@
+"""What `--help` prints: read from the yaml files, without starting Hydra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from brittlestar.config import GROUPS, config_folder
+
+_HEAD = """\
+brittlestar measures how a trained policy breaks.
+
+  python run.py [key=value ...]        evaluate one cell
+  python run.py -m [key=a,b,c ...]     evaluate a grid: tables, plot and report
+
+Examples
+  python run.py perturbation.sigma=0.1 episodes=20
+  python run.py -m perturbation.sigma=0,0.05,0.1 seed=0,1,2
+  python run.py -m env=cartpole policy=random perturbation.sigma=0,0.5 lanes=32
+  python run.py -m perturbation=gaussian_action perturbation.sigma=0.5 mitigation=none,low_pass
+  python run.py -m experiment=fetch_reach_observation
+"""
+
+_TAIL = """\
+Flags
+  -m, --multirun            sweep everything that has several values
+  --cfg job                 print the composed config and stop
+  --config-dir DIR          add your own yaml files
+  hydra/launcher=NAME       cells (default: joblib workers on all cores; hydra.launcher.n_jobs=N), or any Hydra launcher
+  hydra.sweep.dir=DIR       where a sweep writes (default: multirun/<date>/<time>)
+  --hydra-help              Hydra's own flags
+
+Then
+  python scripts/aggregate.py DIR [DIR ...]    tables again, also of several sweeps together
+  python scripts/compare.py DIR_A DIR_B        is A more robust than B?
+  python scripts/plan.py --rate 0.8 --margin 0.05    how many episodes?
+"""
+
+
+def help_text() -> str:
+    """Returns the help: usage, groups with their options, keys with their defaults."""
+    folder = config_folder()
+    parts = [_HEAD]
+    for group in (*GROUPS, "experiment"):
+        parts.append(_group(folder / group, _defaults(folder).get(group)))
+    return "\n".join([*parts, _keys(folder), _TAIL])
+
+
+def _group(folder: Path, default: str | None) -> str:
+    lines = [f"{folder.name}="]
+    for path in sorted(folder.glob("*.yaml")):
+        mark = "*" if path.stem == default else " "
+        lines.append(f" {mark} {path.stem:<26}{_summary(path)}")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(path: Path) -> str:
+    for line in path.read_text().splitlines():
+        if line.startswith("#") and "@package" not in line:
+            return line.removeprefix("#").strip()
+    return ""
+
+
+def _defaults(folder: Path) -> dict[str, str]:
+    lines = (folder / "config.yaml").read_text().splitlines()
+    pairs = [line.removeprefix("  - ").partition(": ") for line in lines if line.startswith("  - ")]
+    return {key: value for key, _, value in pairs}
+
+
+def _keys(folder: Path) -> str:
+    lines, comment = ["Keys (and everything inside a group: `env.max_steps=20`)"], []
+    for line in (folder / "config.yaml").read_text().partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
+        if line.startswith("#"):
+            comment.append(line.removeprefix("#").strip())
+        elif ":" in line:
+            key, _, value = line.partition(": ")
+            lines.append(f"   {key + '=' + value:<29}{' '.join(comment)}")
+            comment = []
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,152 @@
+"""What a cell is: the hash of everything that can change its result, and where it came from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from brittlestar.build import build
+
+VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy")
+"""Packages whose version can change a result."""
+
+ENGINE = (
+    "envs", "fetch", "lanes", "metrics", "mitigations", "perturbations", "policies", "randomness",
+    "rollout", "schedules", "success",
+)  # fmt: skip
+"""Modules of this package whose code can change a result."""
+
+NEUTRAL = ("lanes", "threads", "store", "study")
+"""Top-level keys that change where, how fast and under which name a cell runs, never its result."""
+
+NONE = {"_target_": "brittlestar.perturbations.Perturbation"}
+
+
+def cell_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the part of a resolved config that the result depends on.
+
+    A perturbation of strength 0 is the same as none, whatever its name.
+    """
+    cell = {key: value for key, value in config.items() if key not in NEUTRAL}
+    cell["env"] = {key: value for key, value in config["env"].items() if key != "lanes"}
+    if is_identity(json.dumps(config["perturbation"], sort_keys=True)):
+        cell["perturbation"] = NONE
+    return cell
+
+
+def cell_hash(config: dict[str, Any]) -> str:
+    """Returns the hash of a resolved config, the files it names, and the versions of what computes it."""
+    cell = cell_config(config)
+    content = sorted(digest(path) for path in set(_files(cell)))
+    parts = [cell, content, versions(), engine_digest()]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@functools.lru_cache(maxsize=4096)
+def is_identity(perturbation: str) -> bool:
+    """Says whether a perturbation node, as JSON, changes nothing."""
+    return bool(build(json.loads(perturbation), "perturbation").is_identity)
+
+
+def provenance() -> dict[str, Any]:
+    """Returns versions, commit and host: what a reader needs to believe or repeat a cell."""
+    return {"versions": versions(), "git": _commit(), "host": _host(), "argv": sys.argv}
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Returns the installed version of every package that can change a result."""
+    return {name: _version(name) for name in VERSIONED}
+
+
+@functools.cache
+def engine_digest() -> str:
+    """Returns a digest of the code that computes cells, so that a changed engine never reuses old cells."""
+    root, total = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0].removesuffix(".py") in ENGINE:
+            total.update(path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def digest(path: str) -> str:
+    """Returns the digest of a file's content; remembered until the file changes."""
+    stat = os.stat(path)
+    return _digest(path, stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest(path: str, size: int, changed: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def _files(node: Any) -> Iterator[str]:
+    """Finds the files behind a config: policies by path, and the source of classes from other packages."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _files(item)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("_target_", "path") and isinstance(value, str):
+                yield from _file(value, is_class=key == "_target_")
+            else:
+                yield from _files(value)
+
+
+def _file(value: str, is_class: bool) -> Iterator[str]:
+    if not is_class and os.path.isfile(value):
+        yield value
+        return
+    module = value.rpartition(".")[0] if is_class or ":" not in value else value.partition(":")[0]
+    source = _source(module)
+    if source:
+        yield source
+
+
+@functools.lru_cache(maxsize=256)
+def _source(module: str) -> str | None:
+    if not module or module.partition(".")[0] == "brittlestar":
+        return None
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec and spec.origin and os.path.isfile(spec.origin) else None
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+@functools.cache
+def _host() -> dict[str, Any]:
+    return {
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "cpus": os.cpu_count(),
+        "name": platform.node(),
+    }
+
+
+@functools.cache
+def _commit() -> str | None:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=5).stdout.strip() or None
+    except (OSError, subprocess.TimeoutExpired):
+        return None

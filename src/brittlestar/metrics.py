@@ -1,0 +1,231 @@
+"""Episode metrics, accumulated over all lanes at once while they roll."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.envs import EnvSpec, Signals
+from brittlestar.lanes import Batch
+from brittlestar.success import goal_distance
+
+MOTION = ("smoothness", "peak_action", "action_energy")
+
+COLUMNS = (
+    "episode",
+    "reset_seed",
+    "phase",
+    "length",
+    "terminated",
+    "truncated",
+    "return",
+    "normalised_return",
+    "success_any",
+    "success_final",
+    "dwell",
+    "solved_at_reset",
+    "time_to_success",
+    "cycle_time",
+    "completion_fraction",
+    "collision_rate",
+    *MOTION,
+    *(f"{name}_executed" for name in MOTION),
+    "path_length",
+    "path_length_observed",
+    "final_distance",
+    "observation_change",
+    "action_change",
+)
+"""Columns of an episode row. What makes no sense for an environment is missing (nan), never zero."""
+
+
+class Motion:
+    """Smoothness, peak and energy of a stream of continuous actions.
+
+    smoothness is the mean over t >= 1 of `sum_j (a_t - a_{t-1})^2`, peak_action is `max |a|`,
+    action_energy is the sum of `a^2` over steps and dimensions.
+    """
+
+    def __init__(self, lanes: int, size: int) -> None:
+        self._last = np.zeros((lanes, size))
+        self._jumps, self._peak, self._energy = (np.zeros(lanes) for _ in range(3))
+
+    def begin(self, lane: int) -> None:
+        """Forgets a lane."""
+        self._jumps[lane] = self._peak[lane] = self._energy[lane] = 0
+
+    def update(self, action: np.ndarray, first: np.ndarray) -> None:
+        """Takes one action of every lane, `(lanes, size)`."""
+        action = action.astype(np.float64)
+        jump = ((action - self._last) ** 2).sum(axis=1)
+        self._jumps += np.where(first, 0.0, jump)
+        self._peak = np.maximum(self._peak, np.abs(action).max(axis=1))
+        self._energy += (action**2).sum(axis=1)
+        self._last = action
+
+    def values(self, lane: int, length: int) -> tuple[float, float, float]:
+        """Returns the three numbers of a finished episode."""
+        smoothness = self._jumps[lane] / (length - 1) if length > 1 else np.nan
+        return smoothness, self._peak[lane], self._energy[lane]
+
+
+class EpisodeMetrics:
+    """Everything an episode row holds, for lanes that start and end at different times."""
+
+    def __init__(self, spec: EnvSpec, lanes: int, action_space: spaces.Space, step_seconds: float | None) -> None:
+        self._spec, self._step_seconds = spec, step_seconds
+        size = int(np.prod(action_space.shape or (1,)))
+        continuous = isinstance(action_space, spaces.Box)
+        self._motion = [Motion(lanes, size) for _ in range(2)] if continuous else []
+        self._paths = [Path(lanes, spec.signals) for _ in range(2)] if spec.signals.position_indices else []
+        self.length = np.zeros(lanes, dtype=np.int64)
+        self._sums = {name: np.zeros(lanes) for name in ("return", "in_success", "collisions", "observation", "action")}
+        self._first_success = np.zeros(lanes, dtype=np.int64)
+        self._now, self._at_reset, self._completion = (np.full(lanes, np.nan) for _ in range(3))
+        self._observation_size = 1
+
+    def begin(self, lane: int, observation: Any) -> None:
+        """Starts an episode; `observation` holds the true first observations of all lanes."""
+        self.length[lane] = self._first_success[lane] = 0
+        for total in self._sums.values():
+            total[lane] = 0
+        for part in (*self._motion, *self._paths):
+            part.begin(lane)
+        self._now[lane] = self._completion[lane] = self._at_reset[lane] = np.nan
+        solved = self._spec.success.at_reset(observation) if self._spec.success else None
+        if solved is not None:
+            self._at_reset[lane] = solved[lane]
+
+    def observe(self, true: Any, seen: Any) -> None:
+        """Takes the true observation before a step, and what the perturbation made of it."""
+        first = self.length == 0
+        for path, observation in zip(self._paths, (true, seen), strict=False):
+            path.update(observation, first)
+        change, self._observation_size = squared_change(true, seen)
+        if change is not None:
+            self._sums["observation"] += change
+
+    def act(self, commanded: np.ndarray, mitigated: np.ndarray, executed: np.ndarray) -> None:
+        """Takes the policy's action, the filtered one, and the one that the environment got."""
+        first = self.length == 0
+        for motion, action in zip(self._motion, (commanded, executed), strict=False):
+            motion.update(action.reshape(len(first), -1), first)
+        change, _ = squared_change(mitigated, executed)
+        if change is not None:
+            self._sums["action"] += change
+
+    def update(self, batch: Batch) -> None:
+        """Takes what a step gave."""
+        self.length += 1
+        self._sums["return"] += batch.reward
+        spec = self._spec
+        now = spec.success.at_step(batch.observation, batch.infos, batch.terminated) if spec.success else None
+        if now is not None:
+            self._sums["in_success"] += now
+            self._first_success = np.where(now & (self._first_success == 0), self.length, self._first_success)
+            self._now = now.astype(np.float64)
+        if spec.signals.collision_key:
+            self._sums["collisions"] += [bool(info.get(spec.signals.collision_key)) for info in batch.infos]
+        if spec.signals.completion_key:
+            self._completion = np.array([info.get(spec.signals.completion_key, np.nan) for info in batch.infos])
+
+    def row(self, lane: int, batch: Batch) -> dict[str, float]:
+        """Returns the metrics of an episode that has just ended."""
+        length, total = int(self.length[lane]), float(self._sums["return"][lane])
+        row = {
+            "length": length,
+            "terminated": batch.terminated[lane],
+            "truncated": batch.truncated[lane],
+            "return": total,
+            **self._success(lane, length, total),
+            "observation_change": _rms(self._sums["observation"][lane], length * self._observation_size),
+            "action_change": _rms(self._sums["action"][lane], length * self._action_size()),
+        }
+        if self._spec.returns.known:
+            row["normalised_return"] = self._spec.returns.normalise(total)
+        for motion, suffix in zip(self._motion, ("", "_executed"), strict=False):
+            row |= {name + suffix: v for name, v in zip(MOTION, motion.values(lane, length), strict=True)}
+        if self._paths:
+            row["path_length"] = self._paths[0].length_to(lane, batch.observation)
+            row["path_length_observed"] = self._paths[1].length[lane]
+        if isinstance(batch.observation, dict) and {"achieved_goal", "desired_goal"} <= batch.observation.keys():
+            row["final_distance"] = goal_distance(batch.observation)[lane]
+        if self._spec.signals.collision_key:
+            row["collision_rate"] = self._sums["collisions"][lane] / length
+        row["completion_fraction"] = self._completion[lane]
+        return row
+
+    def _success(self, lane: int, length: int, total: float) -> dict[str, float]:
+        success = self._spec.success
+        if success is None:
+            return {}
+        if np.isnan(self._now[lane]):
+            done = float(success.at_end(total))
+            return {"success_any": done, "success_final": done}
+        first = int(self._first_success[lane])
+        row = {
+            "success_any": float(first > 0),
+            "success_final": self._now[lane],
+            "dwell": self._sums["in_success"][lane] / length,
+            "solved_at_reset": self._at_reset[lane],
+        }
+        if first:
+            row["time_to_success"] = first
+            row["cycle_time"] = first * self._step_seconds if self._step_seconds else np.nan
+        return row
+
+    def _action_size(self) -> int:
+        return self._motion[0]._last.shape[1] if self._motion else 1
+
+
+class Path:
+    """Length of the way that the position signal goes, over the observations that the policy was given."""
+
+    def __init__(self, lanes: int, signals: Signals) -> None:
+        assert signals.position_indices is not None
+        self._key, self._indices = signals.position_key, signals.position_indices
+        self._last = np.zeros((lanes, len(self._indices)))
+        self.length = np.zeros(lanes)
+
+    def begin(self, lane: int) -> None:
+        """Forgets a lane."""
+        self.length[lane] = 0
+
+    def update(self, observation: Any, first: np.ndarray) -> None:
+        """Takes the observation of every lane before a step."""
+        position = self._position(observation)
+        self.length += np.where(first, 0.0, np.linalg.norm(position - self._last, axis=1))
+        self._last = position
+
+    def length_to(self, lane: int, observation: Any) -> float:
+        """Returns the length with the last observation of an episode."""
+        return float(self.length[lane] + np.linalg.norm(self._position(observation)[lane] - self._last[lane]))
+
+    def _position(self, observation: Any) -> np.ndarray:
+        array = observation[self._key] if self._key else observation
+        return array[:, self._indices].astype(np.float64)
+
+
+def squared_change(before: Any, after: Any) -> tuple[np.ndarray | None, int]:
+    """Returns per lane the summed squared difference, or None when nothing was touched, and how many numbers.
+
+    Example:
+        >>> squared_change(np.zeros((2, 3)), np.ones((2, 3)))
+        (array([3., 3.]), 3)
+    """
+    if after is before:
+        return None, 1
+    if not isinstance(before, dict):
+        before, after = {"": before}, {"": after}
+    touched = [key for key in before if after[key] is not before[key]]
+    total: Any = 0.0
+    for key in touched:
+        difference = after[key].astype(np.float64) - before[key]
+        total = total + (difference.reshape(len(difference), -1) ** 2).sum(axis=1)
+    return total, sum(before[key][0].size for key in touched)
+
+
+def _rms(squares: float, numbers: int) -> float:
+    return float(np.sqrt(squares / numbers)) if numbers else np.nan

@@ -1,0 +1,148 @@
+"""Scripted controllers for the Fetch environments, without weights and without memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError
+from brittlestar.policies.base import Observation, Policy
+from brittlestar.policies.simple import describe
+from brittlestar.randomness import LaneDraws
+
+_REACH_WIDTH, _OBJECT_WIDTH = 10, 25
+_CONTACT = 0.05
+_UP = np.array([0.0, 0.0, 1.0])
+_FLAT = 1.0 - _UP
+
+
+class _FetchController(Policy):
+    """Checks the spaces, and turns a movement of the gripper into an action."""
+
+    _name: ClassVar[str]
+    _width: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0:
+                raise ValueError(f"`{name}` must be above 0, got {value}")
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
+        parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
+        if not {"desired_goal", "observation"} <= set(parts):
+            need = "the dict observation of a Fetch environment with keys desired_goal, observation"
+        elif parts["desired_goal"].shape != (3,) or not self._fits(parts["observation"].shape or ()):
+            need = f"an observation of {self._width} numbers and a goal of 3"
+        elif not isinstance(action_space, spaces.Box) or action_space.shape != (4,):
+            raise UserError(f"{self._name} needs actions Box(4,), got {describe(action_space)}")
+        else:
+            return
+        raise UserError(f"{self._name} needs {need}, got {describe(observation_space)}")
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        seen = np.asarray(observation["observation"], dtype=np.float64)
+        goal = np.asarray(observation["desired_goal"], dtype=np.float64)
+        action = np.zeros((len(seen), 4), dtype=np.float32)
+        action[:, :3] = np.clip(self._move(seen, goal), -1.0, 1.0)
+        return action, state
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return len(shape) == 1 and shape[0] >= _OBJECT_WIDTH
+
+    def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass
+class PController(_FetchController):
+    """Moves the gripper by `kp * (goal - gripper)`.
+
+    With an object it moves to the object instead, never downwards, and from within 5 cm on it moves by
+    `kp * (goal - object)`. It does not go behind the object, so it seldom pushes it home.
+
+    Args:
+        kp: gain, in action units per metre.
+
+    Example:
+        >>> seen = np.zeros((1, 10)); seen[0, :3] = [1.3, 0.7, 0.5]
+        >>> goal = np.array([[1.35, 0.7, 0.0]])
+        >>> PController(kp=10.0).predict({"observation": seen, "desired_goal": goal})[0].round(2).tolist()
+        [[0.5, 0.0, -1.0, 0.0]]
+    """
+
+    kp: float = 10.0
+    _name: ClassVar[str] = "p_controller"
+    _width: ClassVar[str] = f"{_REACH_WIDTH} or at least {_OBJECT_WIDTH}"
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        return shape == (_REACH_WIDTH,) or super()._fits(shape)
+
+    def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        gripper = seen[:, :3]
+        if seen.shape[1] < _OBJECT_WIDTH:
+            return self.kp * (goal - gripper)
+        block = seen[:, 3:6]
+        reach = block - gripper
+        far = np.sqrt(_dot(reach, reach)) > _CONTACT
+        reach[:, 2] = np.maximum(reach[:, 2], 0.0)
+        return np.where(far, self.kp * reach, self.kp * (goal - block))
+
+
+@dataclass
+class PushController(_FetchController):
+    """Hops behind the block, comes down, and pushes it along the line to the goal.
+
+    Args:
+        kp: gain, in action units per metre.
+        standoff: how far behind the block the gripper comes down, in metres.
+        lane: half-width of the corridor behind the block in which the gripper pushes, in metres.
+        clearance: how far above the block the gripper crosses it, in metres.
+        tolerance: distance to the goal at which the gripper stops, in metres.
+
+    Example:
+        >>> seen = np.zeros((1, 25)); seen[0, :6] = [1.23, 0.7, 0.42, 1.3, 0.7, 0.42]
+        >>> goal = np.array([[1.4, 0.7, 0.42]])
+        >>> PushController().predict({"observation": seen, "desired_goal": goal})[0].round(2).tolist()
+        [[1.0, 0.0, 0.0, 0.0]]
+    """
+
+    kp: float = 10.0
+    standoff: float = 0.07
+    lane: float = 0.03
+    clearance: float = 0.1
+    tolerance: float = 0.02
+    _name: ClassVar[str] = "push_controller"
+    _width: ClassVar[str] = f"at least {_OBJECT_WIDTH}"
+
+    def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        gripper, block = seen[:, :3], seen[:, 3:6]
+        to_block, way = block - gripper, (goal - block) * _FLAT
+        remaining = np.sqrt(_dot(way, way))
+        forward = way / np.maximum(remaining, 1e-9)
+        behind = _dot(to_block, forward)
+        aside = (to_block - behind * forward) * _FLAT
+        level = np.abs(to_block[:, 2:]) < self.lane
+        pushing = level & (behind > self.lane) & (_dot(aside, aside) < self.lane**2)
+        push = way + aside + to_block * _UP
+        move = np.where(pushing, push, self._approach(to_block, to_block - self.standoff * forward))
+        return self.kp * move * (remaining > self.tolerance)
+
+    def _approach(self, to_block: np.ndarray, to_start: np.ndarray) -> np.ndarray:
+        away = _dot(to_start * _FLAT, to_start) > self.tolerance**2
+        hover = to_start + self.clearance * _UP
+        too_low = -to_block[:, 2:] < self.clearance / 2
+        return np.where(away, np.where(too_low, hover * _UP, hover), to_start)
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    # Not a matrix product: BLAS rounds a lane differently when the number of lanes changes.
+    return (a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2])[:, None]

@@ -1,0 +1,133 @@
+"""Random numbers that depend on (seed, stream, episode, step) and on nothing else."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+
+_BLOCK_STEPS = 32
+_BLOCK_NUMBERS = 4096
+_RESET = "reset"
+
+
+def generator(seed: int, stream: str, *counter: int) -> np.random.Generator:
+    """Returns the generator of one (seed, stream, counter), the same on every machine and in any order.
+
+    Example:
+        >>> a, b = generator(0, "noise", 3), generator(0, "noise", 3)
+        >>> bool(a.random() == b.random())
+        True
+    """
+    words = [*counter, 0, 0, 0][:3]
+    # The lowest word counts the numbers drawn; the others choose the sequence.
+    bits = np.random.Philox(key=_key(seed, stream), counter=np.array([0, *words], dtype=np.uint64))
+    return np.random.Generator(bits)
+
+
+def reset_seed(seed: int, episode: int, consecutive: bool = False) -> int:
+    """Returns the seed that `env.reset` gets for one episode.
+
+    Args:
+        seed: the cell's seed.
+        episode: index of the episode in the cell.
+        consecutive: `seed + episode`, as in published tables; neighbouring seeds then share start states.
+    """
+    if consecutive:
+        return seed + episode
+    return int(generator(seed, _RESET, episode).integers(2**53))
+
+
+def _key(seed: int, stream: str) -> np.ndarray:
+    return np.array([seed % 2**64, zlib.crc32(stream.encode())], dtype=np.uint64)
+
+
+class LaneDraws:
+    """Draws for all lanes at once, each lane from its own episode's stream.
+
+    A number is a function of (seed, stream, episode, step, how many draws this step made before it).
+    So it does not matter which lane an episode runs in, what the other lanes do, or whether a draw is
+    skipped at some steps.
+
+    Example:
+        >>> draws = LaneDraws(seed=0, stream="noise", lanes=2)
+        >>> draws.at(episodes=np.array([5, 6]), steps=np.array([0, 9]))
+        >>> noise = draws.normal((3,))
+        >>> noise.shape
+        (2, 3)
+        >>> alone = LaneDraws(seed=0, stream="noise", lanes=1)
+        >>> alone.at(episodes=np.array([6]), steps=np.array([9]))
+        >>> bool(np.array_equal(alone.normal((3,))[0], noise[1]))
+        True
+    """
+
+    def __init__(self, seed: int, stream: str, lanes: int) -> None:
+        self._seed, self._stream = seed, stream
+        self._lanes = np.arange(lanes)
+        self._episodes = np.zeros(lanes, dtype=np.int64)
+        self._steps = np.zeros(lanes, dtype=np.int64)
+        self._sites: list[_Site] = []
+        self._children: dict[str, LaneDraws] = {}
+        self._used = 0
+
+    def at(self, episodes: np.ndarray, steps: np.ndarray) -> None:
+        """Moves every lane to its episode and step."""
+        self._episodes, self._steps, self._used = episodes, steps, 0
+
+    def child(self, name: str) -> LaneDraws:
+        """Returns an independent stream at the same place, for one part of a composition."""
+        if name not in self._children:
+            self._children[name] = LaneDraws(self._seed, f"{self._stream}/{name}", len(self._lanes))
+        self._children[name].at(self._episodes, self._steps)
+        return self._children[name]
+
+    def normal(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
+        """Standard normal numbers, `(lanes, *shape)`; `per_episode` gives the same ones at every step."""
+        return self._draw(shape, per_episode, np.random.Generator.standard_normal)
+
+    def uniform(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
+        """Uniform numbers in [0, 1), `(lanes, *shape)`."""
+        return self._draw(shape, per_episode, np.random.Generator.random)
+
+    def _draw(self, shape: tuple[int, ...], per_episode: bool, kind: Callable) -> np.ndarray:
+        if self._used == len(self._sites):
+            self._sites.append(_Site(f"{self._stream}/{self._used}", len(self._lanes)))
+        site = self._sites[self._used]
+        self._used += 1
+        steps = np.zeros_like(self._steps) if per_episode else self._steps
+        return site.take(self._seed, self._lanes, self._episodes, steps, shape, kind)
+
+
+class _Site:
+    """The n-th draw of a step: a block of coming numbers per lane, filled as lanes reach it."""
+
+    def __init__(self, stream: str, lanes: int) -> None:
+        self.stream = stream
+        self.block_of = np.full((lanes, 2), -1, dtype=np.int64)
+        self.numbers = np.empty((lanes, 0))
+        self.layout: tuple = ()
+
+    def take(
+        self,
+        seed: int,
+        lanes: np.ndarray,
+        episodes: np.ndarray,
+        steps: np.ndarray,
+        shape: tuple[int, ...],
+        kind: Callable,
+    ) -> np.ndarray:
+        size = int(np.prod(shape))
+        length = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(size, 1)))
+        if self.layout != (shape, kind):
+            self.layout = (shape, kind)
+            self.numbers = np.empty((len(lanes), length, *shape))
+            self.block_of[:] = -1
+        blocks = steps // length
+        stale = (self.block_of[:, 0] != episodes) | (self.block_of[:, 1] != blocks)
+        if stale.any():
+            for lane in np.flatnonzero(stale):
+                rng = generator(seed, self.stream, int(blocks[lane]), int(episodes[lane]))
+                self.numbers[lane] = kind(rng, (length, *shape))
+                self.block_of[lane] = episodes[lane], blocks[lane]
+        return self.numbers[lanes, steps - blocks * length]

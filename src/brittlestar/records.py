@@ -1,0 +1,100 @@
+"""Cells on disk: one folder per cell, rows first, manifest last, each by an atomic rename."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittlestar.errors import UserError
+
+ROWS, MANIFEST = "episodes.npy", "manifest.json"
+
+
+def store_folder(store: str, cell_hash: str) -> Path:
+    """Returns where a finished cell lies in the store."""
+    return Path(store) / cell_hash[:2] / cell_hash
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Returns the manifest of a folder, or None where there is no complete one."""
+    try:
+        return json.loads((folder / MANIFEST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        # A manifest appears by rename after fsync, so this one was damaged afterwards: compute it again.
+        return None
+
+
+def read_rows(folder: Path) -> np.ndarray:
+    """Returns the episode rows of a finished cell, `(episodes, columns)`."""
+    try:
+        return np.load(folder / ROWS, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"{folder / ROWS} cannot be read ({error}); remove {folder} and run again") from None
+
+
+def write_cell(folder: Path, manifest: dict[str, Any], rows: np.ndarray) -> None:
+    """Writes a finished cell; the manifest comes last, so a folder with one is complete."""
+    make_folder(folder)
+    _replace(folder / ROWS, lambda file: np.save(file, rows, allow_pickle=False), durable=True)
+    write_manifest(folder, manifest, durable=True)
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any], durable: bool = False) -> None:
+    """Writes a manifest by rename, after fsync where it must survive a power cut."""
+    make_folder(folder)
+    text = json.dumps(manifest, allow_nan=True).encode()
+    _replace(folder / MANIFEST, lambda file: file.write(text), durable)
+
+
+def link_rows(source: Path, target: Path) -> None:
+    """Shows the rows of a stored cell in another folder: a hard link, or a copy across file systems."""
+    make_folder(target)
+    temporary = target / f".{ROWS}.{os.getpid()}"
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source / ROWS, temporary)
+    except OSError:
+        shutil.copyfile(source / ROWS, temporary)
+    # Renaming one hard link onto another of the same file does nothing and leaves both: so remove first.
+    (target / ROWS).unlink(missing_ok=True)
+    temporary.rename(target / ROWS)
+
+
+def find_cells(folder: Path) -> list[Path]:
+    """Returns the folders below `folder` that hold a manifest, in a fixed order."""
+    found = [Path(root) for root, _, files in os.walk(folder) if MANIFEST in files]
+    return sorted(found, key=lambda path: [(len(part), part) for part in path.relative_to(folder).parts])
+
+
+def forget_cells(folder: Path) -> None:
+    """Removes what an earlier sweep shows in this folder; the store keeps the cells themselves."""
+    for cell in find_cells(folder):
+        (cell / MANIFEST).unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder, or says in one line why not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}") from None
+
+
+def _replace(path: Path, write: Any, durable: bool) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.rename(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None

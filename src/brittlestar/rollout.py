@@ -1,0 +1,194 @@
+"""The engine: N episodes in L lanes, one batched policy call per step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from brittlestar.errors import HarnessError, UserError
+from brittlestar.lanes import Lanes
+from brittlestar.metrics import COLUMNS, EpisodeMetrics
+from brittlestar.mitigations.base import Mitigation
+from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.policies.base import Policy
+from brittlestar.randomness import LaneDraws, reset_seed
+from brittlestar.schedules import Constant, StressSchedule
+
+
+STREAMS = (
+    "perturbation/observation",
+    "perturbation/action",
+    "mitigation/observation",
+    "mitigation/action",
+    "policy",
+)
+
+
+@dataclass
+class Parts:
+    """What stands between a policy and its environment."""
+
+    policy: Policy
+    perturbation: Perturbation = field(default_factory=Perturbation)
+    mitigation: Mitigation = field(default_factory=Mitigation)
+    schedule: StressSchedule = field(default_factory=Constant)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which episodes to run."""
+
+    episodes: int
+    seed: int = 0
+    consecutive: bool = False
+    """Reset seed = seed + episode, as in published tables."""
+    deterministic: bool = True
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1:
+            raise UserError(f"`episodes` must be at least 1, got {self.episodes}")
+        if self.seed < 0:
+            raise UserError(f"`seed` must be at least 0, got {self.seed}")
+
+
+@dataclass
+class Rows:
+    """Episode rows in order: `values` is `(episodes, len(COLUMNS))`; `phases` are the names behind `phase`."""
+
+    values: np.ndarray
+    phases: list[str]
+
+    def column(self, name: str) -> np.ndarray:
+        """Returns one column."""
+        return self.values[:, COLUMNS.index(name)]
+
+
+def rollout(
+    lanes: Lanes, parts: Parts, plan: Plan, on_episode: Callable[[int], None] = lambda done: None
+) -> Rows:
+    """Runs the planned episodes; the rows depend on the parts and the plan, not on the lanes.
+
+    Args:
+        lanes: the environments, already made.
+        parts: policy, perturbation, mitigation and schedule.
+        plan: episodes and seed.
+        on_episode: called with the number of finished episodes after each one.
+
+    Returns:
+        One row per episode, in order.
+    """
+    return _Run(lanes, parts, plan).rows(on_episode)
+
+
+class _Run:
+    """State of one rollout: where each lane is."""
+
+    def __init__(self, lanes: Lanes, parts: Parts, plan: Plan) -> None:
+        self.lanes, self.parts, self.plan = lanes, parts, plan
+        count, seed = lanes.count, plan.seed
+        self.draws = {name: LaneDraws(seed, name, count) for name in STREAMS}
+        self.metrics = EpisodeMetrics(lanes.spec, count, lanes.action_space, lanes.step_seconds)
+        self.episode = np.zeros(count, dtype=np.int64)
+        self.idle = np.zeros(count, dtype=bool)
+        self.active = np.arange(count)
+        self.next_episode = 0
+        self.policy_state: Any = None
+        self.values = np.full((plan.episodes, len(COLUMNS)), np.nan)
+        self.phase_names = [parts.schedule.phase(episode) for episode in range(plan.episodes)]
+        self.phases = list(dict.fromkeys(self.phase_names))
+
+    def rows(self, on_episode: Callable[[int], None]) -> Rows:
+        """Rolls until every episode has ended."""
+        self._bind()
+        for lane in range(self.lanes.count):
+            self._start(lane)
+        self._drop_idle()
+        done = 0
+        while len(self.active):
+            for _ in range(self._advance()):
+                done += 1
+                on_episode(done)
+        return Rows(self.values, self.phases)
+
+    def _bind(self) -> None:
+        spaces_ = self.lanes.observation_space, self.lanes.action_space
+        self.parts.perturbation.bind(*spaces_, self.lanes.count)
+        self.parts.mitigation.bind(*spaces_, self.lanes.count)
+        self.parts.policy.bind(*spaces_, self.draws["policy"])
+
+    def _start(self, lane: int) -> None:
+        if self.next_episode == self.plan.episodes:
+            self.idle[lane] = True
+            return
+        self.episode[lane] = self.next_episode
+        self.next_episode += 1
+        self.lanes.reset(lane, reset_seed(self.plan.seed, int(self.episode[lane]), self.plan.consecutive))
+        self.metrics.begin(lane, self.lanes.observation)
+
+    def _drop_idle(self) -> None:
+        self.active = np.flatnonzero(~self.idle)
+
+    def _advance(self) -> int:
+        parts, true = self.parts, self.lanes.observation
+        seen = parts.perturbation.perturb_observation(true, self._step("perturbation/observation"))
+        if seen is not true:
+            self._check_numbers(seen, "the perturbed observation")
+        self.metrics.observe(true, seen)
+        commanded = self._command(parts.mitigation.mitigate_observation(seen, self._step("mitigation/observation")))
+        mitigated = parts.mitigation.mitigate_action(commanded, self._step("mitigation/action"))
+        executed = parts.perturbation.perturb_action(mitigated, self._step("perturbation/action"))
+        self.metrics.act(commanded, mitigated, executed)
+        batch = self.lanes.step(executed, self.active)
+        self._check_numbers(batch.observation, "the environment's observation")
+        self.metrics.update(batch)
+        ended = self.active[(batch.terminated | batch.truncated)[self.active]]
+        for lane in ended.tolist():
+            self._keep(lane, self.metrics.row(lane, batch))
+        for lane in ended.tolist():
+            self._start(lane)
+        if len(ended):
+            self._drop_idle()
+        return len(ended)
+
+    def _keep(self, lane: int, row: dict[str, float]) -> None:
+        episode = int(self.episode[lane])
+        row["episode"], row["phase"] = episode, self.phases.index(self.phase_names[episode])
+        row["reset_seed"] = reset_seed(self.plan.seed, episode, self.plan.consecutive)
+        self.values[episode] = [row.get(name, np.nan) for name in COLUMNS]
+
+    def _step(self, channel: str) -> Step:
+        steps = self.metrics.length
+        self.draws[channel].at(self.episode, steps)
+        return Step(self.parts.schedule.levels(self.episode, steps), steps == 0, self.draws[channel])
+
+    def _command(self, seen: Any) -> np.ndarray:
+        steps = self.metrics.length
+        self.draws["policy"].at(self.episode, steps)
+        action, self.policy_state = self.parts.policy.predict(
+            seen, self.policy_state, steps == 0, self.plan.deterministic
+        )
+        return self._checked_action(action)
+
+    def _checked_action(self, action: Any) -> np.ndarray:
+        space = self.lanes.action_space
+        action, expected = np.asarray(action), (self.lanes.count, *(space.shape or ()))
+        if action.shape != expected:
+            raise HarnessError(
+                f"the policy returned actions of shape {action.shape}, expected {expected}: "
+                f"{expected[0]} lanes of {space}"
+            )
+        self._check_numbers(action, "the policy's action")
+        return action.astype(space.dtype, copy=False)
+
+    def _check_numbers(self, data: Any, what: str) -> None:
+        arrays = data if isinstance(data, dict) else {"": data}
+        for key, array in arrays.items():
+            if array.dtype.kind != "f" or not np.isnan(array).any():
+                continue
+            bad = [lane for lane in self.active.tolist() if np.isnan(array[lane]).any()]
+            if bad:
+                where = f"episode {self.episode[bad[0]]}, step {self.metrics.length[bad[0]]}"
+                raise HarnessError(f"{what}{f' `{key}`' if key else ''} is not a number (nan) at {where}")

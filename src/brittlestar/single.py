@@ -1,0 +1,59 @@
+"""A single run: one cell, with a live line, and its result in the terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from brittlestar import cell
+from brittlestar.cells import Cell
+from brittlestar.errors import UserError
+from brittlestar.records import read_manifest
+from brittlestar.tablefiles import markdown, text
+from brittlestar.tables import aggregate
+
+
+def run(job: cell.Job) -> cell.Outcome:
+    """Runs a cell and prints what it gave; a failed one raises its error."""
+    outcome = cell.run(job, _live_line(job.config["episodes"]))
+    if outcome.status == "failed":
+        raise UserError(outcome.error)
+    print(describe(job, outcome))
+    return outcome
+
+
+def describe(job: cell.Job, outcome: cell.Outcome) -> str:
+    """Returns the result of a finished cell as text."""
+    folder = Path(outcome.folder)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    tables = aggregate([Cell(manifest, folder)])
+    row, metrics = tables.curve[0], tables.cells[0]
+    lines = [f"{row['policy']} on {row['env']}, {row['perturbation']} {row['strength_name'] or 'strength'} = "
+             f"{text(row['strength'])}, seed {job.config['seed']}, {row['n_episodes']} episodes ({outcome.status})"]  # fmt: skip
+    shown = [
+        {"metric": name, "mean": row[name], "low": row.get(f"{name}_low"), "high": row.get(f"{name}_high")}
+        for name in manifest["columns"]
+        if name in metrics and text(row.get(name))
+    ]
+    lines += ["", markdown(shown, ["metric", "mean", "low", "high"]), ""]
+    method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
+    lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {folder}"]
+    return "\n".join(lines)
+
+
+def _live_line(total: int):  # noqa: ANN202
+    started, live = time.monotonic(), sys.stderr.isatty()
+    last = [0.0]
+
+    def show(done: int) -> None:
+        now = time.monotonic()
+        if not live or (now - last[0] < 0.2 and done < total):
+            return
+        last[0] = now
+        left = (total - done) * (now - started) / done
+        sys.stderr.write(f"\r\x1b[2K{done}/{total} episodes, {left:.0f} s left" if done < total else "\r\x1b[2K")
+        sys.stderr.flush()
+
+    return show

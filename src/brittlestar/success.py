@@ -1,0 +1,130 @@
+"""What counts as success in an environment: per step where it can be seen, else per episode."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brittlestar.errors import UserError
+
+WHEN = ("any", "final")
+
+
+@dataclass
+class Success:
+    """Base class: override `at_step` (and `at_reset` where it is known), or `at_end`.
+
+    Every row records any-step and final-step success; `when` says which one is the headline.
+    """
+
+    when: str = "any"
+
+    def __post_init__(self) -> None:
+        if self.when not in WHEN:
+            raise ValueError(f"`when` must be one of {', '.join(WHEN)}, got {self.when!r}")
+
+    def at_reset(self, observation: Any) -> np.ndarray | None:
+        """Returns which lanes are solved before the first step, or None where that is not known."""
+        return None
+
+    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+        """Returns which lanes are in success after a step, or None when only `at_end` can tell."""
+        return None
+
+    def at_end(self, episode_return: float) -> bool:
+        """Returns whether a finished episode was a success; asked only where `at_step` gives None."""
+        raise NotImplementedError
+
+
+@dataclass
+class GoalReached(Success):
+    """`|achieved_goal - desired_goal| < distance`, from the true observation of a goal environment.
+
+    Example:
+        >>> lanes = {"achieved_goal": np.zeros((2, 3)), "desired_goal": np.array([[0, 0, 0.01], [1, 0, 0]])}
+        >>> GoalReached(distance=0.05).at_reset(lanes)
+        array([ True, False])
+    """
+
+    distance: float = 0.05
+
+    def at_reset(self, observation: Any) -> np.ndarray | None:
+        """Measures the distance."""
+        return goal_distance(observation) < self.distance
+
+    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+        """Measures the distance."""
+        return goal_distance(observation) < self.distance
+
+
+@dataclass
+class InfoKey(Success):
+    """`info[key]` is true after the step."""
+
+    key: str = "is_success"
+
+    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+        """Reads the key of every lane."""
+        for info in infos:
+            if info and self.key not in info:
+                raise UserError(f"`env.success.key` {self.key!r} is not in info; it has: {', '.join(map(str, info))}")
+        return np.array([bool(info.get(self.key, False)) for info in infos])
+
+
+@dataclass
+class Terminated(Success):
+    """The environment ended the episode by itself: the flag was reached."""
+
+    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+        """Takes the environment's own word."""
+        return terminated
+
+
+@dataclass
+class ReturnAtLeast(Success):
+    """The return of the episode is at least `threshold`.
+
+    Example:
+        >>> ReturnAtLeast(threshold=475).at_end(500.0)
+        True
+    """
+
+    threshold: float = 0.0
+
+    def at_end(self, episode_return: float) -> bool:
+        """Compares the return."""
+        return episode_return >= self.threshold
+
+
+@dataclass
+class Predicate(Success):
+    """A function of yours, `package.module:function`, on (observation, info) of one lane."""
+
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        module, _, name = self.path.partition(":")
+        try:
+            self._function: Callable[[Any, dict], bool] = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UserError(f"`env.success.path` {self.path!r} is no `module:function`: {error}") from None
+
+    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+        """Asks the function, lane by lane."""
+        return np.array([bool(self._function(_lane(observation, i), info)) for i, info in enumerate(infos)])
+
+
+def goal_distance(observation: Any) -> np.ndarray:
+    """Returns `|achieved_goal - desired_goal|` of each lane."""
+    return np.linalg.norm(observation["achieved_goal"] - observation["desired_goal"], axis=-1)
+
+
+def _lane(observation: Any, index: int) -> Any:
+    if isinstance(observation, dict):
+        return {key: array[index] for key, array in observation.items()}
+    return observation[index]

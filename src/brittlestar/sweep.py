@@ -1,0 +1,129 @@
+"""A sweep on this machine: compose every cell, reuse what is known, compute the rest on joblib workers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.utils import JobReturn, JobStatus
+from omegaconf import DictConfig, OmegaConf, flag_override
+
+from brittlestar import cell, records
+from brittlestar.progress import Progress
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+    from hydra_plugins.brittlestar_plugins.cells import CellLauncher
+
+
+class Composer:
+    """Composes cells of one sweep: groups once per combination, values on a copy.
+
+    Hydra takes about 0.1 s to compose a config from its groups. In a sweep most cells differ by values
+    only, so what the groups gave is kept.
+    """
+
+    def __init__(self, launcher: CellLauncher) -> None:
+        assert launcher.hydra_context and launcher.config
+        self._loader = launcher.hydra_context.config_loader
+        self._config = launcher.config
+        self._parser = OverridesParser.create(config_loader=self._loader)
+        self._bases: dict[tuple[str, ...], tuple[DictConfig, dict]] = {}
+        self._parsed: dict[str, Override] = {}
+
+    def job(self, overrides: Sequence[str], number: int) -> cell.Job:
+        """Returns the job of one list of overrides."""
+        values = [text for text in overrides if self._is_value(text)]
+        base, choices = self._base(tuple(text for text in overrides if text not in values))
+        config = copy.deepcopy(base)
+        self._apply(config, [self._parsed[text] for text in values])
+        folder = Path(str(self._config.hydra.sweep.dir)).absolute() / str(number)
+        return cell.Job(OmegaConf.to_container(config, resolve=True), str(folder), choices, list(overrides))
+
+    def _is_value(self, text: str) -> bool:
+        if text not in self._parsed:
+            self._parsed[text] = self._parser.parse_override(text)
+        override = self._parsed[text]
+        plain = not (override.is_add() or override.is_force_add() or override.is_delete())
+        key = override.key_or_group
+        return plain and not key.startswith("hydra") and not self._loader.get_group_options(key)
+
+    def _base(self, groups: tuple[str, ...]) -> tuple[DictConfig, dict]:
+        if groups not in self._bases:
+            config = self._loader.load_sweep_config(self._config, list(groups))
+            choices = OmegaConf.to_container(config.hydra.runtime.choices)
+            with flag_override(config, ["struct", "readonly"], False):
+                config.pop("hydra")
+            self._bases[groups] = config, {k: v for k, v in choices.items() if not k.startswith("hydra/")}
+        return self._bases[groups]
+
+    @staticmethod
+    def _apply(config: DictConfig, overrides: list[Override]) -> None:
+        from hydra._internal.config_loader_impl import ConfigLoaderImpl
+
+        ConfigLoaderImpl._apply_overrides_to_config(overrides, config)
+
+
+def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+    """Runs the cells of a sweep and returns how each ended, in order."""
+    composer = Composer(launcher)
+    jobs = [composer.job(overrides, first + i) for i, overrides in enumerate(job_overrides)]
+    sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
+    records.make_folder(sweep_folder)
+    if first == 0:
+        records.forget_cells(sweep_folder)
+    with Progress(len(jobs)) as progress:
+        outcomes = {}
+        for outcome in _outcomes(jobs, dict(launcher.joblib), progress):
+            outcomes[outcome.folder] = outcome
+            progress.add(outcome.status, outcome.episodes)
+    return [JobReturn(_return_value=outcomes[job.folder], status=JobStatus.COMPLETED) for job in jobs]
+
+
+def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress) -> Iterator[cell.Outcome]:
+    """Yields outcomes as they come: stored cells at once, then computed ones, then their twins."""
+    todo: dict[str, list[cell.Job]] = {}
+    for job in jobs:
+        known = _known(job)
+        if isinstance(known, cell.Outcome):
+            yield known
+        else:
+            todo.setdefault(known, []).append(job)
+    if not todo:
+        return
+    workers = _workers(options, len(todo))
+    progress.running = min(workers, len(todo))
+    for outcome in _compute([twins[0] for twins in todo.values()], options, workers):
+        yield outcome
+        progress.running = min(workers, progress.running)
+        for twin in todo[outcome.cell][1:]:
+            yield cell.run(twin)
+
+
+def _known(job: cell.Job) -> cell.Outcome | str:
+    """Returns the outcome of a job that needs no computing, else its hash."""
+    cell_hash = ""
+    try:
+        cell_hash = cell.cell_hash(job.config)
+        return cell.reuse(job, cell_hash) or cell_hash
+    except Exception as error:
+        return cell.fail(job, cell_hash, error)
+
+
+def _compute(jobs: list[cell.Job], options: dict[str, Any], workers: int) -> Iterator[cell.Outcome]:
+    from joblib import Parallel, delayed
+
+    for job in jobs:
+        job.threads = max(1, cell.cores() // workers)
+    kept = {key: options[key] for key in ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")}
+    yield from Parallel(
+        n_jobs=workers, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **kept
+    )(delayed(cell.run)(job) for job in jobs)
+
+
+def _workers(options: dict[str, Any], jobs: int) -> int:
+    asked = int(options["n_jobs"])
+    return max(1, min(jobs, asked if asked > 0 else cell.cores() + 1 + asked))
