@@ -14,6 +14,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main() -> None:
+    """Prints the episodes by formula and exactly, and ways to share them over seeds."""
     parser = _Parser(description="How many episodes a success rate needs.")
     parser.add_argument("--rate", type=float, required=True, help="success rate you expect, 0 to 1")
     parser.add_argument("--margin", type=float, required=True, help="half width you can live with, e.g. 0.05")

@@ -22,7 +22,7 @@ def test_action_mse_worked_value():
 
 
 @pytest.mark.parametrize(
-    "std", [0.5, [0.5, 2.0], [[0.5, 2.0]] * 6], ids=["scalar", "per dimension", "per step"]
+    "std", [0.5, [0.5, 3.0], [[0.5, 3.0]] * 6], ids=["scalar", "per dimension", "per step"]
 )
 def test_action_log_likelihood_agrees_with_scipy(std):
     mean, logged = rng(1).normal(size=(6, 2)), rng(2).normal(size=(6, 2))
@@ -69,7 +69,7 @@ def test_dtw_ignores_pauses_and_sees_detours():
     path = np.linspace([0.0, 0.0], [1.0, 2.0], 10)
     assert offline.dtw_distance(path, path) == 0.0
     assert offline.dtw_distance(path, np.repeat(path, 3, axis=0)) == 0.0
-    assert offline.dtw_distance(path, path + [0.0, 5.0]) > 5.0
+    assert offline.dtw_distance(path, path + np.array([0.0, 5.0])) > 5.0
     assert offline.dtw_distance([0, 1, 2], [0, 1, 4]) == 2.0
 
 

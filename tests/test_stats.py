@@ -102,7 +102,8 @@ def test_t_interval_agrees_with_scipy_and_leaves_nan_out():
 @pytest.mark.parametrize("values", [[0.8], [0.8, NAN], [NAN]])
 def test_t_interval_of_one_seed_is_not_zero_width(values):
     found = stats.t_interval(values)
-    assert math.isnan(found.low) and math.isnan(found.high)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
@@ -118,7 +119,8 @@ def test_t_interval_coverage(n):
 def test_bootstrap_weights_are_multinomial_counts():
     weights = stats.bootstrap_weights(50, 4000, rng())
     assert weights.shape == (4000, 50)
-    assert np.all(weights.sum(axis=1) == 50) and np.all(weights >= 0)
+    assert np.all(weights.sum(axis=1) == 50)
+    assert np.all(weights >= 0)
     np.testing.assert_allclose(weights.mean(axis=0), 1, atol=0.08)
     assert weights.var() == pytest.approx(1 - 1 / 50, abs=0.03)
 
@@ -369,7 +371,7 @@ def test_paired_bootstrap_coverage_and_false_positives():
     for _ in range(sims):
         shared = random.normal(0, 5, size=n)
         a, b = shared + random.normal(size=n), shared + random.normal(size=n)
-        interval, test = stats.paired_bootstrap(a + 0.3, b, random, 500)
+        interval, _ = stats.paired_bootstrap(a + 0.3, b, random, 500)
         hits += bool(covers(interval, 0.3))
         null_interval, null_test = stats.paired_bootstrap(a, b, random, 500)
         positives += null_test.p_value < 0.05

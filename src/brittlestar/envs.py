@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -111,11 +113,8 @@ def check_spaces(env: gym.Env) -> None:
 def _register_robotics(env_id: str) -> None:
     if env_id in gym.registry or "/" in env_id or ":" in env_id:
         return
-    import contextlib
-    import io
-
     # gymnasium-robotics prints advice about Adroit when it is imported.
-    with contextlib.suppress(ImportError), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+    with contextlib.suppress(ImportError), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import gymnasium_robotics
 

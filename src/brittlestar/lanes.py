@@ -44,6 +44,7 @@ class Lanes:
         self.observation_space = self.envs[0].observation_space
         self.action_space = self.envs[0].action_space
         self.step_seconds: float | None = getattr(self.envs[0].unwrapped, "dt", None)
+        self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
         self.observation: Any = None
         self.use_threads(threads)
         self.resize(count)

@@ -91,12 +91,47 @@ class LaneDraws:
         return self._draw(shape, per_episode, np.random.Generator.random)
 
     def _draw(self, shape: tuple[int, ...], per_episode: bool, kind: Callable) -> np.ndarray:
-        if self._used == len(self._sites):
-            self._sites.append(_Site(f"{self._stream}/{self._used}", len(self._lanes)))
+        while self._used >= len(self._sites):
+            self._sites.append(_Site(f"{self._stream}/{len(self._sites)}", len(self._lanes)))
         site = self._sites[self._used]
         self._used += 1
         steps = np.zeros_like(self._steps) if per_episode else self._steps
         return site.take(self._seed, self._lanes, self._episodes, steps, shape, kind)
+
+
+class SequentialDraws(LaneDraws):
+    """Normal numbers as a plain loop draws them: one `default_rng(seed)` over all episodes in order.
+
+    Published tables come from such loops, so this repeats their very noise. It needs to know how many
+    draws an episode makes, and leaves no two episodes independent of each other's length: use it to
+    compare with a table, not to measure.
+
+    Example:
+        >>> draws = SequentialDraws(seed=0, stream="noise", lanes=1, draws_per_episode=2)
+        >>> draws.at(episodes=np.array([1]), steps=np.array([0]))
+        >>> bool(np.array_equal(draws.normal((3,))[0], np.random.default_rng(0).standard_normal((3, 3))[2]))
+        True
+    """
+
+    def __init__(self, seed: int, stream: str, lanes: int, draws_per_episode: int) -> None:
+        super().__init__(seed, stream, lanes)
+        self._per_episode = draws_per_episode
+        self._sequence = np.random.default_rng(seed)
+        self._numbers = np.empty((0,))
+
+    def normal(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
+        """Returns the first draw of a step from the sequence, any other from the lane's own stream."""
+        if self._used or per_episode:
+            return super().normal(shape, per_episode)
+        self._used += 1
+        if self._numbers.shape[1:] != shape:
+            self._numbers = np.empty((0, *shape))
+        places = self._episodes * self._per_episode + self._steps
+        missing = int(places.max()) + 1 - len(self._numbers)
+        if missing > 0:
+            more = self._sequence.standard_normal((missing + 64 * self._per_episode, *shape))
+            self._numbers = np.concatenate([self._numbers, more])
+        return self._numbers[places]
 
 
 class _Site:

@@ -78,7 +78,7 @@ def _report(tables: Tables, shown: str, notes: list[str]) -> str:
     parts += [shown, "\n".join(f"- {note}" for note in notes)]
     parts += ["Intervals: " + "; ".join(methods) + "." if methods else ""]
     if tables.summary:
-        parts += [f"Summary intervals: {tables.summary[0]['interval']}."]
+        parts += [f"Summary intervals: {tables.summary[0]['interval_method']}."]
     if tables.failures:
         parts += ["## Failed cells", markdown(tables.failures, ["strength", "seed", "error", "overrides"])]
     return "\n\n".join(part for part in parts if part) + "\n"

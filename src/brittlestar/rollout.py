@@ -14,7 +14,7 @@ from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation, Step
 from brittlestar.policies.base import Policy
-from brittlestar.randomness import LaneDraws, reset_seed
+from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seed
 from brittlestar.schedules import Constant, StressSchedule
 
 
@@ -44,7 +44,7 @@ class Plan:
     episodes: int
     seed: int = 0
     consecutive: bool = False
-    """Reset seed = seed + episode, as in published tables."""
+    """Reset seed = seed + episode and noise in one sequence, as in published tables."""
     deterministic: bool = True
 
     def __post_init__(self) -> None:
@@ -90,6 +90,10 @@ class _Run:
         self.lanes, self.parts, self.plan = lanes, parts, plan
         count, seed = lanes.count, plan.seed
         self.draws = {name: LaneDraws(seed, name, count) for name in STREAMS}
+        if plan.consecutive and lanes.max_steps:
+            # A loop disturbs the observation after reset and after every step, and every action.
+            for name, extra in (("perturbation/observation", 1), ("perturbation/action", 0)):
+                self.draws[name] = SequentialDraws(seed, name, count, lanes.max_steps + extra)
         self.metrics = EpisodeMetrics(lanes.spec, count, lanes.action_space, lanes.step_seconds)
         self.episode = np.zeros(count, dtype=np.int64)
         self.idle = np.zeros(count, dtype=bool)
@@ -151,6 +155,8 @@ class _Run:
             self._start(lane)
         if len(ended):
             self._drop_idle()
+        # A lane without an episode stands at the start of one for ever: policies never see it run on.
+        self.metrics.length[self.idle] = 0
         return len(ended)
 
     def _keep(self, lane: int, row: dict[str, float]) -> None:

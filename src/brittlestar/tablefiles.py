@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brittlestar.cells import Cell
 from brittlestar.records import make_folder
 from brittlestar.tables import Row, Tables
 
@@ -113,9 +114,9 @@ def _plain_csv() -> Any:
 
 def _episode_pieces(tables: Tables) -> Any:
     """Yields the table of episodes in pieces of some hundred cells."""
-    batch: list[tuple] = []
-    for item in tables.episodes():
-        batch.append(item)
+    batch: list[tuple[Row, Cell, np.ndarray]] = []
+    for label, cell in tables.episodes():
+        batch.append((label, cell, cell.rows()))
         if len(batch) == _CHUNK_CELLS:
             yield _episode_piece(batch)
             batch = []
@@ -123,31 +124,32 @@ def _episode_pieces(tables: Tables) -> Any:
         yield _episode_piece(batch)
 
 
-def _episode_piece(batch: list[tuple]) -> pa.Table:
+def _episode_piece(batch: list[tuple[Row, Cell, np.ndarray]]) -> pa.Table:
     import pyarrow as pa
 
-    columns = batch[0][1]
-    values = np.concatenate([rows for _, _, _, rows in batch])
-    repeats = [len(rows) for _, _, _, rows in batch]
-    # Labels may be missing or mixed in one piece and not in the next: text keeps the schema the same.
-    arrays = {
-        key: pa.array(np.repeat([text(label[key]) for label, *_ in batch], repeats).tolist(), pa.string())
-        for key in batch[0][0]
-        if key not in ("strength", "seed")
-    }
-    for key, kind in (("strength", float), ("seed", np.int64)):
-        arrays[key] = pa.array(np.repeat(np.array([label[key] for label, *_ in batch], kind), repeats))
-    for i, name in enumerate(columns):
-        arrays[name] = _episode_column(name, values[:, i], batch, repeats)
+    labels, cells, rows = zip(*batch, strict=True)
+    lengths = [len(values) for values in rows]
+    arrays = {}
+    for key in labels[0]:
+        # A label may be a number here and missing in the next piece: text keeps the schema the same.
+        kinds = {"strength": pa.float64(), "seed": pa.int64()}
+        values = [label[key] if key in kinds else text(label[key]) for label in labels]
+        arrays[key] = pa.array(values, kinds.get(key, pa.string())).take(np.repeat(np.arange(len(batch)), lengths))
+    numbers = np.concatenate(rows)
+    for i, name in enumerate(cells[0].manifest["columns"]):
+        arrays[name] = _episode_column(name, numbers[:, i], cells, lengths)
     return pa.table(arrays)
 
 
-def _episode_column(name: str, values: np.ndarray, batch: list[tuple], repeats: list[int]) -> pa.Array:
+def _episode_column(name: str, values: np.ndarray, cells: tuple[Cell, ...], lengths: list[int]) -> pa.Array:
     import pyarrow as pa
 
     if name == "phase":
-        names = [p for (_, _, phases, rows) in batch for p in np.take(phases, rows[:, 2].astype(int))]
-        return pa.array(names, pa.string())
+        phases = [cell.manifest["phases"] for cell in cells]
+        names = list(dict.fromkeys(name for each in phases for name in each))
+        longest = max(map(len, phases))
+        place = np.array([[names.index(n) for n in each] + [0] * (longest - len(each)) for each in phases])
+        return pa.array(names).take(place[np.repeat(np.arange(len(cells)), lengths), values.astype(np.int64)])
     if name in WHOLE:
         return pa.array(values.astype(np.int64))
     return pa.array(values, from_pandas=True)

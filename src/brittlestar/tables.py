@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from brittlestar import stats
 from brittlestar.cells import Cell, Grouping, group, sort_key
+from brittlestar.errors import UserError
 from brittlestar.randomness import generator
 
 RESAMPLES = 2000
@@ -21,42 +23,46 @@ ROW_KEYS = ("episode", "reset_seed", "phase")
 Row = dict[str, Any]
 
 
-@dataclass
 class Curve:
-    """All cells of one label, as `(strengths, seeds)` of episode rows; a cell that failed leaves a hole."""
+    """All cells of one label, as an array `(strengths, seeds, episodes, metrics)`; nan where there is none."""
 
-    label: Row
-    cells: list[Cell]
-    strengths: list[float] = field(init=False)
-    seeds: list[int] = field(init=False)
+    def __init__(self, label: Row, cells: list[Cell]) -> None:
+        self.label, self.cells = label, cells
+        self.strengths = sorted({cell.strength for cell in cells})
+        self.seeds = sorted({cell.seed for cell in cells})
+        self.strength_name = min({cell.strength_name for cell in cells} - {None}, default=None)
+        columns: list[str] = cells[0].manifest["columns"]
+        kept = [i for i, name in enumerate(columns) if name not in ROW_KEYS]
+        self.metrics = [columns[i] for i in kept]
+        rows = {(cell.strength, cell.seed): cell.rows()[:, kept] for cell in cells}
+        if len(rows) < len(cells):
+            raise UserError(f"two different cells stand at the same strength and seed of {label}: aggregate apart")
+        longest = max(len(values) for values in rows.values())
+        self.data = np.full((len(self.strengths), len(self.seeds), longest, len(kept)), np.nan)
+        for (strength, seed), values in rows.items():
+            self.data[self.strengths.index(strength), self.seeds.index(seed), : len(values)] = values
+        self.measures = self._measures(cells[0].manifest["measure"])
 
-    def __post_init__(self) -> None:
-        self.strengths = sorted({cell.strength for cell in self.cells})
-        self.seeds = sorted({cell.seed for cell in self.cells})
-        self.columns: list[str] = self.cells[0].manifest["columns"]
-        self.measure: str = self.cells[0].manifest["measure"]
-        self._rows = {(cell.strength, cell.seed): cell.rows() for cell in self.cells}
+    def values(self, metric: str) -> np.ndarray:
+        """Returns one metric, `(strengths, seeds, episodes)`."""
+        return self.data[..., self.metrics.index(metric)]
 
-    def cube(self, column: str) -> np.ndarray:
-        """Returns a column as `(strengths, seeds, episodes)`, nan where there is no such episode."""
-        index = self.columns.index(column)
-        longest = max(len(rows) for rows in self._rows.values())
-        cube = np.full((len(self.strengths), len(self.seeds), longest), np.nan)
-        for i, strength in enumerate(self.strengths):
-            for j, seed in enumerate(self.seeds):
-                rows = self._rows.get((strength, seed))
-                if rows is not None:
-                    cube[i, j, : len(rows)] = rows[:, index]
-        return cube
+    @functools.cached_property
+    def seed_means(self) -> np.ndarray:
+        """Mean over episodes, `(strengths, seeds, metrics)`."""
+        return _mean(self.data, axis=2)
 
-    def measures(self) -> list[str]:
-        """Returns what the curve shows: both success rates where steps tell them apart, else the one score."""
-        per_step = np.isfinite(self.cube("dwell")).any()
-        return list(RATES) if self.measure in RATES and per_step else [self.measure]
+    @functools.cached_property
+    def replicates(self) -> np.ndarray:
+        """Bootstrap means of the measures, `(resamples, measures, strengths)`, paired along the curve."""
+        stack = np.stack([self.values(name) for name in self.measures])
+        # Always the same draws: the same cells give the same table.
+        return stats.cluster_resample_means(stack, generator(0, "bootstrap"), RESAMPLES)
 
-    def metrics(self) -> list[str]:
-        """Returns every column that is a metric."""
-        return [name for name in self.columns if name not in ROW_KEYS]
+    def _measures(self, measure: str) -> list[str]:
+        """Both success rates where steps tell them apart, else the one score that the environment has."""
+        per_step = np.isfinite(self.values("dwell")).any()
+        return list(RATES) if measure in RATES and per_step else [measure]
 
 
 @dataclass
@@ -70,29 +76,31 @@ class Tables:
     finished: list[Cell]
     grouping: Grouping
 
-    def episodes(self) -> Iterator[tuple[Row, list[str], list[str], np.ndarray]]:
-        """Yields, cell by cell: the label, the columns, the phase names, the rows."""
+    def episodes(self) -> Iterator[tuple[Row, Cell]]:
+        """Yields the label of every finished cell, with the cell."""
         for cell, label in zip(self.finished, self.grouping.labels, strict=True):
-            keys = dict(zip(self.grouping.columns, label, strict=True)) | _place(cell)
-            yield keys, cell.manifest["columns"], cell.manifest["phases"], cell.rows()
+            yield dict(zip(self.grouping.columns, label, strict=True)) | _place(cell), cell
 
 
 def aggregate(cells: list[Cell]) -> Tables:
     """Groups cells into curves and computes every table; holds the rows of one curve at a time."""
     grouping = group(cells)
     order = sorted(range(len(cells)), key=lambda i: (sort_key(grouping.labels[i]), cells[i].strength, cells[i].seed))
-    labelled = [(cells[i], grouping.labels[i]) for i in order]
-    done = [(cell, label) for cell, label in labelled if cell.done]
-    failed = [(cell, label) for cell, label in labelled if not cell.done]
-    tables = Tables([], [], [], [], [cell for cell, _ in done], Grouping(grouping.columns, [lab for _, lab in done]))
-    for label in dict.fromkeys(label for _, label in done):
-        members = [cell for cell, its in done if its == label]
+    curves: dict[tuple, list[Cell]] = {}
+    failures = []
+    for i in order:
+        if cells[i].done:
+            curves.setdefault(grouping.labels[i], []).append(cells[i])
+        else:
+            failures.append(_failure_row(grouping.label(i), cells[i]))
+    labels = [label for label, members in curves.items() for _ in members]
+    finished = [cell for members in curves.values() for cell in members]
+    tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels))
+    for label, members in curves.items():
         curve = Curve(dict(zip(grouping.columns, label, strict=True)), members)
-        _refuse_twins(curve)
-        tables.cells += [_cell_row(curve, cell) for cell in members]
+        tables.cells += _cell_rows(curve)
         tables.curve += _curve_rows(curve)
-        tables.summary += _summary_rows(curve)
-    tables.failures = [_failure_row(dict(zip(grouping.columns, label, strict=True)), cell) for cell, label in failed]
+        tables.summary += [_summary_row(curve, i) for i in range(len(curve.measures))]
     return tables
 
 
@@ -100,147 +108,143 @@ def _place(cell: Cell) -> Row:
     return {"strength_name": cell.strength_name, "strength": cell.strength, "seed": cell.seed}
 
 
-def _refuse_twins(curve: Curve) -> None:
-    if len(curve.cells) > len({(cell.strength, cell.seed) for cell in curve.cells}):
-        from brittlestar.errors import UserError
-
-        raise UserError(f"two different cells stand at the same strength and seed of {curve.label}: aggregate apart")
-
-
-def _cell_row(curve: Curve, cell: Cell) -> Row:
-    rows = cell.rows()
-    means = {
-        name: _mean(rows[:, curve.columns.index(name)]) for name in curve.metrics()
-    }
-    return curve.label | _place(cell) | {"cell": cell.manifest["cell"], "episodes": len(rows)} | means
-
-
 def _failure_row(label: Row, cell: Cell) -> Row:
     asked = " ".join(cell.manifest.get("overrides", []))
     return label | _place(cell) | {"error": cell.manifest["error"], "overrides": asked}
 
 
+def _cell_rows(curve: Curve) -> list[Row]:
+    counts = np.isfinite(curve.values("length")).sum(axis=2)
+    rows = []
+    for cell in curve.cells:
+        place = curve.strengths.index(cell.strength), curve.seeds.index(cell.seed)
+        row = curve.label | _place(cell) | {"cell": cell.manifest["cell"], "episodes": int(counts[place])}
+        rows.append(row | dict(zip(curve.metrics, curve.seed_means[place].tolist(), strict=True)))
+    return rows
+
+
 def _curve_rows(curve: Curve) -> list[Row]:
-    cubes = {name: curve.cube(name) for name in curve.metrics()}
-    length = cubes["length"]
-    rows: list[Row] = []
-    names = {cell.strength_name for cell in curve.cells} - {None}
+    lengths, successes = curve.values("length"), curve.values("time_to_success")
+    seeds = np.isfinite(lengths).any(axis=2).sum(axis=1)
+    episodes = np.isfinite(lengths).sum(axis=(1, 2))
+    columns = _metric_columns(curve, seeds)
+    for i in range(len(curve.measures)):
+        columns |= _measure_columns(curve, i, columns, seeds, episodes)
+    rows = []
     for i, strength in enumerate(curve.strengths):
-        present = [j for j in range(len(curve.seeds)) if np.isfinite(length[i, j]).any()]
-        row = curve.label | {"strength_name": min(names, default=None), "strength": strength}
-        row |= {"n_seeds": len(present), "n_episodes": int(np.isfinite(length[i]).sum())}
-        for name in curve.measures():
-            row |= _measure(name, cubes[name][i, present])
-        row["metric_interval"] = _interval_name(len(present), row["n_episodes"])
-        for name in curve.metrics():
-            if name not in curve.measures():
-                row |= _metric(name, cubes[name][i, present])
-        row["time_to_success_n"] = int(np.isfinite(cubes["time_to_success"][i]).sum())
+        row = curve.label | {"strength_name": curve.strength_name, "strength": strength}
+        row |= {"n_seeds": int(seeds[i]), "n_episodes": int(episodes[i])}
+        row |= {name: values[i] for name, values in columns.items()}
+        row["metric_interval"] = _t_name(int(seeds[i]), int(episodes[i]))
+        row["time_to_success_n"] = int(np.isfinite(successes[i]).sum())
         rows.append(row)
     return rows
 
 
-def _measure(name: str, values: np.ndarray) -> Row:
-    """Headline numbers of a curve point; `values` is `(seeds, episodes)`."""
-    row = _metric(name, values)
-    if np.isnan(row[name]):
-        return row
-    # Keyed by nothing but its place, so that the same cells always give the same table.
-    boot = stats.cluster_resample_means(values, generator(0, "bootstrap"), RESAMPLES)
-    row |= _bounds(f"{name}_bootstrap", *np.nanpercentile(boot, _percentiles()))
-    row[f"{name}_method"] = f"{_interval_name(*values.shape)}"
-    if name in RATES:
-        n, successes = int(np.isfinite(values).sum()), float(np.nansum(values))
-        wilson = stats.wilson(successes, n, LEVEL)
-        row |= _bounds(f"{name}_wilson", wilson.low, wilson.high)
-        row |= _rate_interval(name, row, wilson, len(values), n)
-    return row
+def _metric_columns(curve: Curve, seeds: np.ndarray) -> dict[str, list[float]]:
+    """Mean, standard deviation over seeds and t interval of every metric at every strength."""
+    by_seed = curve.seed_means
+    mean, spread, n = _mean(by_seed, axis=1), _std(by_seed, axis=1), np.isfinite(by_seed).sum(axis=1)
+    flat = curve.data.reshape(len(by_seed), -1, len(curve.metrics))
+    # One seed says nothing about seeds: its interval is over episodes.
+    single = (seeds == 1)[:, None]
+    error = np.where(single, _std(flat, axis=1), spread)
+    half = stats.t_half_width(error, np.where(single, np.isfinite(flat).sum(axis=1), n), LEVEL)
+    columns: dict[str, list[float]] = {}
+    for i, name in enumerate(curve.metrics):
+        columns[name] = mean[:, i].tolist()
+        columns[f"{name}_std"] = spread[:, i].tolist()
+        columns[f"{name}_low"] = (mean - half)[:, i].tolist()
+        columns[f"{name}_high"] = (mean + half)[:, i].tolist()
+    return columns
 
 
-def _rate_interval(name: str, row: Row, wilson: stats.Interval, seeds: int, n: int) -> Row:
-    """One seed: Wilson over episodes. Several: t over seeds, never narrower than Wilson.
+def _measure_columns(
+    curve: Curve, index: int, columns: dict[str, list], seeds: np.ndarray, episodes: np.ndarray
+) -> dict[str, list]:
+    """More intervals for the headline measures, and the name of the one that counts."""
+    name = curve.measures[index]
+    boot = stats.percentile_interval(curve.replicates[:, index], "cluster bootstrap", len(curve.seeds), LEVEL)
+    added = {f"{name}_bootstrap_low": boot.low.tolist(), f"{name}_bootstrap_high": boot.high.tolist()}
+    if name not in RATES:
+        return added | {f"{name}_method": [_t_name(*n) for n in zip(seeds.tolist(), episodes.tolist(), strict=True)]}
+    wilson = stats.wilson(np.nansum(curve.values(name), axis=(1, 2)), episodes, LEVEL)
+    added |= {f"{name}_wilson_low": wilson.low.tolist(), f"{name}_wilson_high": wilson.high.tolist()}
+    return added | _rate_interval(name, columns, wilson, seeds, episodes)
+
+
+def _rate_interval(
+    name: str, columns: dict[str, list], wilson: stats.Interval, seeds: np.ndarray, episodes: np.ndarray
+) -> dict[str, list]:
+    """One seed: Wilson over episodes. Several: t over seeds, but never narrower than Wilson.
 
     The t interval knows that seeds differ, but has no width when all of them agree; Wilson knows how
     little n episodes can tell, but takes all of them for independent.
     """
-    if seeds == 1:
-        return _bounds(name, wilson.low, wilson.high) | {f"{name}_method": f"Wilson 95 %, n = {n}"}
-    low, high = min(row[f"{name}_low"], wilson.low), max(row[f"{name}_high"], wilson.high)
-    method = f"t over {seeds} seeds, at least Wilson, 95 %, n = {n}"
-    return _bounds(name, max(low, 0.0), min(high, 1.0)) | {f"{name}_method": method}
-
-
-def _metric(name: str, values: np.ndarray) -> Row:
-    by_seed = np.array([_mean(seed) for seed in values])
-    by_seed = by_seed[np.isfinite(by_seed)]
-    single = values[np.isfinite(values)] if len(by_seed) == 1 else by_seed
-    interval = stats.t_interval(single, LEVEL) if len(single) > 1 else None
+    one = seeds == 1
+    low = np.where(one, wilson.low, np.fmin(columns[f"{name}_low"], wilson.low))
+    high = np.where(one, wilson.high, np.fmax(columns[f"{name}_high"], wilson.high))
+    methods = [
+        f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
+        for k, n in zip(seeds.tolist(), episodes.tolist(), strict=True)
+    ]
     return {
-        name: float(by_seed.mean()) if len(by_seed) else np.nan,
-        f"{name}_std": float(by_seed.std(ddof=1)) if len(by_seed) > 1 else np.nan,
-        f"{name}_low": interval.low if interval else np.nan,
-        f"{name}_high": interval.high if interval else np.nan,
+        f"{name}_t_low": columns[f"{name}_low"],
+        f"{name}_t_high": columns[f"{name}_high"],
+        f"{name}_low": np.clip(low, 0, 1).tolist(),
+        f"{name}_high": np.clip(high, 0, 1).tolist(),
+        f"{name}_method": methods,
     }
 
 
-def _summary_rows(curve: Curve) -> list[Row]:
-    return [_summary(curve, name) for name in curve.measures()]
-
-
-def _summary(curve: Curve, measure: str) -> Row:
-    levels, cube = np.array(curve.strengths), curve.cube(measure)
-    means = np.array([_mean(np.array([_mean(seed) for seed in level])) for level in cube])
-    boot = stats.cluster_resample_means(cube, generator(0, "bootstrap"), RESAMPLES)
-    threshold = THRESHOLD if measure != "return" else np.nan
+def _summary_row(curve: Curve, index: int) -> Row:
+    measure, levels = curve.measures[index], np.array(curve.strengths)
+    means = _mean(curve.seed_means[:, :, curve.metrics.index(measure)], axis=1)
+    boot = curve.replicates[:, index]
+    threshold = THRESHOLD if measure != "return" else float("nan")
     row = curve.label | {
+        "strength_name": curve.strength_name,
         "measure": measure,
-        "baseline_strength": levels[0],
-        "baseline": means[0],
+        "baseline_strength": float(levels[0]),
+        "baseline": float(means[0]),
         "threshold": threshold,
         "incapable": bool(means[0] < threshold),
         "critical": float(stats.critical_level(levels, means, threshold)),
     }
-    row |= _with_interval("critical_interpolated", stats.critical_level_interpolated, levels, means, boot, threshold)
-    row |= _with_interval("slope", stats.slope, levels, means, boot)
-    row |= _with_interval("auc", stats.auc, levels, means, boot)
-    row |= _with_interval("normalised_auc", stats.normalised_auc, levels, means, boot)
-    row |= {"worst_strength": levels[int(np.nanargmin(means))], "worst": float(np.nanmin(means))}
-    if measure in RATES:
-        row["solved_at_reset"] = _mean(curve.cube("solved_at_reset"))
-    row["interval"] = (
-        f"95 % percentile bootstrap, {RESAMPLES} resamples of {len(curve.seeds)} seeds, then episodes"
-    )
-    return row
+    crossing = functools.partial(stats.critical_level_interpolated, threshold=threshold)
+    row |= _with_interval("critical_interpolated", crossing, levels, means, boot)
+    for function in (stats.slope, stats.auc, stats.normalised_auc):
+        row |= _with_interval(function.__name__, function, levels, means, boot)
+    row |= {"worst_strength": float(levels[np.nanargmin(means)]), "worst": float(np.nanmin(means))}
+    row["solved_at_reset"] = float(_mean(curve.values("solved_at_reset").ravel(), axis=0))
+    drawn = f"{len(curve.seeds)} seeds, then episodes" if len(curve.seeds) > 1 else "episodes of 1 seed"
+    return row | {"interval_method": f"percentile bootstrap, {RESAMPLES} draws of {drawn}, 95 %"}
 
 
 def _with_interval(
-    name: str, function: Any, levels: np.ndarray, means: np.ndarray, boot: np.ndarray, *arguments: float
-) -> Row:
-    replicates = np.atleast_1d(function(levels, boot, *arguments))
-    value = float(function(levels, means, *arguments))
+    name: str, function: Callable, levels: np.ndarray, means: np.ndarray, boot: np.ndarray
+) -> dict[str, float]:
+    value, replicates = float(function(levels, means)), np.atleast_1d(function(levels, boot))
     if name.startswith("critical"):
-        # A curve that never crosses has its critical level beyond the sweep.
+        # A curve that never crosses has its critical strength somewhere beyond the sweep.
         replicates = np.where(np.isnan(replicates), np.inf, replicates)
-        if np.isnan(arguments[0]):
-            return {name: value} | _bounds(name, np.nan, np.nan)
-        return {name: value} | _bounds(name, *np.percentile(replicates, _percentiles(), method="nearest"))
-    if np.isnan(value):
-        return {name: value} | _bounds(name, np.nan, np.nan)
-    return {name: value} | _bounds(name, *np.nanpercentile(replicates, _percentiles()))
+    interval = stats.percentile_interval(replicates, "bootstrap", len(boot), LEVEL)
+    return {name: value, f"{name}_low": float(interval.low), f"{name}_high": float(interval.high)}
 
 
-def _bounds(name: str, low: float, high: float) -> Row:
-    return {f"{name}_low": float(low), f"{name}_high": float(high)}
-
-
-def _percentiles() -> tuple[float, float]:
-    return 50 * (1 - LEVEL), 50 * (1 + LEVEL)
-
-
-def _interval_name(seeds: int, episodes: int) -> str:
+def _t_name(seeds: int, episodes: int) -> str:
     return f"t over {seeds} seeds, 95 %" if seeds > 1 else f"t over {episodes} episodes, 95 %"
 
 
-def _mean(values: np.ndarray) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if len(finite) else float("nan")
+def _mean(values: np.ndarray, axis: int) -> np.ndarray:
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis)
+
+
+def _std(values: np.ndarray, axis: int) -> np.ndarray:
+    known = np.isfinite(values)
+    squares = np.where(known, values - np.expand_dims(_mean(values, axis), axis), 0.0) ** 2
+    n = known.sum(axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.sqrt(np.where(n > 1, squares.sum(axis=axis) / (n - 1), np.nan))

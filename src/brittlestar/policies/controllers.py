@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Observation, Policy
-from brittlestar.policies.simple import describe
+from brittlestar.policies.base import Observation
+from brittlestar.policies.simple import Space, StatelessPolicy, describe
 from brittlestar.randomness import LaneDraws
 
 _REACH_WIDTH, _OBJECT_WIDTH = 10, 25
@@ -19,7 +19,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 _FLAT = 1.0 - _UP
 
 
-class _FetchController(Policy):
+class _FetchController(StatelessPolicy):
     """Checks the spaces, and turns a movement of the gripper into an action."""
 
     _name: ClassVar[str]
@@ -30,7 +30,7 @@ class _FetchController(Policy):
             if not value > 0:
                 raise ValueError(f"`{name}` must be above 0, got {value}")
 
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if not {"desired_goal", "observation"} <= set(parts):
             need = "the dict observation of a Fetch environment with keys desired_goal, observation"
@@ -42,18 +42,13 @@ class _FetchController(Policy):
             return
         raise UserError(f"{self._name} needs {need}, got {describe(observation_space)}")
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]:
+    def act(self, observation: Observation) -> np.ndarray:
+        """Returns the clipped movement, with the gripper left alone."""
         seen = np.asarray(observation["observation"], dtype=np.float64)
         goal = np.asarray(observation["desired_goal"], dtype=np.float64)
         action = np.zeros((len(seen), 4), dtype=np.float32)
         action[:, :3] = np.clip(self._move(seen, goal), -1.0, 1.0)
-        return action, state
+        return action
 
     def _fits(self, shape: tuple[int, ...]) -> bool:
         return len(shape) == 1 and shape[0] >= _OBJECT_WIDTH
@@ -89,12 +84,12 @@ class PController(_FetchController):
     def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
         gripper = seen[:, :3]
         if seen.shape[1] < _OBJECT_WIDTH:
-            return self.kp * (goal - gripper)
+            return np.asarray(self.kp * (goal - gripper))
         block = seen[:, 3:6]
         reach = block - gripper
         far = np.sqrt(_dot(reach, reach)) > _CONTACT
         reach[:, 2] = np.maximum(reach[:, 2], 0.0)
-        return np.where(far, self.kp * reach, self.kp * (goal - block))
+        return np.asarray(self.kp * np.where(far, reach, goal - block))
 
 
 @dataclass
@@ -134,7 +129,7 @@ class PushController(_FetchController):
         pushing = level & (behind > self.lane) & (_dot(aside, aside) < self.lane**2)
         push = way + aside + to_block * _UP
         move = np.where(pushing, push, self._approach(to_block, to_block - self.standoff * forward))
-        return self.kp * move * (remaining > self.tolerance)
+        return np.asarray(self.kp * move * (remaining > self.tolerance))
 
     def _approach(self, to_block: np.ndarray, to_start: np.ndarray) -> np.ndarray:
         away = _dot(to_start * _FLAT, to_start) > self.tolerance**2
@@ -145,4 +140,4 @@ class PushController(_FetchController):
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     # Not a matrix product: BLAS rounds a lane differently when the number of lanes changes.
-    return (a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1] + a[:, 2] * b[:, 2])[:, None]
+    return np.asarray(a[:, :1] * b[:, :1] + a[:, 1:2] * b[:, 1:2] + a[:, 2:3] * b[:, 2:3])

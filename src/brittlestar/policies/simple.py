@@ -17,8 +17,10 @@ from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Observation, Policy
 from brittlestar.randomness import LaneDraws
 
+Space = spaces.Space[Any]
 
-def describe(space: spaces.Space) -> str:
+
+def describe(space: Space) -> str:
     """Names a space by kind and shape, short enough for an error message.
 
     Example:
@@ -44,20 +46,16 @@ def count_lanes(observation: Observation) -> int:
     return len(next(iter(observation.values())) if isinstance(observation, dict) else observation)
 
 
-class RandomPolicy(Policy):
-    """Draws every action uniformly from the action space; numbers without bounds are standard normal.
+class StatelessPolicy(Policy):
+    """A policy that keeps nothing from step to step; a subclass writes `act`.
 
     Example:
-        >>> draws = LaneDraws(seed=0, stream="policy", lanes=3)
-        >>> policy = RandomPolicy()
-        >>> policy.bind(spaces.Box(-1.0, 1.0, (4,)), spaces.Discrete(2), draws)
-        >>> policy.predict(np.zeros((3, 4)))[0].shape
-        (3,)
+        >>> class Halve(StatelessPolicy):
+        ...     def act(self, observation):
+        ...         return observation / 2
+        >>> Halve().predict(np.ones((2, 1)))[0].tolist()
+        [[0.5], [0.5]]
     """
-
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
-        self._draws, self._dtype = draws, action_space.dtype
-        self._sample = self._sampler(action_space)
 
     def predict(
         self,
@@ -66,38 +64,64 @@ class RandomPolicy(Policy):
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
     ) -> tuple[np.ndarray, Any]:
-        return self._sample().astype(self._dtype), state
+        """Returns the actions and the state as it came."""
+        return self.act(observation), state
 
-    def _sampler(self, space: spaces.Space) -> Callable[[], np.ndarray]:
+    def act(self, observation: Observation) -> np.ndarray:
+        """Returns the actions, lane axis first."""
+        raise NotImplementedError
+
+
+class RandomPolicy(StatelessPolicy):
+    """Draws every action uniformly from the action space; a number without bounds is standard normal.
+
+    Example:
+        >>> policy = RandomPolicy()
+        >>> draws = LaneDraws(seed=0, stream="policy", lanes=3)
+        >>> policy.bind(spaces.Box(-1.0, 1.0, (4,)), spaces.Discrete(2), draws)
+        >>> policy.predict(np.zeros((3, 4)))[0].shape
+        (3,)
+    """
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Chooses how to draw from this kind of action space."""
+        self._draws, self._dtype = draws, action_space.dtype
+        self._sample = self._sampler(action_space)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """Draws one action per lane."""
+        return self._sample().astype(self._dtype)
+
+    def _sampler(self, space: Space) -> Callable[[], np.ndarray]:
         if isinstance(space, spaces.Box):
-            return functools.partial(self._within, space)
+            return functools.partial(self._number, space)
         if isinstance(space, spaces.Discrete):
-            return functools.partial(self._count, (), space.start, space.n)
+            return functools.partial(self._integer, (), space.start, space.n)
         if isinstance(space, spaces.MultiDiscrete):
-            return functools.partial(self._count, space.shape, space.start, space.nvec)
+            return functools.partial(self._integer, space.shape, space.start, space.nvec)
         if isinstance(space, spaces.MultiBinary):
-            return functools.partial(self._count, space.shape, 0, 2)
+            return functools.partial(self._integer, space.shape, 0, 2)
         raise UserError(f"random_policy cannot draw actions from {describe(space)}")
 
-    def _count(self, shape: tuple[int, ...], start: Any, n: Any) -> np.ndarray:
-        return np.asarray(start + np.floor(self._draws.uniform(shape) * n))
+    def _integer(self, shape: tuple[int, ...], start: Any, count: Any) -> np.ndarray:
+        return np.asarray(start + np.floor(self._draws.uniform(shape) * count))
 
-    def _within(self, space: spaces.Box) -> np.ndarray:
-        uniform = self._draws.uniform(space.shape)
+    def _number(self, space: spaces.Box) -> np.ndarray:
         has_low, has_high = np.isfinite(space.low), np.isfinite(space.high)
-        low, high = np.where(has_low, space.low, 0.0), np.where(has_high, space.high, 0.0)
-        if np.issubdtype(space.dtype, np.integer):
-            return np.asarray(low + np.floor(uniform * (high - low + 1.0)))
-        bounded = has_low & has_high
-        if bounded.all():
-            return np.asarray(low + uniform * (high - low))
+        low = np.where(has_low, space.low, 0.0).astype(np.float64)
+        high = np.where(has_high, space.high, 0.0).astype(np.float64)
+        if np.issubdtype(self._dtype, np.integer):
+            return self._integer(space.shape, low, high - low + 1.0)
+        between = low + self._draws.uniform(space.shape) * (high - low)
+        if (has_low & has_high).all():
+            return np.asarray(between)
         normal = self._draws.normal(space.shape)
         inward = np.where(has_low, np.abs(normal), np.where(has_high, -np.abs(normal), normal))
-        return np.where(bounded, low + uniform * (high - low), low + high + inward)
+        return np.where(has_low & has_high, between, low + high + inward)
 
 
 @dataclass
-class ConstantPolicy(Policy):
+class ConstantPolicy(StatelessPolicy):
     """Takes the same `action` at every step; one number stands for all components.
 
     Example:
@@ -109,28 +133,27 @@ class ConstantPolicy(Policy):
 
     action: float | list[float] = 0.0
 
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
-        value, shape = np.asarray(self.action), action_space.shape
-        if shape is None or value.shape not in ((), shape):
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Spreads the action over the action space, and refuses one that does not fit."""
+        wanted, shape = np.asarray(self.action), action_space.shape
+        if shape is None or wanted.shape not in ((), shape):
             raise UserError(f"`action` must be one number or fit {describe(action_space)}, got {self.action}")
-        self._value = np.full(shape, value).astype(action_space.dtype)
-        rounded = np.issubdtype(self._value.dtype, np.integer) and bool((self._value != value).any())
-        if rounded or not action_space.contains(self._value):
+        wanted = np.broadcast_to(wanted, shape)
+        # A value that the type cannot hold is reported below.
+        with np.errstate(invalid="ignore"):
+            self._value = wanted.astype(action_space.dtype)
+        cut = np.issubdtype(self._value.dtype, np.integer) and not np.array_equal(self._value, wanted)
+        if cut or not action_space.contains(self._value):
             raise UserError(f"`action` must lie in {' '.join(str(action_space).split())}, got {self.action}")
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]:
-        return np.repeat(self._value[None], count_lanes(observation), axis=0), state
+    def act(self, observation: Observation) -> np.ndarray:
+        """Repeats the action for every lane."""
+        return np.repeat(self._value[None], count_lanes(observation), axis=0)
 
 
 @dataclass
 class CallablePolicy(Policy):
-    """Wraps a function, class or object found by its import path.
+    """Acts by a function, a class or an object that is found by its import path.
 
     Example:
         >>> policy = CallablePolicy("numpy:tanh", batched=True)
@@ -146,9 +169,10 @@ class CallablePolicy(Policy):
     """Whether a plain function takes all lanes at once; otherwise it is called lane by lane."""
 
     def __post_init__(self) -> None:
-        self._policy = as_policy(_build(self.path, self.kwargs), self.batched, self.path)
+        self._policy = as_policy(_build(self.path, self.kwargs), self.batched, f"`{self.path}`")
 
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Passes the spaces on."""
         self._policy.bind(observation_space, action_space, draws)
 
     def predict(
@@ -158,6 +182,7 @@ class CallablePolicy(Policy):
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
     ) -> tuple[np.ndarray, Any]:
+        """Returns what the function or object answers."""
         return self._policy.predict(observation, state, episode_start, deterministic)
 
 
@@ -176,53 +201,46 @@ def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Po
     """
     if isinstance(thing, Policy):
         return thing
-    if callable(getattr(thing, "predict", None)) and not isinstance(thing, type):
-        return _PredictPolicy(thing, name)
-    if callable(thing) and not isinstance(thing, type):
-        return _FunctionPolicy(thing, name, batched)
+    if not isinstance(thing, type):
+        if callable(getattr(thing, "predict", None)):
+            return _PredictPolicy(thing, name)
+        if callable(thing):
+            return _FunctionPolicy(thing, name, batched)
     raise UserError(f"{name} must be a function or an object with `predict` or `__call__`, got {thing!r:.80}")
 
 
 class _ForeignPolicy(Policy):
     """Checks the actions that somebody else's code returns."""
 
-    _space: spaces.Space | None = None
-
     def __init__(self, thing: Any, name: str) -> None:
         self._thing, self._name = thing, name
+        self._space: Space | None = None
 
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         self._space = action_space
 
     def _checked(self, action: Any, *lanes: int) -> np.ndarray:
-        array = np.asarray(action)
-        if self._space is None:
+        array, space = np.asarray(action), self._space
+        if space is None:
             return array
-        expected = (*lanes, *(self._space.shape or ()))
-        if array.shape != expected:
-            raise UserError(f"{self._name} must return actions of shape {expected}, got shape {array.shape}")
-        if array.dtype.kind not in "biu" and np.issubdtype(self._space.dtype, np.integer):
-            raise UserError(f"{self._name} must return integers for {describe(self._space)}, got {array.dtype}")
-        return array.astype(self._space.dtype, copy=False)
+        shape = (*lanes, *(space.shape or ()))
+        if array.shape != shape:
+            raise UserError(f"{self._name} must return actions of shape {shape}, got shape {array.shape}")
+        if array.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
+            raise UserError(f"{self._name} must return integers for {describe(space)}, got {array.dtype}")
+        return array.astype(space.dtype, copy=False)
 
 
-class _FunctionPolicy(_ForeignPolicy):
+class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
     def __init__(self, function: Callable[[Observation], Any], name: str, batched: bool) -> None:
         super().__init__(function, name)
         self._batched = batched
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]:
+    def act(self, observation: Observation) -> np.ndarray:
         lanes = count_lanes(observation)
         if self._batched:
-            return self._checked(self._thing(observation), lanes), state
-        rows = [self._checked(self._thing(_row(observation, lane))) for lane in range(lanes)]
-        return np.stack(rows), state
+            return self._checked(self._thing(observation), lanes)
+        return np.stack([self._checked(self._thing(_row(observation, lane))) for lane in range(lanes)])
 
 
 class _PredictPolicy(_ForeignPolicy):
@@ -237,7 +255,8 @@ class _PredictPolicy(_ForeignPolicy):
             observation, state=state, episode_start=episode_start, deterministic=deterministic
         )
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise UserError(f"{self._name}: `predict` must return (actions, state), got {type(answer).__name__}")
+            got = type(answer).__name__
+            raise UserError(f"{self._name}: `predict` must return (actions, state), got {got}")
         return self._checked(answer[0], count_lanes(observation)), answer[1]
 
 
@@ -258,7 +277,8 @@ def _build(path: str, kwargs: dict[str, Any]) -> Any:
         return thing
     if inspect.isroutine(thing):
         return functools.partial(thing, **kwargs)
-    raise UserError(f"`kwargs` are for a class or a function, but `{path}` is a {type(thing).__name__} object")
+    got = type(thing).__name__
+    raise UserError(f"`kwargs` are for a class or a function, but `{path}` is an object of type {got}")
 
 
 def _find(path: str) -> Any:
@@ -267,10 +287,11 @@ def _find(path: str) -> Any:
         module_name, _, attributes = path.rpartition(".")
     if not module_name or not attributes:
         raise UserError(f"`path` must look like `package.module:attribute`, got `{path}`")
-    thing: Any = _import(module_name)
+    thing = _import(module_name)
     for attribute in attributes.split("."):
         if not hasattr(thing, attribute):
-            raise UserError(f"`{module_name}` has no `{attributes}`; {_hint(attribute, _public(thing))}")
+            names = [name for name in dir(thing) if not name.startswith("_")]
+            raise UserError(f"`{module_name}` has no `{attributes}`; {_hint(attribute, names)}")
         thing = getattr(thing, attribute)
     return thing
 
@@ -288,10 +309,7 @@ def _import(name: str) -> Any:
         raise UserError(f"there is no module `{missing}`; {_hint(module, siblings)}") from None
 
 
-def _public(thing: Any) -> Iterable[str]:
-    return [name for name in dir(thing) if not name.startswith("_")]
-
-
 def _hint(name: str, valid: Iterable[str]) -> str:
-    hint = nearest(name, valid)
-    return hint if 7 < len(hint) < 200 else "is its folder on PYTHONPATH?"
+    # A list of everything that can be imported would hide the message.
+    hint = nearest(name, list(valid))
+    return hint if len(hint) < 200 else "check the spelling and that its folder is on PYTHONPATH"

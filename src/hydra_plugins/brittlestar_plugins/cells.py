@@ -12,7 +12,7 @@ class CellLauncher(JoblibLauncher):
     """Fans cells out over joblib workers; composes configs once, and never starts a cell that is in the store."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        from brittlestar.sweep import launch
+        from brittlestar.launch import launch
 
         return launch(self, job_overrides, initial_job_idx)
 

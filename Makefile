@@ -1,0 +1,45 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-all format lint type bench clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## Make .venv with locked dependencies and everything a developer needs
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brittlestar needs Python 3.11 or later: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+run: setup ## Sweep FetchReach under observation noise: table, plot, report
+	$(BIN)/python run.py -m experiment=fetch_reach_observation hydra.sweep.dir=multirun/fetch_reach_observation
+
+test: setup ## Fast tests
+	$(BIN)/python -m pytest -q -n 2
+
+test-all: setup ## All tests, also the slow ones
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+
+format: setup ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: setup ## Check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: setup ## Check types
+	$(BIN)/mypy
+
+bench: setup ## Print speed ratios, measured in one run on this machine
+	$(BIN)/python scripts/bench.py
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist

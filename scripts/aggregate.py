@@ -1,0 +1,30 @@
+"""Rebuilds tables, plot and report from one sweep or several."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from brittlestar.errors import UserError
+from brittlestar.report import summarise
+
+
+def main() -> None:
+    """Parses the command line and aggregates."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="sweep folders")
+    parser.add_argument("--out", type=Path, help="where to write (default: the first DIR)")
+    parser.add_argument("--mixed", action="store_true", help="put sweeps of different studies into one table")
+    options = parser.parse_args()
+    try:
+        tables, shown = summarise(options.folders, options.out or Path(options.folders[0]), options.mixed)
+    except UserError as error:
+        sys.exit(f"aggregate.py: {error}")
+    print(shown)
+    if tables.failures:
+        sys.exit(f"aggregate.py: {len(tables.failures)} cells failed, see failures.csv")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""A perturbed environment for training and for other people's loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.randomness import LaneDraws
+from brittlestar.schedules import Constant, StressSchedule
+
+CHANNELS = ("observation", "action", "reward")
+
+
+class PerturbedEnv(gym.Wrapper):
+    """Puts a perturbation around any Gymnasium environment: the very code that sweeps use, with one lane.
+
+    Noise depends on the seed of `reset`, the number of the episode since, and the step; never on the
+    environment's own random numbers. `info["true_observation"]` and `info["true_reward"]` hold the truth.
+
+    Example:
+        >>> from brittlestar.perturbations import GaussianObservation
+        >>> env = PerturbedEnv(gym.make("CartPole-v1"), GaussianObservation(sigma=0.1))
+        >>> observation, info = env.reset(seed=0)
+        >>> bool((observation != info["true_observation"]).all())
+        True
+    """
+
+    def __init__(
+        self, env: gym.Env, perturbation: Perturbation, schedule: StressSchedule | None = None
+    ) -> None:
+        super().__init__(env)
+        self.perturbation = perturbation
+        self.schedule = Constant() if schedule is None else schedule
+        perturbation.bind(env.observation_space, env.action_space, lanes=1)
+        self.observation_space = perturbation.observation_space(env.observation_space)
+        self._episode, self._steps = -1, 0
+        self._draws: dict[str, LaneDraws] = {}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
+        """Starts an episode; with a seed, the noise starts anew too."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        if seed is not None or not self._draws:
+            key = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+            self._draws = {name: LaneDraws(key, f"perturbation/{name}", 1) for name in CHANNELS}
+            self._episode = -1
+        self._episode, self._steps = self._episode + 1, 0
+        return self._observe(observation), info | {"true_observation": observation}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        """Sends the perturbed action and returns what a disturbed learner sees."""
+        sent = self.perturbation.perturb_action(_to_lane(np.asarray(action)), self._step("action"))[0]
+        observation, reward, terminated, truncated, info = self.env.step(sent)
+        rewards = np.array([reward], dtype=np.float64)
+        seen_reward = self.perturbation.perturb_reward(rewards, self._step("reward"))[0]
+        self._steps += 1
+        info = info | {"true_observation": observation, "true_reward": reward}
+        return self._observe(observation), float(seen_reward), terminated, truncated, info
+
+    def _observe(self, observation: Any) -> Any:
+        if self.perturbation.is_identity:
+            return observation
+        return _from_lane(self.perturbation.perturb_observation(_to_lane(observation), self._step("observation")))
+
+    def _step(self, channel: str) -> Step:
+        episodes, steps = np.array([self._episode]), np.array([self._steps])
+        self._draws[channel].at(episodes, steps)
+        return Step(self.schedule.levels(episodes, steps), steps == 0, self._draws[channel])
+
+
+def _to_lane(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: np.asarray(part)[None] for key, part in value.items()}
+    return np.asarray(value)[None]
+
+
+def _from_lane(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: part[0] for key, part in value.items()}
+    return value[0]

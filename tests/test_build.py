@@ -1,0 +1,43 @@
+import pytest
+from brittlestar.build import build, locate
+from brittlestar.errors import UserError
+from brittlestar.perturbations import Compose, GaussianObservation
+
+NOISE = "brittlestar.perturbations.GaussianObservation"
+
+
+def test_nested_nodes_become_objects():
+    node = {"_target_": "brittlestar.perturbations.Compose", "parts": [{"_target_": NOISE, "sigma": 0.1}], "scale": 2}
+    built = build(node, "perturbation")
+    assert built == Compose([GaussianObservation(sigma=0.1)], scale=2)
+
+
+def test_plain_values_pass():
+    assert build({"a": [1, {"b": None}]}, "x") == {"a": [1, {"b": None}]}
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ({"_target_": NOISE, "sgima": 1}, "`perturbation.sgima` does not exist; did you mean `sigma`"),
+        ({"_target_": NOISE}, "`perturbation.sigma` is missing"),
+        ({"_target_": NOISE, "sigma": "big"}, "`perturbation.sigma` must be a float, got 'big'"),
+        ({"_target_": NOISE, "sigma": True}, "`perturbation.sigma` must be a float, got True"),
+        ({"_target_": NOISE, "sigma": None}, "`perturbation.sigma` must be a float, got None"),
+        ({"_target_": NOISE, "sigma": -1}, "`sigma` must be at least 0, got -1"),
+        ({"_target_": NOISE + "s", "sigma": 1}, "has no 'GaussianObservations'; did you mean `GaussianObservation`"),
+        ({"_target_": "no.such.Thing"}, "`perturbation._target_` 'no.such.Thing' cannot be imported: No module"),
+        ({"_target_": "Thing"}, "'Thing' is no `package.module.Class`"),
+    ],
+)
+def test_mistakes_name_key_value_and_what_is_valid(node, message):
+    with pytest.raises(UserError, match=message):
+        build(node, "perturbation")
+
+
+def test_optional_fields_take_null():
+    assert build({"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "max_steps": None}, "env").max_steps is None
+
+
+def test_locate():
+    assert locate(NOISE, "x") is GaussianObservation

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from brittlestar.errors import UserError
+from brittlestar.success import GoalReached, InfoKey, Predicate, ReturnAtLeast, Terminated
+
+ENDED = np.array([True, False])
+
+
+def far(observation, info):
+    return observation[0] > 1
+
+
+@pytest.mark.parametrize(
+    ("success", "observation", "infos", "expected"),
+    [
+        (GoalReached(distance=0.1),
+         {"achieved_goal": np.array([[0, 0], [1, 0]]), "desired_goal": np.array([[0.05, 0], [0, 0]])},
+         [{}, {}], [True, False]),
+        (InfoKey(key="won"), np.zeros((2, 1)), [{"won": 0}, {"won": 1.0}], [False, True]),
+        (Terminated(), np.zeros((2, 1)), [{}, {}], [True, False]),
+    ],
+)  # fmt: skip
+def test_per_step(success, observation, infos, expected):
+    assert success.at_step(observation, infos, ENDED).tolist() == expected
+
+
+def test_predicate_of_ones_own():
+    import sys
+
+    sys.modules["predicate_module"] = sys.modules[__name__]
+    predicate = Predicate(path="predicate_module:far")
+    assert predicate.at_step(np.array([[2.0], [0.0]]), [{}, {}], ENDED).tolist() == [True, False]
+    assert predicate.at_step({"x": np.zeros(1)} | {0: np.array([2.0])}, [{}], ENDED).tolist() == [True]
+
+
+def test_return_threshold_is_known_at_the_end_only():
+    success = ReturnAtLeast(threshold=10)
+    assert success.at_step(np.zeros((1, 1)), [{}], ENDED) is None
+    assert success.at_end(10.0)
+    assert not success.at_end(9.9)
+
+
+def test_mistakes():
+    with pytest.raises(ValueError, match="`when` must be one of any, final, got 'last'"):
+        GoalReached(when="last")
+    with pytest.raises(UserError, match="'nowhere:f' is no `module:function`"):
+        Predicate(path="nowhere:f")
+    with pytest.raises(UserError, match="'won' is not in info; it has: lost"):
+        InfoKey(key="won").at_step(np.zeros((1, 1)), [{"lost": 1}], ENDED)
