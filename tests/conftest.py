@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 

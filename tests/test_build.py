@@ -1,4 +1,5 @@
 import pytest
+
 from brittlestar.build import build, locate
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Compose, GaussianObservation
@@ -36,7 +37,9 @@ def test_mistakes_name_key_value_and_what_is_valid(node, message):
 
 
 def test_optional_fields_take_null():
-    assert build({"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "max_steps": None}, "env").max_steps is None
+    assert (
+        build({"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "max_steps": None}, "env").max_steps is None
+    )
 
 
 def test_locate():

@@ -1,9 +1,10 @@
 import gymnasium as gym
 import pytest
+from gymnasium import spaces
+
 from brittlestar.envs import EnvSpec, Returns, check_spaces
 from brittlestar.errors import UserError
 from brittlestar.success import GoalReached
-from gymnasium import spaces
 
 
 def test_unknown_id_gets_the_nearest():

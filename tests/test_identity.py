@@ -1,6 +1,7 @@
 import copy
 
 import pytest
+
 from brittlestar import identity
 
 NOISE = "brittlestar.perturbations.GaussianObservation"
@@ -39,7 +40,13 @@ def test_neutral_keys_do_not_count(path, value):
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("seed", 1), ("episodes", 11), ("perturbation.sigma", 0.2), ("env.id", "Acrobot-v1"), ("stress_schedule.level", 0.5)],
+    [
+        ("seed", 1),
+        ("episodes", 11),
+        ("perturbation.sigma", 0.2),
+        ("env.id", "Acrobot-v1"),
+        ("stress_schedule.level", 0.5),
+    ],
 )
 def test_everything_else_counts(path, value):
     assert identity.cell_hash(changed(path, value)) != identity.cell_hash(BASE)

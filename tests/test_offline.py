@@ -21,9 +21,7 @@ def test_action_mse_worked_value():
     assert offline.action_mse(np.ones((5, 2)), np.ones((5, 2))) == 0.0
 
 
-@pytest.mark.parametrize(
-    "std", [0.5, [0.5, 3.0], [[0.5, 3.0]] * 6], ids=["scalar", "per dimension", "per step"]
-)
+@pytest.mark.parametrize("std", [0.5, [0.5, 3.0], [[0.5, 3.0]] * 6], ids=["scalar", "per dimension", "per step"])
 def test_action_log_likelihood_agrees_with_scipy(std):
     mean, logged = rng(1).normal(size=(6, 2)), rng(2).normal(size=(6, 2))
     theirs = reference.norm.logpdf(logged, mean, std).sum(axis=1).mean()

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from brittlestar.randomness import LaneDraws, SequentialDraws, generator, reset_seed
 
 
@@ -35,7 +36,12 @@ def test_a_skipped_draw_changes_no_other():
 def test_streams_seeds_episodes_steps_and_sites_differ():
     base = draws_at([0], [0])
     numbers = [base.normal((3,)), base.normal((3,))]
-    for other in (draws_at([0], [0], seed=1), draws_at([0], [0], stream="else"), draws_at([1], [0]), draws_at([0], [1])):
+    for other in (
+        draws_at([0], [0], seed=1),
+        draws_at([0], [0], stream="else"),
+        draws_at([1], [0]),
+        draws_at([0], [1]),
+    ):
         numbers.append(other.normal((3,)))
     numbers.append(base.child("part").normal((3,)))
     assert len({array.tobytes() for array in numbers}) == len(numbers)

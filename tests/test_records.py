@@ -2,6 +2,7 @@ import os
 
 import numpy as np
 import pytest
+
 from brittlestar import records
 from brittlestar.errors import UserError
 

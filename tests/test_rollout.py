@@ -1,6 +1,8 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
+
 from brittlestar.envs import EnvSpec, Returns, Signals
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
@@ -10,7 +12,6 @@ from brittlestar.perturbations import Compose, GaussianAction, GaussianObservati
 from brittlestar.policies import PController, Policy, RandomPolicy
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
-from gymnasium import spaces
 
 PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
 
@@ -113,8 +114,11 @@ def test_delivery_is_the_root_mean_square_change():
 
 CASES = {
     "box": (EnvSpec(id="Pendulum-v1", max_steps=30), RandomPolicy(), PAIR),
-    "discrete": (EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=20)), RandomPolicy(),
-                 GaussianObservation(sigma=0.1)),  # fmt: skip
+    "discrete": (
+        EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=20)),
+        RandomPolicy(),
+        GaussianObservation(sigma=0.1),
+    ),
     "mujoco": (EnvSpec(id="Hopper-v5", max_steps=40), RandomPolicy(), PAIR),
     "goal": (EnvSpec(id="FetchReach-v4", max_steps=12, success=GoalReached()), PController(), PAIR),
 }
@@ -175,8 +179,11 @@ class Broken(Policy):
     [
         (COUNTER, Broken(np.zeros((2, 3))), r"shape \(2, 3\), expected \(2, 2\): 2 lanes of Box"),
         (COUNTER, Broken(np.full((2, 2), np.nan)), r"the policy's action is not a number \(nan\) at episode 0, step 0"),
-        (EnvSpec(id="Counter-v0", kwargs={"nan_at": 3}), Scripted(),
-         r"the environment's observation is not a number \(nan\) at episode 0, step 2"),  # fmt: skip
+        (
+            EnvSpec(id="Counter-v0", kwargs={"nan_at": 3}),
+            Scripted(),
+            r"the environment's observation is not a number \(nan\) at episode 0, step 2",
+        ),
     ],
 )
 def test_harness_errors_are_no_failed_episodes(spec, policy, message):

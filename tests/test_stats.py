@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from brittlestar import stats
+from brittlestar import curves, stats
 
 NAN = float("nan")
 
@@ -258,9 +258,7 @@ def test_pooled_wilson_is_too_narrow_when_seeds_differ_and_t_is_not(seeds):
 def test_two_proportion_z_worked_value():
     found = stats.two_proportion_z(80, 100, 65, 100)
     assert found.statistic == pytest.approx(0.15 / math.sqrt(0.725 * 0.275 * 2 / 100))
-    assert found.p_value == pytest.approx(
-        reference.chi2_contingency([[80, 20], [65, 35]], correction=False).pvalue
-    )
+    assert found.p_value == pytest.approx(reference.chi2_contingency([[80, 20], [65, 35]], correction=False).pvalue)
     assert stats.two_proportion_z(65, 100, 80, 100).statistic == -found.statistic
     assert found.n == 200
 
@@ -315,10 +313,7 @@ def test_boschloo_never_exceeds_its_level_and_beats_fisher():
     tables = [[(a, 8, b, 11) for b in range(12)] for a in range(9)]
     exact = np.array([[stats.boschloo(*table).p_value <= 0.05 for table in row] for row in tables])
     fisher = np.array(
-        [
-            [reference.fisher_exact([[a, b], [8 - a, 11 - b]]).pvalue <= 0.05 for a, _, b, _ in row]
-            for row in tables
-        ]
+        [[reference.fisher_exact([[a, b], [8 - a, 11 - b]]).pvalue <= 0.05 for a, _, b, _ in row] for row in tables]
     )
     found = false_positives(exact, np.linspace(0.01, 0.99, 99))
     assert 0.025 < found.max() <= 0.05
@@ -473,70 +468,6 @@ def test_exact_sample_size_is_fast_at_the_smallest_margin():
 # --- curves ---
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
-def test_curve_summaries_worked_values(order):
-    levels, rates = np.array([0, 0.05, 0.1])[order], np.array([1, 0.8, 0.4])[order]
-    assert stats.critical_level(levels, rates) == 0.1
-    assert stats.critical_level_interpolated(levels, rates) == pytest.approx(0.0875)
-    assert stats.slope(levels, rates) == pytest.approx(-6.0)
-    assert stats.auc(levels, rates) == pytest.approx(0.075)
-    assert stats.normalised_auc(levels, rates) == pytest.approx(0.75)
-
-
-def test_curve_that_never_breaks():
-    assert math.isnan(stats.critical_level([0, 0.1], [1, 0.9]))
-    assert math.isnan(stats.critical_level_interpolated([0, 0.1], [1, 0.9]))
-    assert stats.critical_level([0, 0.1], [1, 0.9], threshold=0.95) == 0.1
-    assert math.isnan(stats.critical_level([0, 0.1], [1, 0.5]))
-
-
-def test_curve_below_the_threshold_from_the_start():
-    assert stats.critical_level([0.2, 0.3], [0.4, 0.1]) == 0.2
-    assert stats.critical_level_interpolated([0.2, 0.3], [0.4, 0.1]) == 0.2
-
-
-def test_first_of_several_crossings_counts():
-    levels, rates = [0, 1, 2, 3, 4], [1, 0.4, 0.8, 0.2, 0.1]
-    assert stats.critical_level(levels, rates) == 1
-    assert stats.critical_level_interpolated(levels, rates) == pytest.approx(5 / 6)
-
-
-def test_one_level_has_no_slope_and_no_area():
-    for summary in (stats.slope, stats.auc, stats.normalised_auc):
-        assert math.isnan(summary([0.0], [1.0]))
-        assert np.isnan(summary([0.0], [[1.0], [0.5]])).all()
-    assert stats.critical_level([0.0], [0.2]) == 0.0
-
-
-@pytest.mark.parametrize(
-    "summary",
-    [stats.critical_level, stats.critical_level_interpolated, stats.slope, stats.auc, stats.normalised_auc],
-)
-def test_curve_summaries_take_replicates_at_once(summary):
-    levels, rates = [0.2, 0.0, 0.1, 0.5], rng().random((4, 6, 4))
-    together = summary(levels, rates)
-    alone = [[summary(levels, curve) for curve in group] for group in rates]
-    assert together.shape == (4, 6)
-    np.testing.assert_allclose(together, alone)
-
-
-def test_slope_agrees_with_least_squares():
-    levels, rates = np.array([0, 0.01, 0.05, 0.2]), rng().random(4)
-    assert stats.slope(levels, rates) == pytest.approx(np.polyfit(levels, rates, 1)[0])
-
-
-def test_bootstrap_interval_of_the_critical_level_covers_it():
-    # True rates 1 - level: the line crosses one half at 0.5, between two levels.
-    levels, random, hits = np.array([0, 0.2, 0.4, 0.6, 0.8, 1.0]), rng(11), 0
-    for _ in range(300):
-        successes = random.random((6, 10, 20)) < (1 - levels)[:, None, None]
-        means = stats.cluster_resample_means(successes, random, 300)
-        crossings = stats.critical_level_interpolated(levels, means)
-        crossings = np.where(np.isnan(crossings), np.inf, crossings)
-        hits += bool(covers(stats.percentile_interval(crossings, "cluster bootstrap", 10), 0.5))
-    assert hits / 300 > 0.92
-
-
 # --- bad inputs ---
 
 BAD_CALLS = [
@@ -568,9 +499,9 @@ BAD_CALLS = [
     (lambda: stats.sample_size(1.2, 0.05), "`rate` must be between 0 and 1, got 1.2"),
     (lambda: stats.sample_size(0.8, 5), "`margin` must be at least 0.001 and below 0.5, got 5"),
     (lambda: stats.exact_sample_size(0.8, 0), "`margin` must be at least 0.001 and below 0.5, got 0"),
-    (lambda: stats.slope([0, 1], [1, 0.5, 0]), r"`rates` must be of shape \(..., 2\), got \(3,\)"),
-    (lambda: stats.auc([0, 0], [1, 1]), r"`levels` must be distinct numbers, got \[0.0, 0.0\]"),
-    (lambda: stats.critical_level([], []), "`levels` must be a list of numbers"),
+    (lambda: curves.slope([0, 1], [1, 0.5, 0]), r"`rates` must be of shape \(..., 2\), got \(3,\)"),
+    (lambda: curves.auc([0, 0], [1, 1]), r"`levels` must be distinct numbers, got \[0.0, 0.0\]"),
+    (lambda: curves.critical_level([], []), "`levels` must be a list of numbers"),
 ]
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from brittlestar.errors import UserError
 from brittlestar.success import GoalReached, InfoKey, Predicate, ReturnAtLeast, Terminated
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from brittlestar.build import build
 from brittlestar.cell import cores
 from brittlestar.cells import Cell
-from brittlestar.config import config_folder
+from brittlestar.config import config_folder, plain
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest
 from brittlestar.lanes import Lanes
@@ -50,7 +50,7 @@ def load(group: str, name: str, **values: Any) -> Any:
     if not path.is_file():
         options = [option.stem for option in path.parent.glob("*.yaml")]
         raise UserError(f"`{group}` has no {name!r}; {nearest(name, options)}")
-    return build(OmegaConf.to_container(OmegaConf.load(path)) | values, group)
+    return build(plain(OmegaConf.load(path)) | values, group)
 
 
 def evaluate(
@@ -123,7 +123,13 @@ def sweep(
 
 
 def _cells(
-    env: Any, policy: Any, steps: list[Perturbation], mitigation: Any, schedule: Any, episodes: int, seeds: Iterable[int]
+    env: Any,
+    policy: Any,
+    steps: list[Perturbation],
+    mitigation: Any,
+    schedule: Any,
+    episodes: int,
+    seeds: Iterable[int],
 ) -> list[Cell]:
     spec = _env(env)
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from brittlestar.errors import UserError, nearest
 
@@ -23,7 +23,17 @@ def main() -> None:
     # Before numpy is imported: each worker keeps to one core, and results never depend on BLAS threads.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    run_hydra(_evaluate, "config")
+    outcomes = []
+
+    def task(config: Any) -> Any:
+        # Hydra reports an exception of a job in its own words, so the outcome is kept and told below.
+        outcomes.append(_evaluate(config))
+        return outcomes[-1]
+
+    run_hydra(task, "config")
+    for outcome in outcomes:
+        if outcome.status == "failed":
+            _exit(outcome.error)
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
@@ -33,7 +43,7 @@ def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
     from brittlestar.config import config_folder, register
 
     register()
-    full_error = os.environ.setdefault("HYDRA_FULL_ERROR", "1") == "1"
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     app = hydra.main(version_base="1.3", config_path=str(config_folder()), config_name=config_name)(task)
     try:
         app()
@@ -42,7 +52,7 @@ def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
     except UserError as error:
         _exit(str(error))
     except Exception as error:
-        line = explain(error) if full_error else None
+        line = explain(error)
         if line is None:
             raise
         _exit(line)
@@ -52,14 +62,14 @@ def _evaluate(config: Any) -> Any:
     """Runs the one cell of a Hydra job."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
-    from omegaconf import OmegaConf
 
     from brittlestar import cell, single
+    from brittlestar.config import plain
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
     job = cell.Job(
-        config=OmegaConf.to_container(config, resolve=True),
+        config=plain(config),
         folder=hydra.runtime.output_dir,
         choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},
         overrides=list(hydra.overrides.task),
@@ -77,6 +87,9 @@ def explain(error: BaseException) -> str | None:
     if not any(isinstance(e, HydraException | OmegaConfBaseException) for e in chain):
         return None
     text = " ".join(str(e) for e in (error, error.__cause__) if e)
+    missing = re.search(r"Missing mandatory value: (\S+)", text)
+    if missing:
+        return f"`{missing[1]}` needs a value: add `{missing[1]}=...`"
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         return f"`{group}={name}` does not exist; {nearest(name, error.options)}"
@@ -84,7 +97,8 @@ def explain(error: BaseException) -> str | None:
     if unknown:
         key = (unknown[1] or unknown[2]).partition("@")[0]
         return f"`{key}` does not exist; {nearest(key, _keys())}"
-    return " ".join(text.split())
+    wrong = re.search(r"Error merging override (\S+)\s+(.*?)\s+full_key", text, re.DOTALL)
+    return f"`{wrong[1]}`: {wrong[2]}" if wrong else " ".join(text.split())
 
 
 def _keys() -> list[str]:
@@ -105,7 +119,7 @@ def _keys() -> list[str]:
         GlobalHydra.instance().clear()
         overrides = [text for text in sys.argv[1:] if re.fullmatch(rf"({'|'.join(keys)})=\w+", text)]
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
-            keys += _flat(OmegaConf.to_container(compose("config", overrides)))
+            keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose("config", overrides))))
     return keys
 
 

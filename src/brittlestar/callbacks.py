@@ -38,4 +38,4 @@ class Tables(Callback):
 
 def _failed(failures: list[dict[str, Any]]) -> str:
     lines = [f"  {row['overrides']}: {row['error']}" for row in failures]
-    return "\n".join([f"brittlestar: {len(failures)} cells failed", *lines])
+    return "\n".join([f"brittlestar: {len(failures)} {'cell' if len(failures) == 1 else 'cells'} failed", *lines])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -16,7 +17,8 @@ import numpy as np
 
 from brittlestar import records
 from brittlestar.build import build
-from brittlestar.errors import HarnessError, UserError
+from brittlestar.config import Config
+from brittlestar.errors import HarnessError, UserError, nearest
 from brittlestar.identity import cell_config, cell_hash, provenance
 
 EPISODE_SEEDS = ("independent", "consecutive")
@@ -48,7 +50,7 @@ def run(job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outc
     """Runs one job; whatever goes wrong is recorded in its folder and returned, never raised."""
     cell = ""
     try:
-        cell = cell_hash(job.config)
+        cell = identify(job)
         reused = reuse(job, cell)
         if reused:
             return reused
@@ -57,6 +59,15 @@ def run(job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outc
         return Outcome("done", job.folder, cell, job.config["episodes"])
     except Exception as error:
         return fail(job, cell, error)
+
+
+def identify(job: Job) -> str:
+    """Checks the keys of a job and returns the hash of its cell."""
+    known = [field.name for field in dataclasses.fields(Config)]
+    for key in job.config:
+        if key not in known:
+            raise UserError(f"`{key}` does not exist; {nearest(key, known)}")
+    return cell_hash(job.config)
 
 
 def reuse(job: Job, cell: str) -> Outcome | None:
@@ -138,9 +149,7 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
         raise UserError(f"`episode_seeds` must be one of {', '.join(EPISODE_SEEDS)}, got {config['episode_seeds']}")
     if config["lanes"] < 1:
         raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
-    plan = Plan(
-        config["episodes"], config["seed"], config["episode_seeds"] == "consecutive", config["deterministic"]
-    )
+    plan = Plan(config["episodes"], config["seed"], config["episode_seeds"] == "consecutive", config["deterministic"])
     cell = cell_config(config)
     parts = Parts(
         _policy(json.dumps(config["policy"])),

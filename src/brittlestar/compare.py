@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import stats
+from brittlestar import curves, stats
 from brittlestar.cells import Cell, group, load_cells
 from brittlestar.errors import UserError, nearest
 from brittlestar.randomness import generator
@@ -45,9 +45,9 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
     strengths = sorted({c.strength for c in a} & {c.strength for c in b})
     if not strengths:
         raise UserError("A and B share no strength: sweep both over the same levels")
-    pairs = [_shared(_at(a, s), _at(b, s), measure) for s in strengths]
-    paired = all(pair is not None for pair in pairs)
-    values = pairs if paired else [(_by_seed(_at(a, s), measure), _by_seed(_at(b, s), measure)) for s in strengths]
+    sides = [(_at(a, strength), _at(b, strength)) for strength in strengths]
+    paired = all(_share_episodes(*pair) for pair in sides)
+    values = [(_by_seed(at_a, measure), _by_seed(at_b, measure)) for at_a, at_b in sides]
     rows = [_level(strength, *pair, measure, paired) for strength, pair in zip(strengths, values, strict=True)]
     for row, adjusted in zip(rows, stats.holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = float(adjusted)
@@ -103,20 +103,11 @@ def _column(cell: Cell, name: str) -> np.ndarray:
     return cell.rows()[:, list(cell.manifest["columns"]).index(name)]
 
 
-def _shared(a: dict[int, Cell], b: dict[int, Cell], measure: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Returns both sides as `(seeds, episodes)` when they ran the same episodes, else None."""
-    if a.keys() != b.keys():
-        return None
-    sides: tuple[list, list] = ([], [])
-    for seed in sorted(a):
-        starts = _column(a[seed], "reset_seed"), _column(b[seed], "reset_seed")
-        if not np.array_equal(*starts):
-            return None
-        for side, cell in zip(sides, (a[seed], b[seed]), strict=True):
-            side.append(_column(cell, measure))
-    if len({len(values) for values in sides[0]}) > 1:
-        return None
-    return np.array(sides[0]), np.array(sides[1])
+def _share_episodes(a: dict[int, Cell], b: dict[int, Cell]) -> bool:
+    """Says whether both sides started the same episodes from the same seeds."""
+    return a.keys() == b.keys() and all(
+        np.array_equal(_column(a[seed], "reset_seed"), _column(b[seed], "reset_seed")) for seed in a
+    )
 
 
 def _by_seed(cells: dict[int, Cell], measure: str) -> np.ndarray:
@@ -166,21 +157,21 @@ def _bootstrap_test(boot: np.ndarray, a: np.ndarray) -> stats.Test:
     return stats.Test(float(boot.mean()), float(p_value), "unpaired bootstrap", int(np.isfinite(a).sum()))
 
 
-def _whole(strengths: list[float], values: list, paired: bool) -> Row:
+def _whole(strengths: list[float], values: list[tuple[np.ndarray, np.ndarray]], paired: bool) -> Row:
     """Difference of the normalised area under the curve."""
-    a, b = (np.stack([pair[i] for pair in values]) for i in (0, 1)) if _rectangular(values) else (None, None)
-    if a is None or b is None:
+    if not _rectangular(values):
         raise UserError("seeds or episodes differ from strength to strength: rerun the missing cells first")
+    a, b = (np.stack([pair[i] for pair in values]) for i in (0, 1))
     if len(strengths) == 1:
         strengths, a, b = [0.0, 1.0], np.concatenate([a, a]), np.concatenate([b, b])
     rng = generator(0, "compare")
-    area_a = stats.normalised_auc(strengths, stats.cluster_resample_means(a, rng, RESAMPLES))
+    area_a = curves.normalised_auc(strengths, stats.cluster_resample_means(a, rng, RESAMPLES))
     # Paired: the same seeds and episodes are drawn for both.
     rng = generator(0, "compare") if paired else rng
-    area_b = stats.normalised_auc(strengths, stats.cluster_resample_means(b, rng, RESAMPLES))
+    area_b = curves.normalised_auc(strengths, stats.cluster_resample_means(b, rng, RESAMPLES))
     difference = np.asarray(area_a) - np.asarray(area_b)
     interval = stats.percentile_interval(difference, "cluster bootstrap", a.shape[1], LEVEL)
-    means = [stats.normalised_auc(strengths, np.nanmean(x, axis=(1, 2))) for x in (a, b)]
+    means = [curves.normalised_auc(strengths, np.nanmean(x, axis=(1, 2))) for x in (a, b)]
     return {
         "a": means[0],
         "b": means[1],
@@ -192,5 +183,5 @@ def _whole(strengths: list[float], values: list, paired: bool) -> Row:
     }
 
 
-def _rectangular(values: list) -> bool:
+def _rectangular(values: list[tuple[np.ndarray, np.ndarray]]) -> bool:
     return all(len({pair[i].shape for pair in values}) == 1 for i in (0, 1))

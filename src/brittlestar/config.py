@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from omegaconf import MISSING
+from omegaconf import MISSING, OmegaConf
 
 GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
 """The config groups that compose one cell."""
@@ -35,6 +35,11 @@ def config_folder() -> Path:
     """Returns the folder of yaml files: inside an installed package, or beside `src` in a checkout."""
     installed = Path(__file__).parent / "conf"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "conf"
+
+
+def plain(config: Any) -> dict[str, Any]:
+    """Returns a composed config as plain data: resolved, with every value that must be given."""
+    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
 
 
 def register() -> None:

@@ -89,9 +89,7 @@ class EnvSpec:
             with warnings.catch_warnings():
                 # An older id is the user's choice (published studies use them); the manifest records it.
                 warnings.simplefilter("ignore")
-                env = gym.make(
-                    self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs
-                )
+                env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
         except gym.error.Error as error:
             raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{_suggest(self.id)}") from None
         except TypeError as error:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
+
+_SHOWN = 20
 
 
 class UserError(Exception):
@@ -25,4 +28,19 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     """
     names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else f"valid: {', '.join(names)}"
+    if close:
+        return f"did you mean `{close[0]}`?"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"valid: {', '.join(names[:_SHOWN])}{more}"
+
+
+def require(ok: Any, name: str, bound: str, value: object) -> None:
+    """Raises a `ValueError` that names parameter, bound and value, unless every entry of `ok` is true.
+
+    Example:
+        >>> require(-1 >= 0, "sigma", "at least 0", -1)
+        Traceback (most recent call last):
+        ValueError: `sigma` must be at least 0, got -1
+    """
+    if not (ok.all() if hasattr(ok, "all") else ok):
+        raise ValueError(f"`{name}` must be {bound}, got {value}")

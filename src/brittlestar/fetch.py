@@ -30,22 +30,19 @@ def accelerate(env: gym.Env) -> bool:
         False
     """
     plain: Any = env.unwrapped
-    if not _is_fetch(plain):
+    fast = _FastFetch(plain) if _is_fetch(plain) else None
+    if fast is None or not fast.agrees():
         return False
-    fast = _FastFetch(plain)
-    if fast.agrees():
-        plain.step, plain._get_obs = fast.step, fast._get_obs
-        return True
-    return False
+    plain.step, plain._get_obs = fast.step, fast._get_obs
+    return True
 
 
 def _is_fetch(env: Any) -> bool:
     # A subclass of the user's own lives in another module and may override anything.
     if not type(env).__module__.startswith(_PACKAGE) or not hasattr(env, "_mujoco"):
         return False
-    model, weld = env.model, env._mujoco.mjtEq.mjEQ_WELD
-    one_weld = (model.nmocap, *model.eq_type) == (1, weld)
-    return one_weld and model.nu in (0, 2) and set(_robot_joints(env)[-2:]) == _FINGERS
+    one_weld = (env.model.nmocap, *env.model.eq_type) == (1, env._mujoco.mjtEq.mjEQ_WELD)
+    return one_weld and env.model.nu in (0, 2) and set(_robot_joints(env)[-2:]) == _FINGERS
 
 
 def _robot_joints(env: Any) -> list[str]:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
-from omegaconf import DictConfig, OmegaConf, flag_override
+from omegaconf import DictConfig, flag_override
 
 from brittlestar import cell, records
+from brittlestar.config import plain
 from brittlestar.progress import Progress
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
+
     from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 
@@ -41,7 +43,7 @@ class Composer:
         config = copy.deepcopy(base)
         self._apply(config, [self._parsed[text] for text in values])
         folder = Path(str(self._config.hydra.sweep.dir)).absolute() / str(number)
-        return cell.Job(OmegaConf.to_container(config, resolve=True), str(folder), choices, list(overrides))
+        return cell.Job(plain(config), str(folder), choices, list(overrides))
 
     def _is_value(self, text: str) -> bool:
         if text not in self._parsed:
@@ -54,7 +56,7 @@ class Composer:
     def _base(self, groups: tuple[str, ...]) -> tuple[DictConfig, dict]:
         if groups not in self._bases:
             config = self._loader.load_sweep_config(self._config, list(groups))
-            choices = OmegaConf.to_container(config.hydra.runtime.choices)
+            choices = plain(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
             self._bases[groups] = config, {k: v for k, v in choices.items() if not k.startswith("hydra/")}
@@ -107,7 +109,7 @@ def _known(job: cell.Job) -> cell.Outcome | str:
     """Returns the outcome of a job that needs no computing, else its hash."""
     cell_hash = ""
     try:
-        cell_hash = cell.cell_hash(job.config)
+        cell_hash = cell.identify(job)
         return cell.reuse(job, cell_hash) or cell_hash
     except Exception as error:
         return cell.fail(job, cell_hash, error)

@@ -91,8 +91,10 @@ class EpisodeMetrics:
         self.length[lane] = self._first_success[lane] = 0
         for total in self._sums.values():
             total[lane] = 0
-        for part in (*self._motion, *self._paths):
-            part.begin(lane)
+        for motion in self._motion:
+            motion.begin(lane)
+        for path in self._paths:
+            path.begin(lane)
         self._now[lane] = self._completion[lane] = self._at_reset[lane] = np.nan
         solved = self._spec.success.at_reset(observation) if self._spec.success else None
         if solved is not None:

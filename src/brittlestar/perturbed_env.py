@@ -28,9 +28,7 @@ class PerturbedEnv(gym.Wrapper):
         True
     """
 
-    def __init__(
-        self, env: gym.Env, perturbation: Perturbation, schedule: StressSchedule | None = None
-    ) -> None:
+    def __init__(self, env: gym.Env, perturbation: Perturbation, schedule: StressSchedule | None = None) -> None:
         super().__init__(env)
         self.perturbation = perturbation
         self.schedule = Constant() if schedule is None else schedule

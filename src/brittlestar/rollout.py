@@ -17,7 +17,6 @@ from brittlestar.policies.base import Policy
 from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seed
 from brittlestar.schedules import Constant, StressSchedule
 
-
 STREAMS = (
     "perturbation/observation",
     "perturbation/action",
@@ -66,9 +65,7 @@ class Rows:
         return self.values[:, COLUMNS.index(name)]
 
 
-def rollout(
-    lanes: Lanes, parts: Parts, plan: Plan, on_episode: Callable[[int], None] = lambda done: None
-) -> Rows:
+def rollout(lanes: Lanes, parts: Parts, plan: Plan, on_episode: Callable[[int], None] = lambda done: None) -> Rows:
     """Runs the planned episodes; the rows depend on the parts and the plan, not on the lanes.
 
     Args:

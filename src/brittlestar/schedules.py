@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brittlestar.errors import require
+
 
 @dataclass
 class StressSchedule:
@@ -32,8 +34,7 @@ class Constant(StressSchedule):
     level: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.level <= 1:
-            raise ValueError(f"`level` must be in [0, 1], got {self.level}")
+        require(0 <= self.level <= 1, "level", "in [0, 1]", self.level)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns `level` for each lane."""

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from brittlestar import cell
 from brittlestar.cells import Cell
-from brittlestar.errors import UserError
 from brittlestar.records import read_manifest
 from brittlestar.tablefiles import markdown, text
 from brittlestar.tables import aggregate
 
 
 def run(job: cell.Job) -> cell.Outcome:
-    """Runs a cell and prints what it gave; a failed one raises its error."""
+    """Runs a cell and prints what it gave."""
     outcome = cell.run(job, _live_line(job.config["episodes"]))
-    if outcome.status == "failed":
-        raise UserError(outcome.error)
-    print(describe(job, outcome))
+    if outcome.status != "failed":
+        print(describe(job, outcome))
     return outcome
 
 
@@ -30,8 +29,9 @@ def describe(job: cell.Job, outcome: cell.Outcome) -> str:
     assert manifest is not None
     tables = aggregate([Cell(manifest, folder)])
     row, metrics = tables.curve[0], tables.cells[0]
-    lines = [f"{row['policy']} on {row['env']}, {row['perturbation']} {row['strength_name'] or 'strength'} = "
-             f"{text(row['strength'])}, seed {job.config['seed']}, {row['n_episodes']} episodes ({outcome.status})"]  # fmt: skip
+    noise = f"{row['perturbation']} {row['strength_name'] or 'strength'} = {text(row['strength'])}"
+    ran = f"seed {job.config['seed']}, {row['n_episodes']} episodes ({outcome.status})"
+    lines = [f"{row['policy']} on {row['env']}, {noise}, {ran}"]
     shown = [
         {"metric": name, "mean": row[name], "low": row.get(f"{name}_low"), "high": row.get(f"{name}_high")}
         for name in manifest["columns"]
@@ -43,7 +43,7 @@ def describe(job: cell.Job, outcome: cell.Outcome) -> str:
     return "\n".join(lines)
 
 
-def _live_line(total: int):  # noqa: ANN202
+def _live_line(total: int) -> Callable[[int], None]:
     started, live = time.monotonic(), sys.stderr.isatty()
     last = [0.0]
 

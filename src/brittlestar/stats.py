@@ -1,4 +1,4 @@
-"""Intervals, tests, sample sizes and curve summaries: arrays in, numbers out."""
+"""Intervals, tests and sample sizes: arrays in, numbers out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from brittlestar.errors import require
 
 Array = NDArray[np.float64]
 Values = float | Array
@@ -68,7 +70,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     half = z / (total + z**2) * np.sqrt(k * (total - k) / total + z**2 / 4)
     # Rounding must not push the bound off 0 or 1.
     low, high = np.where(k == 0, 0.0, centre - half), np.where(k == total, 1.0, centre + half)
-    return Interval(_plain(low), _plain(high), "Wilson", _whole(total), level)
+    return Interval(plain(low), plain(high), "Wilson", _whole(total), level)
 
 
 def clopper_pearson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
@@ -81,7 +83,7 @@ def clopper_pearson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> 
     """
     k, total = _counts(successes, n)
     low, high = _exact_bounds(k, total, _tail(level))
-    return Interval(_plain(low), _plain(high), "Clopper-Pearson", _whole(total), level)
+    return Interval(plain(low), plain(high), "Clopper-Pearson", _whole(total), level)
 
 
 def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
@@ -97,11 +99,24 @@ def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
         >>> t_interval([0.8]).low
         nan
     """
-    tail, known = _tail(level), _known(values)
+    known = _known(values)
     if known.size < 2:
         return Interval(math.nan, math.nan, "Student t", known.size, level)
-    half = -_special().stdtrit(known.size - 1, tail) * known.std(ddof=1) / math.sqrt(known.size)
+    half = float(t_half_width(known.std(ddof=1), known.size, level))
     return Interval(float(known.mean() - half), float(known.mean() + half), "Student t", known.size, level)
+
+
+def t_half_width(std: ArrayLike, n: ArrayLike, level: float = 0.95) -> Array:
+    """Half widths of Student t intervals from standard deviations and counts; nan where `n` is below 2.
+
+    Example:
+        >>> t_half_width([0.1, 0.1], [3, 1]).round(3)
+        array([0.248,   nan])
+    """
+    spread, count = np.asarray(std, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    many = count > 1
+    quantile = -_special().stdtrit(np.where(many, count - 1, 1), _tail(level))
+    return np.where(many, quantile * spread / np.sqrt(np.maximum(count, 1)), np.nan)
 
 
 def bootstrap_weights(n: int, resamples: int, rng: np.random.Generator) -> Array:
@@ -111,13 +126,11 @@ def bootstrap_weights(n: int, resamples: int, rng: np.random.Generator) -> Array
         >>> bootstrap_weights(3, 2, np.random.default_rng(0)).sum(axis=1)
         array([3., 3.])
     """
-    _require(n >= 1, "n", "at least 1", n)
+    require(n >= 1, "n", "at least 1", n)
     return np.concatenate(list(_weight_blocks(1, n, resamples, rng)))
 
 
-def bootstrap_mean(
-    values: ArrayLike, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
-) -> Interval:
+def bootstrap_mean(values: ArrayLike, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95) -> Interval:
     """Percentile bootstrap interval of the mean of independent `values`; nan is left out."""
     table = np.asarray(values, dtype=np.float64).reshape(1, -1)
     means = cluster_resample_means(table, rng, resamples)
@@ -140,7 +153,7 @@ def cluster_bootstrap(
         level: confidence level.
     """
     seeds = [np.asarray(values, dtype=np.float64).ravel() for values in values_by_seed]
-    _require(len(seeds) >= 1, "values_by_seed", "at least 1 seed", len(seeds))
+    require(len(seeds) >= 1, "values_by_seed", "at least 1 seed", len(seeds))
     if len(seeds) == 1:
         return bootstrap_mean(seeds[0], rng, resamples, level)
     table = np.full((len(seeds), max(values.size for values in seeds)), np.nan)
@@ -157,7 +170,7 @@ def cluster_resample_means(values: ArrayLike, rng: np.random.Generator, resample
     all of them. nan is a missing value: the mean is over the others, and nan when there are none.
     """
     table = np.asarray(values, dtype=np.float64)
-    _require(table.ndim >= 2 and table.size, "values", "of shape (..., seeds, episodes)", table.shape)
+    require(table.ndim >= 2 and table.size, "values", "of shape (..., seeds, episodes)", table.shape)
     flat = table.reshape(-1, table.shape[-2] * table.shape[-1]).T
     known = ~np.isnan(flat)
     filled, present = np.where(known, flat, 0.0), known.astype(np.float64)
@@ -179,11 +192,11 @@ def percentile_interval(replicates: ArrayLike, method: str, n: int, level: float
         5.0
     """
     ordered = np.sort(np.asarray(replicates, dtype=np.float64), axis=0)  # nan goes last
-    _require(ordered.size, "replicates", "at least 1 number", ordered.size)
+    require(ordered.size, "replicates", "at least 1 number", ordered.size)
     known = np.sum(~np.isnan(ordered), axis=0, keepdims=True)
     cut = np.floor(_tail(level) * known + 1e-9).astype(np.int64)
     low, high = (np.take_along_axis(ordered, index, axis=0)[0] for index in (cut, known - 1 - cut))
-    return Interval(_plain(low), _plain(high), method, n, level)
+    return Interval(plain(low), plain(high), method, n, level)
 
 
 def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
@@ -206,9 +219,9 @@ def compare_rates(rate_a: float, rate_b: float, n: int, name_a: str = "A", name_
         >>> compare_rates(0.80, 0.65, n=100).significant
         True
     """
-    _require(0 <= rate_a <= 1, "rate_a", "between 0 and 1", rate_a)
-    _require(0 <= rate_b <= 1, "rate_b", "between 0 and 1", rate_b)
-    _require(n >= 1, "n", "at least 1", n)
+    require(0 <= rate_a <= 1, "rate_a", "between 0 and 1", rate_a)
+    require(0 <= rate_b <= 1, "rate_b", "between 0 and 1", rate_b)
+    require(n >= 1, "n", "at least 1", n)
     z = _pooled_z(rate_a, n, rate_b, n)
     return Comparison(name_a, name_b, float(rate_a - rate_b), z, abs(z) > 1.96, n)
 
@@ -238,8 +251,8 @@ def mcnemar_exact(only_a: int, only_b: int) -> Test:
         >>> mcnemar_exact(only_a=9, only_b=1).p_value
         0.021484375
     """
-    _require(only_a >= 0, "only_a", "at least 0", only_a)
-    _require(only_b >= 0, "only_b", "at least 0", only_b)
+    require(only_a >= 0, "only_a", "at least 0", only_a)
+    require(only_b >= 0, "only_b", "at least 0", only_b)
     n = only_a + only_b
     p = 2 * float(_special().bdtr(min(only_a, only_b), n, 0.5)) if n else 1.0
     return Test(float(only_a - only_b), min(1.0, p), "exact McNemar", n)
@@ -254,9 +267,9 @@ def paired_bootstrap(
     counted among them: it agrees with the interval and is never 0.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    _require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)
+    require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)
     gaps = _known(first - second)
-    _require(gaps.size, "a - b", "at least 1 number", gaps.size)
+    require(gaps.size, "a - b", "at least 1 number", gaps.size)
     means = cluster_resample_means(gaps[None], rng, resamples)
     tail = min(int(np.sum(means <= 0)), int(np.sum(means >= 0)))
     test = Test(float(gaps.mean()), min(1.0, 2 * (tail + 1) / (resamples + 1)), "paired bootstrap", gaps.size)
@@ -273,7 +286,7 @@ def holm(p_values: ArrayLike) -> Array:
         array([0.03, 0.06, 0.06])
     """
     p = np.array(p_values, dtype=np.float64)
-    _require(np.isnan(p) | ((p >= 0) & (p <= 1)), "p_values", "between 0 and 1", p)
+    require(np.isnan(p) | ((p >= 0) & (p <= 1)), "p_values", "between 0 and 1", p)
     order = np.argsort(p, axis=None)[: np.sum(~np.isnan(p))]
     steps = p.flat[order] * np.arange(order.size, 0, -1)
     p.flat[order] = np.minimum(1.0, np.maximum.accumulate(steps))
@@ -289,8 +302,8 @@ def sample_size(rate: float, margin: float, level: float = 0.95) -> int:
         >>> sample_size(0.8, margin=0.05)
         246
     """
-    _require(0 <= rate <= 1, "rate", "between 0 and 1", rate)
-    _require(0.001 <= margin < 0.5, "margin", "at least 0.001 and below 0.5", margin)
+    require(0 <= rate <= 1, "rate", "between 0 and 1", rate)
+    require(0.001 <= margin < 0.5, "margin", "at least 0.001 and below 0.5", margin)
     z = float(-_special().ndtri(_tail(level)))
     return max(1, math.ceil(z**2 * rate * (1 - rate) / margin**2))
 
@@ -314,77 +327,9 @@ def exact_sample_size(rate: float, margin: float, level: float = 0.95) -> int:
     return high
 
 
-def critical_level(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:
-    """First level whose rate is below `threshold`, else nan; rates have shape (..., levels).
-
-    Put inf for nan before `percentile_interval`: a replicate that never breaks lies beyond all levels.
-
-    Example:
-        >>> critical_level([0, 0.05, 0.1], [1, 0.8, 0.4])
-        0.1
-    """
-    x, y = _curve(levels, rates)
-    below = y < threshold
-    return _plain(np.where(below.any(axis=-1), x[below.argmax(axis=-1)], np.nan))
-
-
-def critical_level_interpolated(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:
-    """Where straight lines between the points first cross `threshold`; the first level if below there.
-
-    Example:
-        >>> round(critical_level_interpolated([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
-        0.0875
-    """
-    x, y = _curve(levels, rates)
-    below = y < threshold
-    after = below.argmax(axis=-1)
-    before = np.maximum(after - 1, 0)
-    y0, y1 = (np.take_along_axis(y, i[..., None], axis=-1)[..., 0] for i in (before, after))
-    share = np.where(after > 0, y0 - threshold, 0.0) / np.where(after > 0, y0 - y1, 1.0)
-    return _plain(np.where(below.any(axis=-1), x[before] + share * (x[after] - x[before]), np.nan))
-
-
-def slope(levels: ArrayLike, rates: ArrayLike) -> Values:
-    """Least-squares slope of rates, shape (..., levels), on levels; nan for one level.
-
-    Example:
-        >>> round(slope([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
-        -6.0
-    """
-    x, y = _curve(levels, rates)
-    centred = x - x.mean()
-    return _plain(y @ centred / (centred @ centred if x.size > 1 else np.nan))
-
-
-def auc(levels: ArrayLike, rates: ArrayLike) -> Values:
-    """Area under rates, shape (..., levels), by the trapezoid rule; nan for one level.
-
-    Example:
-        >>> round(auc([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
-        0.075
-    """
-    x, y = _curve(levels, rates)
-    return _plain(np.trapezoid(y, x, axis=-1) + (0.0 if x.size > 1 else np.nan))
-
-
-def normalised_auc(levels: ArrayLike, rates: ArrayLike) -> Values:
-    """`auc` divided by the range of levels: the mean rate along the curve, between 0 and 1."""
-    x, y = _curve(levels, rates)
-    return auc(x, y) / (float(np.ptp(x)) or np.nan)
-
-
-def _curve(levels: ArrayLike, rates: ArrayLike) -> tuple[Array, Array]:
-    x, y = np.asarray(levels, dtype=np.float64), np.asarray(rates, dtype=np.float64)
-    _require(x.ndim == 1 and x.size, "levels", "a list of numbers", x.shape)
-    _require(y.shape[-1:] == x.shape, "rates", f"of shape (..., {x.size})", y.shape)
-    order = np.argsort(x)
-    _require(np.diff(x[order]) > 0, "levels", "distinct numbers", x.tolist())
-    return x[order], y[..., order]
-
-
 def _weight_blocks(seeds: int, episodes: int, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
     # Counts and a matrix product are faster than gathering values.
-    _require(resamples >= 1, "resamples", "at least 1", resamples)
+    require(resamples >= 1, "resamples", "at least 1", resamples)
     size = seeds * episodes
     block = max(1, _DRAWS_PER_BLOCK // size)
     for start in range(0, resamples, block):
@@ -418,15 +363,15 @@ def _pooled_z(rate_a: float, n_a: int, rate_b: float, n_b: int) -> float:
 
 def _counts(successes: ArrayLike, n: ArrayLike, suffix: str = "") -> tuple[Array, Array]:
     k, total = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    _require(total >= 1, f"n{suffix}", "at least 1", n)
-    _require((k >= 0) & (k <= total), f"successes{suffix}", f"between 0 and `n{suffix}`", successes)
+    require(total >= 1, f"n{suffix}", "at least 1", n)
+    require((k >= 0) & (k <= total), f"successes{suffix}", f"between 0 and `n{suffix}`", successes)
     for name, value in (("successes", k), ("n", total)):
-        _require(value == np.round(value), f"{name}{suffix}", "a whole number", value)
+        require(value == np.round(value), f"{name}{suffix}", "a whole number", value)
     return k, total
 
 
 def _tail(level: float) -> float:
-    _require(0 < level < 1, "level", "above 0 and below 1", level)
+    require(0 < level < 1, "level", "above 0 and below 1", level)
     return (1 - level) / 2
 
 
@@ -435,12 +380,8 @@ def _known(values: ArrayLike) -> Array:
     return flat[~np.isnan(flat)]
 
 
-def _require(ok: Any, name: str, bound: str, value: object) -> None:
-    if not np.all(ok):
-        raise ValueError(f"`{name}` must be {bound}, got {value}")
-
-
-def _plain(values: Any) -> Values:
+def plain(values: Any) -> Values:
+    """Returns a number for a single value, else an array."""
     return float(values) if np.ndim(values) == 0 else np.asarray(values, dtype=np.float64)
 
 

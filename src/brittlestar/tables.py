@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import stats
+from brittlestar import curves, stats
 from brittlestar.cells import Cell, Grouping, group, sort_key
 from brittlestar.errors import UserError
 from brittlestar.randomness import generator
@@ -30,7 +30,7 @@ class Curve:
         self.label, self.cells = label, cells
         self.strengths = sorted({cell.strength for cell in cells})
         self.seeds = sorted({cell.seed for cell in cells})
-        self.strength_name = min({cell.strength_name for cell in cells} - {None}, default=None)
+        self.strength_name = min((cell.strength_name for cell in cells if cell.strength_name), default=None)
         columns: list[str] = cells[0].manifest["columns"]
         kept = [i for i, name in enumerate(columns) if name not in ROW_KEYS]
         self.metrics = [columns[i] for i in kept]
@@ -165,11 +165,17 @@ def _measure_columns(
     """More intervals for the headline measures, and the name of the one that counts."""
     name = curve.measures[index]
     boot = stats.percentile_interval(curve.replicates[:, index], "cluster bootstrap", len(curve.seeds), LEVEL)
-    added = {f"{name}_bootstrap_low": boot.low.tolist(), f"{name}_bootstrap_high": boot.high.tolist()}
+    added = {
+        f"{name}_bootstrap_low": np.asarray(boot.low).tolist(),
+        f"{name}_bootstrap_high": np.asarray(boot.high).tolist(),
+    }
     if name not in RATES:
         return added | {f"{name}_method": [_t_name(*n) for n in zip(seeds.tolist(), episodes.tolist(), strict=True)]}
     wilson = stats.wilson(np.nansum(curve.values(name), axis=(1, 2)), episodes, LEVEL)
-    added |= {f"{name}_wilson_low": wilson.low.tolist(), f"{name}_wilson_high": wilson.high.tolist()}
+    added |= {
+        f"{name}_wilson_low": np.asarray(wilson.low).tolist(),
+        f"{name}_wilson_high": np.asarray(wilson.high).tolist(),
+    }
     return added | _rate_interval(name, columns, wilson, seeds, episodes)
 
 
@@ -209,11 +215,11 @@ def _summary_row(curve: Curve, index: int) -> Row:
         "baseline": float(means[0]),
         "threshold": threshold,
         "incapable": bool(means[0] < threshold),
-        "critical": float(stats.critical_level(levels, means, threshold)),
+        "critical": float(curves.critical_level(levels, means, threshold)),
     }
-    crossing = functools.partial(stats.critical_level_interpolated, threshold=threshold)
+    crossing = functools.partial(curves.critical_level_interpolated, threshold=threshold)
     row |= _with_interval("critical_interpolated", crossing, levels, means, boot)
-    for function in (stats.slope, stats.auc, stats.normalised_auc):
+    for function in (curves.slope, curves.auc, curves.normalised_auc):
         row |= _with_interval(function.__name__, function, levels, means, boot)
     row |= {"worst_strength": float(levels[np.nanargmin(means)]), "worst": float(np.nanmin(means))}
     row["solved_at_reset"] = float(_mean(curve.values("solved_at_reset").ravel(), axis=0))

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from gymnasium import spaces
+
 from brittlestar.errors import UserError
 from brittlestar.mitigations import LowPass
-from gymnasium import spaces
 
 BOX = spaces.Box(-1.0, 1.0, (1,), np.float32)
 

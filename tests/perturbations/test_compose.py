@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, Perturbation
 from gymnasium import spaces
+
+from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, Perturbation
 
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from gymnasium import spaces
+
 from brittlestar.errors import UserError
 from brittlestar.perturbations import GaussianAction, GaussianObservation
-from gymnasium import spaces
 
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
 GOAL = spaces.Dict({key: spaces.Box(-np.inf, np.inf, (3,)) for key in ("observation", "achieved_goal", "desired_goal")})

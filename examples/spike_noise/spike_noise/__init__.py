@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+
 from brittlestar import ObservationPerturbation, Step
 
 

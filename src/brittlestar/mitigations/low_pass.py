@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, require
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Step
 
@@ -31,8 +31,7 @@ class LowPass(Mitigation):
     alpha: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1:
-            raise ValueError(f"`alpha` must be in (0, 1], got {self.alpha}")
+        require(0 < self.alpha <= 1, "alpha", "in (0, 1]", self.alpha)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Takes the bounds of the actions and empties the filter."""

@@ -114,8 +114,8 @@ class ObservationPerturbation(Perturbation):
         if not isinstance(space, spaces.Dict):
             return [("", space)]
         for key in self.keys:
-            if key not in space.keys():
-                raise UserError(f"`keys` has no entry of the observation: {key}; {nearest(key, space.keys())}")
+            if key not in space.spaces:
+                raise UserError(f"`keys` has no entry of the observation: {key}; {nearest(key, space.spaces)}")
         return [(key, space[key]) for key in self.keys]
 
 

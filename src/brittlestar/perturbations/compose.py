@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.errors import require
 from brittlestar.perturbations.base import Perturbation, Step
 
 
@@ -29,8 +30,7 @@ class Compose(Perturbation):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.scale >= 0:
-            raise ValueError(f"`scale` must be at least 0, got {self.scale}")
+        require(self.scale >= 0, "scale", "at least 0", self.scale)
         if not isinstance(self.parts, dict):
             self.parts = {str(i): part for i, part in enumerate(self.parts)}
 

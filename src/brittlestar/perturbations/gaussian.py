@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, require
 from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, Step
 
 
@@ -29,7 +29,7 @@ class GaussianObservation(ObservationPerturbation):
     sigma: float
 
     def __post_init__(self) -> None:
-        _check_sigma(self.sigma)
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
@@ -56,7 +56,7 @@ class GaussianAction(Perturbation):
     sigma: float
 
     def __post_init__(self) -> None:
-        _check_sigma(self.sigma)
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Takes the bounds of the actions."""
@@ -68,8 +68,3 @@ class GaussianAction(Perturbation):
         """Adds the noise and clips to the bounds."""
         noise = step.level_for(action) * self.sigma * step.draws.normal(action.shape[1:])
         return np.clip(action + noise, self._low, self._high).astype(action.dtype, copy=False)
-
-
-def _check_sigma(sigma: float) -> None:
-    if not sigma >= 0:
-        raise ValueError(f"`sigma` must be at least 0, got {sigma}")

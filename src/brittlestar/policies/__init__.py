@@ -1,14 +1,15 @@
 """Policies: scripted controllers, simple baselines, your own callables, small networks."""
 
 from brittlestar.policies.base import Policy
+from brittlestar.policies.callables import CallablePolicy, as_policy
 from brittlestar.policies.controllers import PController, PushController
-
-from brittlestar.policies.simple import CallablePolicy, ConstantPolicy, RandomPolicy, as_policy
+from brittlestar.policies.mlp import MlpPolicy
+from brittlestar.policies.simple import ConstantPolicy, RandomPolicy
 
 __all__ = [
     "CallablePolicy",
     "ConstantPolicy",
-
+    "MlpPolicy",
     "PController",
     "Policy",
     "PushController",

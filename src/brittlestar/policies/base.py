@@ -9,6 +9,8 @@ from gymnasium import spaces
 
 from brittlestar.randomness import LaneDraws
 
+Space = spaces.Space[Any]
+
 Observation = Any
 """An array with a leading lane axis, or a dict of such arrays."""
 
@@ -31,4 +33,56 @@ class Policy:
         deterministic: bool = True,
     ) -> tuple[np.ndarray, Any]:
         """Returns the actions, lane axis first, and the state to pass in next time."""
+        raise NotImplementedError
+
+
+def describe(space: Space) -> str:
+    """Names a space by kind and shape, short enough for an error message.
+
+    Example:
+        >>> describe(spaces.Box(-1.0, 1.0, (4,)))
+        'Box(4,)'
+        >>> describe(spaces.Dict({"goal": spaces.Box(-1.0, 1.0, (3,)), "mode": spaces.Discrete(2)}))
+        'Dict(goal: Box(3,), mode: Discrete(2))'
+    """
+    if isinstance(space, spaces.Box):
+        return f"Box{space.shape}"
+    if isinstance(space, spaces.Dict):
+        return f"Dict({', '.join(f'{key}: {describe(part)}' for key, part in space.spaces.items())})"
+    return " ".join(str(space).split())
+
+
+def count_lanes(observation: Observation) -> int:
+    """Returns the length of the lane axis of an observation.
+
+    Example:
+        >>> count_lanes({"observation": np.zeros((5, 10)), "desired_goal": np.zeros((5, 3))})
+        5
+    """
+    return len(next(iter(observation.values())) if isinstance(observation, dict) else observation)
+
+
+class StatelessPolicy(Policy):
+    """A policy that keeps nothing from step to step; a subclass writes `act`.
+
+    Example:
+        >>> class Halve(StatelessPolicy):
+        ...     def act(self, observation):
+        ...         return observation / 2
+        >>> Halve().predict(np.ones((2, 1)))[0].tolist()
+        [[0.5], [0.5]]
+    """
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        """Returns the actions and the state as it came."""
+        return self.act(observation), state
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """Returns the actions, lane axis first."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from gymnasium import spaces
@@ -31,16 +31,18 @@ class _FetchController(StatelessPolicy):
                 raise ValueError(f"`{name}` must be above 0, got {value}")
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Refuses environments that are not like Fetch."""
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if not {"desired_goal", "observation"} <= set(parts):
-            need = "the dict observation of a Fetch environment with keys desired_goal, observation"
-        elif parts["desired_goal"].shape != (3,) or not self._fits(parts["observation"].shape or ()):
-            need = f"an observation of {self._width} numbers and a goal of 3"
-        elif not isinstance(action_space, spaces.Box) or action_space.shape != (4,):
-            raise UserError(f"{self._name} needs actions Box(4,), got {describe(action_space)}")
-        else:
-            return
-        raise UserError(f"{self._name} needs {need}, got {describe(observation_space)}")
+            keys = "desired_goal, observation"
+            self._refuse(f"the dict observation of a Fetch environment with keys {keys}", observation_space)
+        if parts["desired_goal"].shape != (3,) or not self._fits(parts["observation"].shape or ()):
+            self._refuse(f"an observation of {self._width} numbers and a goal of 3", observation_space)
+        if not isinstance(action_space, spaces.Box) or action_space.shape != (4,):
+            self._refuse("actions Box(4,)", action_space)
+
+    def _refuse(self, need: str, got: Space) -> NoReturn:
+        raise UserError(f"{self._name} needs {need}, got {describe(got)}")
 
     def act(self, observation: Observation) -> np.ndarray:
         """Returns the clipped movement, with the gripper left alone."""
@@ -99,7 +101,7 @@ class PushController(_FetchController):
     Args:
         kp: gain, in action units per metre.
         standoff: how far behind the block the gripper comes down, in metres.
-        lane: half-width of the corridor behind the block in which the gripper pushes, in metres.
+        corridor: half-width of the strip behind the block from which the gripper pushes, in metres.
         clearance: how far above the block the gripper crosses it, in metres.
         tolerance: distance to the goal at which the gripper stops, in metres.
 
@@ -112,7 +114,7 @@ class PushController(_FetchController):
 
     kp: float = 10.0
     standoff: float = 0.07
-    lane: float = 0.03
+    corridor: float = 0.03
     clearance: float = 0.1
     tolerance: float = 0.02
     _name: ClassVar[str] = "push_controller"
@@ -125,8 +127,8 @@ class PushController(_FetchController):
         forward = way / np.maximum(remaining, 1e-9)
         behind = _dot(to_block, forward)
         aside = (to_block - behind * forward) * _FLAT
-        level = np.abs(to_block[:, 2:]) < self.lane
-        pushing = level & (behind > self.lane) & (_dot(aside, aside) < self.lane**2)
+        level = np.abs(to_block[:, 2:]) < self.corridor
+        pushing = level & (behind > self.corridor) & (_dot(aside, aside) < self.corridor**2)
         push = way + aside + to_block * _UP
         move = np.where(pushing, push, self._approach(to_block, to_block - self.standoff * forward))
         return np.asarray(self.kp * move * (remaining > self.tolerance))

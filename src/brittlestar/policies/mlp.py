@@ -52,9 +52,7 @@ class MlpPolicy(StatelessPolicy):
         self._buffers: list[np.ndarray] = []
 
     @classmethod
-    def random(
-        cls, sizes: Sequence[int], seed: int = 0, activation: str = "tanh", output: str = "clip"
-    ) -> MlpPolicy:
+    def random(cls, sizes: Sequence[int], seed: int = 0, activation: str = "tanh", output: str = "clip") -> MlpPolicy:
         """Returns a network with random weights, for example with `sizes=[17, 256, 256, 6]`."""
         rng = generator(seed, "mlp")
         layers = []

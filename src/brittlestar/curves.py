@@ -1,0 +1,77 @@
+"""A curve in one number: where it breaks, how fast it falls, how much is left. Arrays in, numbers out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittlestar.errors import require
+from brittlestar.stats import Array, Values, plain
+
+
+def critical_level(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:
+    """First level whose rate is below `threshold`, else nan; rates have shape (..., levels).
+
+    Put inf for nan before `percentile_interval`: a replicate that never breaks lies beyond all levels.
+
+    Example:
+        >>> critical_level([0, 0.05, 0.1], [1, 0.8, 0.4])
+        0.1
+    """
+    x, y = _curve(levels, rates)
+    below = y < threshold
+    return plain(np.where(below.any(axis=-1), x[below.argmax(axis=-1)], np.nan))
+
+
+def critical_level_interpolated(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:
+    """Where straight lines between the points first cross `threshold`; the first level if below there.
+
+    Example:
+        >>> round(critical_level_interpolated([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
+        0.0875
+    """
+    x, y = _curve(levels, rates)
+    below = y < threshold
+    after = below.argmax(axis=-1)
+    before = np.maximum(after - 1, 0)
+    y0, y1 = (np.take_along_axis(y, i[..., None], axis=-1)[..., 0] for i in (before, after))
+    share = np.where(after > 0, y0 - threshold, 0.0) / np.where(after > 0, y0 - y1, 1.0)
+    return plain(np.where(below.any(axis=-1), x[before] + share * (x[after] - x[before]), np.nan))
+
+
+def slope(levels: ArrayLike, rates: ArrayLike) -> Values:
+    """Least-squares slope of rates, shape (..., levels), on levels; nan for one level.
+
+    Example:
+        >>> round(slope([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
+        -6.0
+    """
+    x, y = _curve(levels, rates)
+    centred = x - x.mean()
+    return plain(y @ centred / (centred @ centred if x.size > 1 else np.nan))
+
+
+def auc(levels: ArrayLike, rates: ArrayLike) -> Values:
+    """Area under rates, shape (..., levels), by the trapezoid rule; nan for one level.
+
+    Example:
+        >>> round(auc([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
+        0.075
+    """
+    x, y = _curve(levels, rates)
+    return plain(np.trapezoid(y, x, axis=-1) + (0.0 if x.size > 1 else np.nan))
+
+
+def normalised_auc(levels: ArrayLike, rates: ArrayLike) -> Values:
+    """`auc` divided by the range of levels: the mean rate along the curve, between 0 and 1."""
+    x, y = _curve(levels, rates)
+    return auc(x, y) / (float(np.ptp(x)) or np.nan)
+
+
+def _curve(levels: ArrayLike, rates: ArrayLike) -> tuple[Array, Array]:
+    x, y = np.asarray(levels, dtype=np.float64), np.asarray(rates, dtype=np.float64)
+    require(x.ndim == 1 and x.size, "levels", "a list of numbers", x.shape)
+    require(y.shape[-1:] == x.shape, "rates", f"of shape (..., {x.size})", y.shape)
+    order = np.argsort(x)
+    require(np.diff(x[order]) > 0, "levels", "distinct numbers", x.tolist())
+    return x[order], y[..., order]

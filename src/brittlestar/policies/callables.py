@@ -1,0 +1,180 @@
+"""Policies of your own: functions, classes and objects, by import path or as they are."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from brittlestar.errors import UserError, nearest
+from brittlestar.policies.base import Observation, Policy, Space, StatelessPolicy, count_lanes, describe
+from brittlestar.randomness import LaneDraws
+
+
+@dataclass
+class CallablePolicy(Policy):
+    """Acts by a function, a class or an object that is found by its import path.
+
+    Example:
+        >>> policy = CallablePolicy("numpy:tanh", batched=True)
+        >>> policy.predict(np.zeros((2, 1)))[0].tolist()
+        [[0.0], [0.0]]
+    """
+
+    path: str
+    """`package.module:attribute` or `package.module.attribute`."""
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the class, or further arguments of the function."""
+    batched: bool = False
+    """Whether a plain function takes all lanes at once; otherwise it is called lane by lane."""
+
+    def __post_init__(self) -> None:
+        self._policy = as_policy(_build(self.path, self.kwargs), self.batched, f"`{self.path}`")
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Passes the spaces on."""
+        self._policy.bind(observation_space, action_space, draws)
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        """Returns what the function or object answers."""
+        return self._policy.predict(observation, state, episode_start, deterministic)
+
+
+def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Policy:
+    """Turns a policy, an object with `predict`, or a plain callable into a `Policy`.
+
+    Args:
+        thing: what acts.
+        batched: whether a plain callable takes all lanes at once.
+        name: what error messages call it.
+
+    Example:
+        >>> policy = as_policy(lambda observation: -observation)
+        >>> policy.predict(np.ones((2, 1)))[0].tolist()
+        [[-1.0], [-1.0]]
+    """
+    if isinstance(thing, Policy):
+        return thing
+    if not isinstance(thing, type):
+        if callable(getattr(thing, "predict", None)):
+            return _PredictPolicy(thing, name)
+        if callable(thing):
+            return _FunctionPolicy(thing, name, batched)
+    raise UserError(f"{name} must be a function or an object with `predict` or `__call__`, got {thing!r:.80}")
+
+
+class _ForeignPolicy(Policy):
+    """Checks the actions that somebody else's code returns."""
+
+    def __init__(self, thing: Any, name: str) -> None:
+        self._thing, self._name = thing, name
+        self._space: Space | None = None
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        self._space = action_space
+
+    def _checked(self, action: Any, *lanes: int) -> np.ndarray:
+        array, space = np.asarray(action), self._space
+        if space is None:
+            return array
+        shape = (*lanes, *(space.shape or ()))
+        if array.shape != shape:
+            raise UserError(f"{self._name} must return actions of shape {shape}, got shape {array.shape}")
+        if array.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
+            raise UserError(f"{self._name} must return integers for {describe(space)}, got {array.dtype}")
+        return array.astype(space.dtype, copy=False)
+
+
+class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
+    def __init__(self, function: Callable[[Observation], Any], name: str, batched: bool) -> None:
+        super().__init__(function, name)
+        self._batched = batched
+
+    def act(self, observation: Observation) -> np.ndarray:
+        lanes = count_lanes(observation)
+        if self._batched:
+            return self._checked(self._thing(observation), lanes)
+        return np.stack([self._checked(self._thing(_row(observation, lane))) for lane in range(lanes)])
+
+
+class _PredictPolicy(_ForeignPolicy):
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        answer = self._thing.predict(observation, state=state, episode_start=episode_start, deterministic=deterministic)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            got = type(answer).__name__
+            raise UserError(f"{self._name}: `predict` must return (actions, state), got {got}")
+        return self._checked(answer[0], count_lanes(observation)), answer[1]
+
+
+def _row(observation: Observation, lane: int) -> Observation:
+    if isinstance(observation, dict):
+        return {key: array[lane] for key, array in observation.items()}
+    return observation[lane]
+
+
+def _build(path: str, kwargs: dict[str, Any]) -> Any:
+    thing = _find(path)
+    if isinstance(thing, type):
+        try:
+            return thing(**kwargs)
+        except TypeError as error:
+            raise UserError(f"`kwargs` do not fit `{path}`: {error}") from error
+    if not kwargs:
+        return thing
+    if inspect.isroutine(thing):
+        return functools.partial(thing, **kwargs)
+    got = type(thing).__name__
+    raise UserError(f"`kwargs` are for a class or a function, but `{path}` is an object of type {got}")
+
+
+def _find(path: str) -> Any:
+    module_name, colon, attributes = path.partition(":")
+    if not colon:
+        module_name, _, attributes = path.rpartition(".")
+    if not module_name or not attributes:
+        raise UserError(f"`path` must look like `package.module:attribute`, got `{path}`")
+    thing = _import(module_name)
+    for attribute in attributes.split("."):
+        if not hasattr(thing, attribute):
+            names = [name for name in dir(thing) if not name.startswith("_")]
+            raise UserError(f"`{module_name}` has no `{attributes}`; {nearest(attribute, names)}")
+        thing = getattr(thing, attribute)
+    return thing
+
+
+def _import(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        if name != missing and not name.startswith(f"{missing}."):
+            raise UserError(f"importing `{name}` failed: {error}") from error
+        package, _, module = missing.rpartition(".")
+        folders = getattr(importlib.import_module(package), "__path__", []) if package else None
+        siblings = [info.name for info in pkgutil.iter_modules(folders)]
+        raise UserError(f"there is no module `{missing}`; {_hint(module, siblings)}") from None
+
+
+def _hint(name: str, valid: list[str]) -> str:
+    # A list of everything that can be imported would hide the message.
+    close = difflib.get_close_matches(name, valid)
+    return nearest(name, close) if close else "check the spelling and that its folder is on PYTHONPATH"

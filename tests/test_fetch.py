@@ -1,0 +1,151 @@
+import gymnasium as gym
+import gymnasium_robotics
+import numpy as np
+import pytest
+from gymnasium_robotics.envs.fetch.reach import MujocoFetchReachEnv
+from gymnasium_robotics.utils import rotations
+
+from brittlestar import fetch
+from brittlestar.fetch import accelerate
+
+gym.register_envs(gymnasium_robotics)
+
+FETCH = ["FetchReach-v4", "FetchPush-v4", "FetchPickAndPlace-v4", "FetchSlide-v4"]
+OTHERS = ["HalfCheetah-v5", "Hopper-v5", "Ant-v5", "Walker2d-v5", "Swimmer-v5", "CartPole-v1", "Acrobot-v1"]
+OTHERS += ["MountainCar-v0", "Pendulum-v1", "FrozenLake-v1"]
+
+
+def make(env_id, fast=False, **kwargs):
+    env = gym.make(env_id, disable_env_checker=True, **kwargs)
+    assert not fast or accelerate(env)
+    return env
+
+
+def choose(space, observation, rng):
+    """Random actions, beyond the bounds now and then; with an object, towards it, so that they touch."""
+    if isinstance(space, gym.spaces.Discrete):
+        return int(space.start + rng.integers(space.n))
+    action = rng.uniform(1.2 * space.low, 1.2 * space.high)
+    if isinstance(observation, dict) and len(observation["observation"]) >= 25:
+        action[:3] += 10.0 * observation["observation"][6:9]
+    return action.astype(space.dtype)
+
+
+def numbers_of(env, observation, *rest):
+    parts = [observation[key] for key in sorted(observation)] if isinstance(observation, dict) else [observation]
+    data = getattr(env.unwrapped, "data", None)
+    state = () if data is None else (data.qpos, data.qvel, data.qacc_warmstart, data.mocap_pos, data.ctrl)
+    return [np.array(part).tobytes() for part in (*parts, *rest, *state)]
+
+
+def episode(env, seed, steps=50):
+    """Every number that an episode shows, as bytes."""
+    rng = np.random.default_rng(seed)
+    observation, info = env.reset(seed=seed)
+    trace = [numbers_of(env, observation)]
+    for _ in range(steps):
+        observation, reward, terminated, truncated, info = env.step(choose(env.action_space, observation, rng))
+        values = [info[key] for key in ("is_success",) if key in info]
+        trace.append(numbers_of(env, observation, reward, terminated, truncated, *values))
+        if terminated or truncated:
+            break
+    return trace
+
+
+@pytest.mark.parametrize("env_id", FETCH)
+@pytest.mark.parametrize("kwargs", [{}, {"reward_type": "dense"}], ids=["sparse", "dense"])
+def test_accelerated_episodes_are_the_same_bit_for_bit(env_id, kwargs):
+    plain, fast = make(env_id, **kwargs), make(env_id, fast=True, **kwargs)
+    for seed in (0, 1):
+        assert episode(plain, seed) == episode(fast, seed)
+
+
+@pytest.mark.parametrize("env_id", FETCH[:2])
+def test_accelerated_steps_return_the_same_types(env_id):
+    plain, fast = make(env_id), make(env_id, fast=True)
+    answers = []
+    for env in (plain, fast):
+        env.reset(seed=0)
+        observation, *rest, info = env.step(np.zeros(4, np.float32))
+        kinds = {key: (type(value), value.dtype, value.shape) for key, value in observation.items()}
+        answers.append((kinds, [type(value) for value in rest], {key: type(value) for key, value in info.items()}))
+    assert answers[0] == answers[1]
+
+
+def test_other_types_of_action_step_the_same():
+    plain, fast = make("FetchPickAndPlace-v4"), make("FetchPickAndPlace-v4", fast=True)
+    for action in (np.array([0.3, -2.0, 0.1, 0.7]), [1, 0, -1, 1], np.array([0, 1, 0, -1])):
+        traces = []
+        for env in (plain, fast):
+            env.reset(seed=0)
+            traces.append(numbers_of(env, *env.step(action)[:2]))
+        assert traces[0] == traces[1]
+
+
+def test_model_edits_between_episodes_take_effect():
+    plain, fast = make("FetchPush-v4"), make("FetchPush-v4", fast=True)
+    before = episode(fast, seed=0, steps=20)
+    for env in (plain, fast):
+        model = env.unwrapped.model
+        model.body_mass[:] *= 3.0
+        model.geom_friction[:] *= 0.1
+        model.opt.gravity[2] = -5.0
+        model.opt.timestep *= 1.5
+    edited = episode(fast, seed=0, steps=20)
+    assert edited == episode(plain, seed=0, steps=20)
+    assert edited != before
+
+
+def test_actuator_edits_take_effect():
+    plain, fast = make("FetchPickAndPlace-v4"), make("FetchPickAndPlace-v4", fast=True)
+    for env in (plain, fast):
+        env.unwrapped.model.actuator_biastype[0] = 0
+    assert episode(plain, seed=0, steps=10) == episode(fast, seed=0, steps=10)
+
+
+def test_wrong_action_shape_is_refused():
+    env = make("FetchReach-v4", fast=True)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="Action dimension mismatch"):
+        env.step(np.zeros(3, np.float32))
+
+
+def test_accelerating_leaves_the_present_state_alone():
+    env = make("FetchPickAndPlace-v4")
+    observation, _ = env.reset(seed=0)
+    before = numbers_of(env, observation)
+    assert accelerate(env)
+    assert accelerate(env)
+    assert numbers_of(env, env.unwrapped._get_obs()) == before
+
+
+def test_what_is_not_fetch_is_left_alone():
+    class OwnReach(MujocoFetchReachEnv):
+        pass
+
+    for env in (gym.make("CartPole-v1"), gym.make("HalfCheetah-v5"), OwnReach()):
+        assert not accelerate(env)
+        assert "step" not in vars(env.unwrapped)
+
+
+def test_an_environment_that_disagrees_is_left_alone(monkeypatch):
+    env = make("FetchReach-v4")
+    monkeypatch.setattr(fetch, "_ROTATION", np.zeros(4))
+    assert not accelerate(env)
+    assert "step" not in vars(env.unwrapped)
+
+
+def test_euler_angles_are_those_of_gymnasium_robotics():
+    rng = np.random.default_rng(0)
+    upright = rotations.euler2mat(np.array([0.3, np.pi / 2, 0.1]))
+    locked = np.array([[0.0, 0.0, 1.0], [0.6, 0.8, 0.0], [-0.8, 0.6, 0.0]])
+    for mat in [*rotations.euler2mat(rng.uniform(-4, 4, (500, 3))), np.eye(3), upright, locked]:
+        assert fetch._euler(mat).tobytes() == rotations.mat2euler(mat).tobytes()
+
+
+@pytest.mark.parametrize("env_id", [*FETCH, *OTHERS])
+def test_an_episode_does_not_depend_on_what_came_before(env_id):
+    used, fresh = make(env_id, fast=env_id in FETCH), make(env_id, fast=env_id in FETCH)
+    for seed, steps in ((11, 7), (12, 50), (13, 1)):
+        episode(used, seed, steps)
+    assert episode(used, seed=5) == episode(fresh, seed=5)
