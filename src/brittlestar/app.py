@@ -23,17 +23,24 @@ def main() -> None:
     # Before numpy is imported: each worker keeps to one core, and results never depend on BLAS threads.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    outcomes = []
+    # A policy or noise model in the user's own folder can be named by its module.
+    sys.path.append(os.getcwd())
+    errors: list[str] = []
 
     def task(config: Any) -> Any:
-        # Hydra reports an exception of a job in its own words, so the outcome is kept and told below.
-        outcomes.append(_evaluate(config))
-        return outcomes[-1]
+        # Hydra reports an exception of a job in its own words, so errors are kept and told below.
+        try:
+            outcome = _evaluate(config)
+        except UserError as error:
+            errors.append(str(error))
+            return None
+        if outcome.status == "failed":
+            errors.append(outcome.error)
+        return outcome
 
     run_hydra(task, "config")
-    for outcome in outcomes:
-        if outcome.status == "failed":
-            _exit(outcome.error)
+    if errors:
+        _exit(errors[0])
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
@@ -87,9 +94,6 @@ def explain(error: BaseException) -> str | None:
     if not any(isinstance(e, HydraException | OmegaConfBaseException) for e in chain):
         return None
     text = " ".join(str(e) for e in (error, error.__cause__) if e)
-    missing = re.search(r"Missing mandatory value: (\S+)", text)
-    if missing:
-        return f"`{missing[1]}` needs a value: add `{missing[1]}=...`"
     if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         return f"`{group}={name}` does not exist; {nearest(name, error.options)}"

@@ -8,6 +8,8 @@ from typing import Any, cast
 
 from omegaconf import MISSING, OmegaConf
 
+from brittlestar.errors import UserError
+
 GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
 """The config groups that compose one cell."""
 
@@ -38,8 +40,11 @@ def config_folder() -> Path:
 
 
 def plain(config: Any) -> dict[str, Any]:
-    """Returns a composed config as plain data: resolved, with every value that must be given."""
-    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+    """Returns a composed config as plain data, resolved; a value that must be given and is not is an error."""
+    missing = sorted(OmegaConf.missing_keys(config))
+    if missing:
+        raise UserError(f"`{missing[0]}` needs a value: add `{missing[0]}=...`")
+    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
 
 
 def register() -> None:

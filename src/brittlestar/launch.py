@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import multiprocessing
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +15,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig, flag_override
 
 from brittlestar import cell, records
-from brittlestar.config import plain
+from brittlestar.config import GROUPS, Config, plain
 from brittlestar.progress import Progress
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ class Composer:
         assert launcher.hydra_context and launcher.config
         self._loader = launcher.hydra_context.config_loader
         self._config = launcher.config
+        self._keys = {field.name for field in dataclasses.fields(Config)}
         self._parser = OverridesParser.create(config_loader=self._loader)
         self._bases: dict[tuple[str, ...], tuple[DictConfig, dict]] = {}
         self._parsed: dict[str, Override] = {}
@@ -49,9 +53,10 @@ class Composer:
         if text not in self._parsed:
             self._parsed[text] = self._parser.parse_override(text)
         override = self._parsed[text]
-        plain = not (override.is_add() or override.is_force_add() or override.is_delete())
-        key = override.key_or_group
-        return plain and not key.startswith("hydra") and not self._loader.get_group_options(key)
+        if override.is_add() or override.is_force_add() or override.is_delete():
+            return False
+        top, _, rest = override.key_or_group.partition(".")
+        return top in self._keys and (bool(rest) or top not in GROUPS)
 
     def _base(self, groups: tuple[str, ...]) -> tuple[DictConfig, dict]:
         if groups not in self._bases:
@@ -123,7 +128,14 @@ def _compute(jobs: list[cell.Job], options: dict[str, Any], workers: int) -> Ite
     kept = {key: options[key] for key in ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")}
     yield from Parallel(
         n_jobs=workers, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **kept
-    )(delayed(cell.run)(job) for job in jobs)
+    )(delayed(_work)(job) for job in jobs)
+
+
+def _work(job: cell.Job) -> cell.Outcome:
+    if multiprocessing.parent_process() is not None:
+        # Ctrl-C reaches every process of a terminal; the parent alone answers it and ends the workers.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return cell.run(job)
 
 
 def _workers(options: dict[str, Any], jobs: int) -> int:

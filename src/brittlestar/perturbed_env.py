@@ -14,7 +14,7 @@ from brittlestar.schedules import Constant, StressSchedule
 CHANNELS = ("observation", "action", "reward")
 
 
-class PerturbedEnv(gym.Wrapper):
+class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     """Puts a perturbation around any Gymnasium environment: the very code that sweeps use, with one lane.
 
     Noise depends on the seed of `reset`, the number of the episode since, and the step; never on the
@@ -29,11 +29,15 @@ class PerturbedEnv(gym.Wrapper):
     """
 
     def __init__(self, env: gym.Env, perturbation: Perturbation, schedule: StressSchedule | None = None) -> None:
-        super().__init__(env)
+        gym.utils.RecordConstructorArgs.__init__(self, perturbation=perturbation, schedule=schedule)
+        gym.Wrapper.__init__(self, env)
         self.perturbation = perturbation
         self.schedule = Constant() if schedule is None else schedule
         perturbation.bind(env.observation_space, env.action_space, lanes=1)
         self.observation_space = perturbation.observation_space(env.observation_space)
+        if hasattr(env.unwrapped, "compute_reward"):
+            # Hindsight replay asks a goal environment for the reward of other goals.
+            self.compute_reward = env.unwrapped.compute_reward
         self._episode, self._steps = -1, 0
         self._draws: dict[str, LaneDraws] = {}
 

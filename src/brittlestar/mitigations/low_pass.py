@@ -24,7 +24,7 @@ class LowPass(Mitigation):
         >>> draws = LaneDraws(0, "mitigation", 1)
         >>> first = Step(np.ones(1), np.array([True]), draws)
         >>> later = Step(np.ones(1), np.array([False]), draws)
-        >>> [float(low_pass.mitigate_action(np.array([[a]]), s)[0, 0]) for a, s in [(1, first), (0, later)]]
+        >>> [float(low_pass.mitigate_action(np.array([[a]]), s)[0, 0]) for a, s in [(1.0, first), (0.0, later)]]
         [1.0, 0.5]
     """
 

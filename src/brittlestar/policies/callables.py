@@ -6,6 +6,7 @@ import difflib
 import functools
 import importlib
 import inspect
+import os
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -147,6 +148,9 @@ def _build(path: str, kwargs: dict[str, Any]) -> Any:
 
 
 def _find(path: str) -> Any:
+    if os.sep in path:
+        where = os.path.abspath(path)
+        raise UserError(f"`path` must look like `package.module:attribute`, got the file name `{path}` ({where})")
     module_name, colon, attributes = path.partition(":")
     if not colon:
         module_name, _, attributes = path.rpartition(".")

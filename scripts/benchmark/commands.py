@@ -1,0 +1,71 @@
+"""Whole commands, start-up included."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+
+from .figures import Figure
+from .synthetic import write_cells
+from .timing import median_ratio, run_python, take_turns
+
+_LEVELS = ",".join(str(level) for level in (0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.14,
+                                            0.16, 0.18, 0.2))  # fmt: skip
+
+
+def cold_sweep(quick: bool) -> list[Figure]:
+    """15 levels x 20 episodes of FetchReach, by one command and by a plain loop."""
+    episodes = "4" if quick else "20"
+    options = ("env=fetch_reach", "policy=p_controller", f"perturbation.sigma={_LEVELS}", f"episodes={episodes}")
+
+    def ours() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            return run_python("run.py", "-m", *options, "seed=0", folder=Path(folder)).seconds
+
+    def plain() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            return run_python("scripts/benchmark/plain_loop.py", episodes, _LEVELS, folder=Path(folder)).seconds
+
+    found = take_turns(1 if quick else 3, plain=plain, ours=ours)
+    return [
+        Figure(f"plain loop, 15 levels x {episodes} episodes", statistics.median(found["plain"]), "s"),
+        Figure(f"run.py -m, 15 levels x {episodes} episodes", statistics.median(found["ours"]), "s"),
+        Figure("times faster", median_ratio(found["plain"], found["ours"]), at_least=2.5),
+    ]
+
+
+def cached(quick: bool) -> list[Figure]:
+    """A sweep of 1,000 cells that are all in the store."""
+    seeds = 10 if quick else 100
+    options = ("env=cartpole", "policy=constant", "env.max_steps=2", "episodes=1", f"seed=range({seeds})")
+    sigmas = "perturbation.sigma=" + ",".join(f"0.{digit}" for digit in range(10))
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [run_python("run.py", "-m", *options, sigmas, folder=Path(folder)) for _ in range(2 if quick else 4)]
+    count = 10 * seeds
+    assert all(f"{count} cached" in run.output for run in runs[1:])
+    seconds = statistics.median(run.seconds for run in runs[1:])
+    return [
+        Figure(f"first run of {count:,} cells of 2 steps", runs[0].seconds, "s"),
+        Figure(f"again, {count:,} cached cells, tables and plot included", seconds, "s", at_most=10),
+        Figure("cached cells", count / seconds, "cells/s"),
+    ]
+
+
+def aggregate(quick: bool) -> list[Figure]:
+    """Tables of 10,000 cells of 100 episodes."""
+    with tempfile.TemporaryDirectory() as folder:
+        sweep = Path(folder) / "sweep"
+        count = write_cells(sweep, seeds=5 if quick else 50, episodes=100)
+        ran = run_python("scripts/aggregate.py", str(sweep), folder=Path(folder))
+    return [
+        Figure(f"aggregate {count:,} cells of 100 episodes", ran.seconds, "s", at_most=60),
+        Figure("its peak memory", ran.megabytes, "MB", at_most=2000),
+    ]
+
+
+def help_page(quick: bool) -> list[Figure]:
+    """The time to the help text."""
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = [run_python("run.py", "--help", folder=Path(folder)).seconds for _ in range(3 if quick else 7)]
+    return [Figure("run.py --help", statistics.median(seconds), "s", at_most=1)]

@@ -1,0 +1,58 @@
+"""The command line of the benchmark: runs the sections one by one and prints one table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+
+from brittlestar.cell import cores
+from brittlestar.tablefiles import markdown
+
+from .commands import aggregate, cached, cold_sweep, help_page
+from .engine import cartpole, half_cheetah
+from .fetch import fetch_reach
+from .figures import Figure
+from .framework import framework
+
+SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
+    "fetch_reach": fetch_reach,
+    "cold_sweep": cold_sweep,
+    "cartpole": cartpole,
+    "half_cheetah": half_cheetah,
+    "framework": framework,
+    "cached": cached,
+    "aggregate": aggregate,
+    "help": help_page,
+}
+
+NOTES = """\
+Compared measurements take turns (A B A B). Speeds and times are medians over the rounds, ratios medians of the ratios
+of each round. The bare loop is `env.step` of the registered environment, replaying the reset seeds and actions of the
+same episodes: both sides reset, and both sides simulate the same states."""
+
+
+def main() -> None:
+    """Measures and prints; the exit code does not depend on the figures."""
+    parser = argparse.ArgumentParser(description="Speeds and ratios, measured on this machine.")
+    parser.add_argument("--only", metavar="NAME", choices=SECTIONS, help=f"one of {', '.join(SECTIONS)}")
+    parser.add_argument("--quick", action="store_true", help="less work and fewer rounds: rougher figures")
+    options = parser.parse_args()
+    print(f"{_machine()}\n", flush=True)
+    rows = []
+    for name in [options.only] if options.only else SECTIONS:
+        started = time.perf_counter()
+        rows += [{"section": name} | figure.row() for figure in SECTIONS[name](options.quick)]
+        sys.stderr.write(f"measured {name} in {time.perf_counter() - started:.0f} s\n")
+    print(f"{markdown(rows, ['section', 'figure', 'value', 'bar', 'met'])}\n\n{NOTES}")
+
+
+def _machine() -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in ("brittlestar", "mujoco", "gymnasium", "numpy"))
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    return f"{cores()} cores, {system}, {versions}, load before the run {load}"

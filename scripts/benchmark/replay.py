@@ -1,0 +1,80 @@
+"""The limit: a bare `env.step` loop that replays the very actions of a cell."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import time
+from dataclasses import dataclass, field
+
+import gymnasium as gym
+import numpy as np
+
+from brittlestar.envs import EnvSpec
+from brittlestar.lanes import Batch, Lanes
+from brittlestar.rollout import Parts, Plan, rollout
+
+
+@dataclass
+class Episode:
+    """What it takes to repeat an episode: the cost of a step depends on the state."""
+
+    seed: int
+    actions: list[np.ndarray] = field(default_factory=list)
+
+
+class RecordingLanes(Lanes):
+    """Lanes that remember every episode they ran."""
+
+    def __init__(self, spec: EnvSpec, count: int) -> None:
+        self.episodes: list[Episode] = []
+        self._running: dict[int, Episode] = {}
+        super().__init__(spec, count)
+
+    def reset(self, lane: int, seed: int) -> None:
+        """Starts to remember an episode."""
+        self._running[lane] = Episode(seed)
+        self.episodes.append(self._running[lane])
+        super().reset(lane, seed)
+
+    def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
+        """Remembers the executed actions."""
+        for lane in active.tolist():
+            self._running[lane].actions.append(actions[lane].copy())
+        return super().step(actions, active)
+
+
+def record(spec: EnvSpec, parts: Parts, plan: Plan) -> list[Episode]:
+    """Runs a cell and returns its episodes."""
+    lanes = RecordingLanes(spec, min(spec.lanes, plan.episodes))
+    rollout(lanes, parts, plan)
+    lanes.close()
+    return lanes.episodes
+
+
+def count_steps(episodes: list[Episode]) -> int:
+    """Returns the number of steps in some episodes."""
+    return sum(len(episode.actions) for episode in episodes)
+
+
+@functools.cache
+def bare_env(env_id: str) -> gym.Env:
+    """Makes an environment as it is registered, once per process."""
+    # gymnasium-robotics prints advice when it is imported.
+    with contextlib.redirect_stderr(io.StringIO()):
+        import gymnasium_robotics
+
+        gym.register_envs(gymnasium_robotics)
+        return gym.make(env_id, disable_env_checker=True)
+
+
+def bare_speed(env_id: str, episodes: list[Episode]) -> float:
+    """Replays episodes and returns steps per second."""
+    env = bare_env(env_id)
+    started = time.perf_counter()
+    for episode in episodes:
+        env.reset(seed=episode.seed)
+        for action in episode.actions:
+            env.step(action)
+    return count_steps(episodes) / (time.perf_counter() - started)

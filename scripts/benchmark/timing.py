@@ -1,0 +1,87 @@
+"""Ways to measure: in turns, from inside, and as a whole command."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def take_turns(rounds: int, **measures: Callable[[], float]) -> dict[str, list[float]]:
+    """Runs the measurements A B A B, so that a machine that changes its speed does so for all of them."""
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    for _ in range(rounds):
+        for name, measure in measures.items():
+            found[name].append(measure())
+    return found
+
+
+def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:
+    """Returns the median of the ratios of each round."""
+    return statistics.median(a / b for a, b in zip(above, below, strict=True))
+
+
+@dataclass
+class Clock:
+    """Seconds spent in a function."""
+
+    seconds: float = 0.0
+
+
+@contextlib.contextmanager
+def clocked(owner: Any, *names: str) -> Iterator[Clock]:
+    """Adds up the time spent in functions of a module, as its callers see it."""
+    clock, originals = Clock(), {name: getattr(owner, name) for name in names}
+    for name, original in originals.items():
+        setattr(owner, name, _timed(original, clock))
+    try:
+        yield clock
+    finally:
+        for name, original in originals.items():
+            setattr(owner, name, original)
+
+
+def _timed(function: Callable, clock: Clock) -> Callable:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            clock.seconds += time.perf_counter() - started
+
+    return run
+
+
+@dataclass
+class Finished:
+    """A command that has ended."""
+
+    seconds: float
+    megabytes: float
+    output: str
+
+
+def run_python(script: str, *arguments: str, folder: Path) -> Finished:
+    """Runs a Python file of this checkout as a user would: wall time, peak memory, and what it printed."""
+    with tempfile.TemporaryFile() as output:
+        started = time.perf_counter()
+        command = [sys.executable, str(ROOT / script), *arguments]
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        output.seek(0)
+        text = output.read().decode()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{text}")
+    return Finished(seconds, usage.ru_maxrss / 1024, text)

@@ -1,0 +1,129 @@
+"""One cell: computed, recorded, reused, or failed with its reason."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brittlestar import cell, records
+from brittlestar.metrics import COLUMNS
+
+
+@pytest.fixture
+def job(tmp_path):
+    config = {
+        "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "Pendulum-v1", "max_steps": 5, "lanes": 2},
+        "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
+        "perturbation": {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.1},
+        "mitigation": {"_target_": "brittlestar.mitigations.Mitigation"},
+        "stress_schedule": {"_target_": "brittlestar.schedules.Constant", "level": 1.0},
+        "episodes": 3,
+        "seed": 0,
+        "episode_seeds": "independent",
+        "deterministic": True,
+        "lanes": 2,
+        "threads": None,
+        "store": str(tmp_path / "store"),
+        "study": None,
+    }
+    return cell.Job(config, str(tmp_path / "job"), {"env": "pendulum"}, ["seed=0"])
+
+
+def test_a_cell_is_computed_once(job):
+    first, second = cell.run(job), cell.run(job)
+    assert (first.status, second.status) == ("done", "cached")
+    assert first.cell == second.cell
+
+
+def test_the_manifest_tells_everything(job):
+    cell.run(job)
+    manifest = records.read_manifest(Path(job.folder))
+    assert manifest["status"] == "done"
+    assert manifest["config"] == job.config
+    assert manifest["choices"] == {"env": "pendulum"}
+    assert manifest["overrides"] == ["seed=0"]
+    assert manifest["strength"] == {"name": "sigma", "value": 0.1}
+    assert manifest["columns"] == list(COLUMNS)
+    assert manifest["measure"] == "return"
+    assert manifest["delivery"]["observation_change"] == pytest.approx(0.1, rel=0.3)
+    assert manifest["delivery"]["action_change"] == 0
+    assert manifest["timing"]["steps"] == 15
+    assert {"versions", "git", "host", "argv"} <= manifest["provenance"].keys()
+
+
+def test_rows_are_one_per_episode_in_order(job):
+    cell.run(job)
+    rows = records.read_rows(Path(job.folder))
+    assert rows.shape == (3, len(COLUMNS))
+    assert rows[:, 0].tolist() == [0, 1, 2]
+
+
+def test_strength_zero_is_shared_but_shown_under_its_own_name(job):
+    job.config["perturbation"]["sigma"] = 0.0
+    first = cell.run(job)
+    job.config["perturbation"] = {"_target_": "brittlestar.perturbations.GaussianAction", "sigma": 0}
+    second = cell.run(job)
+    assert first.cell == second.cell
+    assert second.status == "cached"
+    assert records.read_manifest(Path(job.folder))["config"]["perturbation"]["_target_"].endswith("GaussianAction")
+
+
+def test_a_damaged_store_is_computed_again(job):
+    first = cell.run(job)
+    (records.store_folder(job.config["store"], first.cell) / "manifest.json").write_text('{"torn')
+    assert cell.run(job).status == "done"
+
+
+def test_a_failure_is_recorded_and_tried_again(job):
+    job.config["perturbation"]["sigma"] = -1
+    outcome = cell.run(job)
+    assert outcome.status == "failed"
+    manifest = records.read_manifest(Path(job.folder))
+    assert manifest["status"] == "failed"
+    assert manifest["error"] == outcome.error
+    assert "traceback" not in manifest
+    job.config["perturbation"]["sigma"] = 1
+    assert cell.run(job).status == "done"
+
+
+def test_a_crash_keeps_its_traceback_in_the_manifest(job, monkeypatch):
+    monkeypatch.setattr("brittlestar.rollout.rollout", lambda *arguments: 1 / 0)
+    outcome = cell.run(job)
+    assert outcome.error == "ZeroDivisionError: division by zero"
+    assert "Traceback" in json.loads((Path(job.folder) / "manifest.json").read_text())["traceback"]
+
+
+def test_environments_and_policies_are_built_once_per_process(job, monkeypatch):
+    cell._lanes.cache_clear()
+    cell._policy.cache_clear()
+    made = []
+    from brittlestar.envs import EnvSpec
+
+    make = EnvSpec.make
+    monkeypatch.setattr(EnvSpec, "make", lambda spec: made.append(1) or make(spec))
+    for seed in range(4):
+        job.config["seed"] = seed
+        assert cell.run(job).status == "done"
+    assert len(made) == 2, "two lanes"
+    assert cell._policy.cache_info().misses == 1
+
+
+def test_lanes_and_threads_change_no_byte(job):
+    rows = []
+    for lanes, threads in ((1, 1), (3, 2)):
+        job.config |= {"lanes": lanes, "threads": threads, "store": f"{job.folder}/{lanes}"}
+        cell.run(job)
+        rows.append((Path(job.folder) / "episodes.npy").read_bytes())
+    assert rows[0] == rows[1]
+
+
+def test_unknown_keys_are_refused(job):
+    job.config["episode"] = 3
+    assert "`episode` does not exist; did you mean `episodes`?" in cell.run(job).error
+
+
+def test_nan_rows_are_kept_missing(job):
+    cell.run(job)
+    rows = records.read_rows(Path(job.folder))
+    assert np.isnan(rows[:, COLUMNS.index("success_any")]).all()

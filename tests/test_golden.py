@@ -1,0 +1,62 @@
+"""The published Fetch tables of the P controller come out again."""
+
+import json
+
+import pytest
+
+from brittlestar.api import load
+from brittlestar.lanes import Lanes
+from brittlestar.perturbations import Perturbation
+from brittlestar.policies import PController
+from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.stats import clopper_pearson
+
+DIGITS = {"return": 2, "smoothness": 3, "final_distance": 3, "time_to_success": 1, "action_energy": 1}
+NAMES = {"FetchReach-v4": "fetch_reach", "FetchPush-v4": "fetch_push"}
+TOLERANCE = {"FetchReach-v4": 0.05, "FetchPush-v4": 0.10}
+
+
+def means(env: str, perturbation: Perturbation, episodes: int = 100) -> dict[str, float]:
+    import numpy as np
+
+    rows = rollout(Lanes(load("env", NAMES[env]), 4, threads=2), Parts(PController(), perturbation),
+                   Plan(episodes, seed=0, consecutive=True))  # fmt: skip
+    return {name: float(np.nanmean(rows.column(name))) for name in ("success_any", *DIGITS)}
+
+
+def published(golden, env: str, noise: str) -> list[dict]:
+    return json.loads((golden / "fetch_published.json").read_text())[env][f"p_controller_{noise}"]
+
+
+@pytest.mark.parametrize("env", NAMES)
+def test_without_noise_to_the_printed_digit(golden, env):
+    got = means(env, Perturbation())
+    for noise in ("observation", "action"):
+        row = published(golden, env, noise)[0]
+        assert got["success_any"] == row["success_rate"]
+        for name in row.keys() & DIGITS.keys():
+            assert round(got[name], DIGITS[name]) == row[name], name
+
+
+def check_row(env: str, noise: str, row: dict) -> None:
+    got = means(env, load("perturbation", f"gaussian_{noise}", sigma=row["sigma"]))
+    interval = clopper_pearson(round(100 * row["success_rate"]), 100, level=0.99)
+    assert interval.low <= got["success_any"] <= interval.high
+    for name in row.keys() & DIGITS.keys():
+        rounding = 0.5 * 10 ** -DIGITS[name]
+        assert got[name] == pytest.approx(row[name], rel=TOLERANCE[env], abs=rounding), name
+
+
+@pytest.mark.parametrize(
+    ("env", "noise", "index"), [("FetchReach-v4", "observation", 5), ("FetchPush-v4", "action", 4)]
+)
+def test_with_noise_within_a_few_percent(golden, env, noise, index):
+    check_row(env, noise, published(golden, env, noise)[index])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["observation", "action"])
+@pytest.mark.parametrize("env", NAMES)
+def test_every_published_row(golden, env, noise):
+    for row in published(golden, env, noise)[1:]:
+        check_row(env, noise, row)

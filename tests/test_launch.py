@@ -1,0 +1,150 @@
+"""Sweeps: what varied, reuse, resume after a kill, and the same bytes whatever the workers."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GRID = ["env=cartpole", "policy=random", "episodes=4", "perturbation.sigma=0,0.1,0.3", "seed=0,1,2"]
+TABLES = ("episodes", "cells", "curve", "summary", "failures")
+FORMATS = ("csv", "parquet", "md", "json")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    names = [f"{table}.{suffix}" for table in TABLES for suffix in FORMATS]
+    return {name: (folder / name).read_bytes() for name in [*names, "curve.png", "curve.pdf"]}
+
+
+def counts(done: subprocess.CompletedProcess) -> str:
+    return done.stderr.strip().splitlines()[-1]
+
+
+def test_nine_cells_three_levels_three_seeds(shell):
+    done, folder = shell.sweep(*GRID)
+    assert "9/9 cells: 9 done, 0 failed, 0 cached" in counts(done)
+    assert [row["strength"] for row in shell.table("sweep", "curve")] == [0, 0.1, 0.3]
+    assert {row["n_seeds"] for row in shell.table("sweep", "curve")} == {3}
+    for place in ("sweep/curve.png", "sweep/{episodes,cells,curve,summary,failures}", "sweep/*/"):
+        assert place in done.stdout
+    assert sorted(p.name for p in folder.iterdir() if p.is_dir()) == [str(i) for i in range(9)]
+    assert not (shell.folder / "multirun").exists()
+
+
+def test_a_second_run_computes_nothing_and_a_wider_one_only_what_is_new(shell):
+    shell.sweep(*GRID, name="first")
+    again, _ = shell.sweep(*GRID, name="second")
+    assert "9/9 cells: 0 done, 0 failed, 9 cached" in counts(again)
+    assert contents(shell.folder / "first") == contents(shell.folder / "second")
+    wider, _ = shell.sweep(*GRID[:-2], "perturbation.sigma=0,0.1,0.3,0.5", "seed=0,1,2,3", name="third")
+    assert "16/16 cells: 7 done, 0 failed, 9 cached" in counts(wider)
+
+
+def test_strength_zero_of_two_perturbations_is_computed_once(shell):
+    done, _ = shell.sweep(
+        "env=pendulum", "policy=random", "episodes=2", "perturbation=gaussian_observation,gaussian_action",
+        "perturbation.sigma=0,0.1",
+    )  # fmt: skip
+    assert "4/4 cells: 3 done, 0 failed, 1 cached" in counts(done)
+    rows = shell.table("sweep", "curve")
+    assert [(row["perturbation"], row["strength"]) for row in rows] == [
+        ("gaussian_action", 0), ("gaussian_action", 0.1), ("gaussian_observation", 0), ("gaussian_observation", 0.1),
+    ]  # fmt: skip
+
+
+def test_whatever_varied_becomes_a_column(shell):
+    shell.sweep(
+        "env=pendulum", "policy=random,constant", "episodes=2", "mitigation=low_pass", "mitigation.alpha=0.3,0.5",
+        "perturbation=gaussian_action", "perturbation.sigma=0,0.2",
+    )  # fmt: skip
+    rows = shell.table("sweep", "curve")
+    assert len(rows) == 8
+    assert {(row["policy"], row["mitigation.alpha"]) for row in rows} == {
+        (policy, alpha) for policy in ("random", "constant") for alpha in (0.3, 0.5)
+    }
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ["hydra.launcher.n_jobs=1"],
+        ["lanes=1"],
+        ["lanes=3", "threads=2"],
+        ["seed=2,0,1", "perturbation.sigma=0.3,0,0.1"],
+    ],
+    ids=["one worker", "one lane", "three lanes", "shuffled"],
+)
+def test_tables_are_the_same_bytes(shell, variant):
+    grid = [*GRID[:3], "perturbation.sigma=0,0.1,0.3", "seed=0,1,2"]
+    shell.sweep(*grid, "hydra.launcher.n_jobs=2", name="reference")
+    keys = {text.partition("=")[0] for text in variant}
+    kept = [text for text in grid if text.partition("=")[0] not in keys]
+    shell.sweep(*kept, *variant, "store=elsewhere", name="variant")
+    assert contents(shell.folder / "reference") == contents(shell.folder / "variant")
+
+
+def test_hydras_own_launcher_gives_the_same_tables(shell):
+    shell.sweep(*GRID, name="cells")
+    done, _ = shell.sweep(*GRID, "hydra/launcher=joblib", "store=elsewhere", name="joblib")
+    assert contents(shell.folder / "cells") == contents(shell.folder / "joblib"), done.stderr
+
+
+def test_a_folder_shows_its_last_sweep_only(shell):
+    shell.sweep(*GRID)
+    shell.sweep(*GRID[:3], "perturbation.sigma=0,0.1", "seed=0")
+    assert len(shell.table("sweep", "cells")) == 2
+
+
+def start(shell, *arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "run.py"), "-m", *arguments],
+        cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+SLOWER = ["env=pendulum", "policy=random", "episodes=40", "perturbation.sigma=0,0.1,0.3", "seed=0,1,2,3", "lanes=1"]
+
+
+def interrupted(shell, kills: int) -> None:
+    clock = random.Random(0)
+    for _ in range(kills):
+        process = start(shell, *SLOWER, "hydra.sweep.dir=killed", "store=killed_store")
+        time.sleep(clock.uniform(0.5, 5.0))
+        # The whole session: workers die as well, as in a power cut.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_sweep_killed_at_random_moments_goes_on(shell):
+    shell.sweep(*SLOWER, name="whole")
+    interrupted(shell, kills=3)
+    shell.sweep(*SLOWER, "store=killed_store", name="killed")
+    assert contents(shell.folder / "whole") == contents(shell.folder / "killed")
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_at_ten_random_moments_goes_on(shell):
+    shell.sweep(*SLOWER, name="whole")
+    interrupted(shell, kills=10)
+    shell.sweep(*SLOWER, "store=killed_store", name="killed")
+    assert contents(shell.folder / "whole") == contents(shell.folder / "killed")
+
+
+def test_ctrl_c_loses_nothing(shell):
+    process = start(shell, *SLOWER, "hydra.sweep.dir=sweep")
+    deadline = time.monotonic() + 60
+    while not list(shell.folder.glob("outputs/store/*/*/manifest.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "finished cells are kept" in told
+    assert "Traceback" not in told
+    done, _ = shell.sweep(*SLOWER)
+    assert " 0 cached" not in counts(done)

@@ -1,0 +1,107 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env as gymnasium_check
+from stable_baselines3.common.env_checker import check_env as sb3_check
+
+from brittlestar import PerturbedEnv
+from brittlestar.envs import EnvSpec
+from brittlestar.lanes import Lanes
+from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, Perturbation
+from brittlestar.policies import Policy
+from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.schedules import Constant
+
+CASES = {
+    "CartPole-v1": GaussianObservation(sigma=0.1),
+    "MountainCar-v0": GaussianObservation(sigma=0.1),
+    "Pendulum-v1": Compose([GaussianObservation(sigma=0.1), GaussianAction(sigma=0.1)]),
+    "FrozenLake-v1": Perturbation(),
+    "HalfCheetah-v5": GaussianAction(sigma=0.1),
+    "FetchReach-v4": GaussianObservation(sigma=0.01),
+}
+
+
+@pytest.mark.parametrize("env_id", CASES)
+@pytest.mark.parametrize("check", [gymnasium_check, sb3_check])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_other_peoples_checkers_pass(env_id, check):
+    plain = EnvSpec(id=env_id).make()
+    options = {"skip_render_check": True} if check is gymnasium_check else {}
+    check(PerturbedEnv(plain, CASES[env_id]), **options)
+
+
+def steps(env, seed, count=5):
+    seen = [env.reset(seed=seed)[0]]
+    seen += [env.step(env.unwrapped.action_space.low * 0)[0] for _ in range(count)]
+    return np.array(seen)
+
+
+def test_noise_follows_the_seed_of_reset_and_goes_on_over_episodes():
+    env = PerturbedEnv(gym.make("Pendulum-v1"), GaussianObservation(sigma=0.1))
+    first = steps(env, 3)
+    second = steps(env, None)
+    assert np.array_equal(steps(env, 3), first)
+    assert np.array_equal(steps(env, None), second)
+    assert not np.allclose(first, second)
+
+
+def test_the_environments_own_stream_is_untouched():
+    plain, noisy = gym.make("Pendulum-v1"), PerturbedEnv(gym.make("Pendulum-v1"), GaussianObservation(sigma=9.0))
+    for seed in (1, None, None):
+        assert np.array_equal(plain.reset(seed=seed)[0], noisy.reset(seed=seed)[1]["true_observation"])
+
+
+class Still(Policy):
+    """Remembers what it saw."""
+
+    def bind(self, observation_space, action_space, draws):
+        self.seen = []
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        self.seen.append(observation[0])
+        return np.zeros((1, 1), np.float32), None
+
+
+def test_it_shows_what_a_sweep_shows():
+    spec, noise, policy = EnvSpec(id="Pendulum-v1", max_steps=6), GaussianObservation(sigma=0.3), Still()
+    rollout(Lanes(spec, 1), Parts(policy, noise), Plan(1, seed=4, consecutive=False))
+    env = PerturbedEnv(spec.make(), noise)
+    clean = []
+    observation, info = env.reset(seed=4)
+    for _ in range(6):
+        clean.append(observation - info["true_observation"])
+        observation, *_, info = env.step(np.zeros(1, np.float32))
+    swept = np.array(policy.seen)
+    assert swept.shape == (6, 3)
+    # Start states differ (a sweep derives reset seeds), the noise is the same draw.
+    plain = spec.make()
+    from brittlestar.randomness import reset_seed
+
+    truth = [plain.reset(seed=reset_seed(4, 0))[0]]
+    truth += [plain.step(np.zeros(1, np.float32))[0] for _ in range(5)]
+    np.testing.assert_allclose(swept - np.array(truth), clean, atol=1e-6)
+
+
+def test_a_schedule_scales_the_strength():
+    plain = gym.make("Pendulum-v1")
+    full, half = (PerturbedEnv(plain, GaussianObservation(sigma=1.0), Constant(level=level)) for level in (1.0, 0.5))
+    change = [env.reset(seed=0)[0] - env.reset(seed=0)[1]["true_observation"] for env in (full, half)]
+    np.testing.assert_allclose(change[0] / 2, change[1], rtol=1e-5)
+
+
+def test_rewards_are_perturbed_for_the_learner_only():
+    class Flip(Perturbation):
+        def perturb_reward(self, reward, step):
+            return -reward
+
+    env = PerturbedEnv(gym.make("CartPole-v1"), Flip())
+    env.reset(seed=0)
+    _, reward, *_, info = env.step(0)
+    assert reward == -1.0
+    assert info["true_reward"] == 1.0
+
+
+def test_strength_zero_is_the_bare_environment():
+    plain, wrapped = gym.make("Pendulum-v1"), PerturbedEnv(gym.make("Pendulum-v1"), GaussianObservation(sigma=0.0))
+    assert np.array_equal(steps(plain, 5), steps(wrapped, 5))
