@@ -57,6 +57,9 @@ def test_help_loads_no_heavy_package(shell):
         (["perturbation=gaussian_action"], "GaussianAction needs a Box action space, got Discrete(2)"),
         (["mitigation=low_pass"], "LowPass needs a Box action space, got Discrete(2)"),
         (["store=/dev/null/store"], "cannot write to /dev/null/store"),
+        (["hydra.run.dir=/dev/null/run"], "cannot write to /dev/null/run"),
+        (["-m", "hydra.sweep.dir=/dev/null/sweep"], "cannot write to /dev/null/sweep"),
+        (["--config-dir", "nowhere"], "nowhere' not found"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(shell, arguments, message):

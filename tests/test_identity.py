@@ -52,6 +52,11 @@ def test_everything_else_counts(path, value):
     assert identity.cell_hash(changed(path, value)) != identity.cell_hash(BASE)
 
 
+def test_the_same_number_is_the_same_cell():
+    one, two = (identity.cell_hash(changed("perturbation.sigma", value)) for value in (1, 1.0))
+    assert one == two
+
+
 def test_strength_zero_is_the_same_cell_whatever_the_perturbation():
     nodes = [
         {"_target_": NOISE, "sigma": 0},

@@ -76,9 +76,9 @@ def test_it_shows_what_a_sweep_shows():
     assert swept.shape == (6, 3)
     # Start states differ (a sweep derives reset seeds), the noise is the same draw.
     plain = spec.make()
-    from brittlestar.randomness import reset_seed
+    from brittlestar.randomness import reset_seeds
 
-    truth = [plain.reset(seed=reset_seed(4, 0))[0]]
+    truth = [plain.reset(seed=reset_seeds(4, 1)[0])[0]]
     truth += [plain.step(np.zeros(1, np.float32))[0] for _ in range(5)]
     np.testing.assert_allclose(swept - np.array(truth), clean, atol=1e-6)
 

@@ -147,6 +147,36 @@ def test_metrics_without_meaning_are_missing(env, policy):
     assert np.isfinite(row["return"]).all()
 
 
+class Buttons(gym.Env):
+    """Pays one for every button pressed."""
+
+    observation_space = spaces.Dict({"lamp": spaces.MultiBinary(3), "dial": spaces.Discrete(4, start=1)})
+
+    def __init__(self, kind="binary"):
+        kinds = {"binary": spaces.MultiBinary(3), "multi": spaces.MultiDiscrete([2, 3])}
+        self.action_space = kinds.get(kind, spaces.Discrete(3, start=5))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return {"lamp": np.zeros(3, np.int8), "dial": 1}, {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        return {"lamp": np.ones(3, np.int8), "dial": 2}, float(np.sum(action)), False, False, {}
+
+
+gym.register("Buttons-v0", Buttons, max_episode_steps=5)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multi", "start"])
+def test_every_action_and_observation_type_runs(kind):
+    spec = EnvSpec(id="Buttons-v0", kwargs={"kind": kind})
+    one, three = (rollout(Lanes(spec, lanes), Parts(RandomPolicy()), Plan(4)) for lanes in (1, 3))
+    assert np.array_equal(one.values, three.values, equal_nan=True)
+    assert (one.column("return") > 0).all()
+    assert np.isnan(one.column("smoothness")).all()
+
+
 def test_cells_that_differ_only_in_strength_share_start_states_and_noise():
     starts, changes = [], []
     for sigma in (0.1, 0.2):

@@ -67,6 +67,8 @@ class Finished:
     """A command that has ended."""
 
     seconds: float
+    busy_seconds: float
+    """Processor time, of its workers too."""
     megabytes: float
     output: str
 
@@ -84,4 +86,4 @@ def run_python(script: str, *arguments: str, folder: Path) -> Finished:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{text}")
-    return Finished(seconds, usage.ru_maxrss / 1024, text)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, cast
 from brittlestar.errors import UserError, nearest
 
 INTERRUPTED = 130
+_VALUED = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p", "--package"}
 
 
 def main() -> None:
@@ -25,6 +26,7 @@ def main() -> None:
         os.environ.setdefault(name, "1")
     # A policy or noise model in the user's own folder can be named by its module.
     sys.path.append(os.getcwd())
+    sys.argv[1:] = flags_first(sys.argv[1:])
     errors: list[str] = []
 
     def task(config: Any) -> Any:
@@ -41,6 +43,22 @@ def main() -> None:
     run_hydra(task, "config")
     if errors:
         _exit(errors[0])
+
+
+def flags_first(arguments: list[str]) -> list[str]:
+    """Moves flags before overrides, because Hydra's parser gives up on overrides behind a flag.
+
+    Example:
+        >>> flags_first(["env=cartpole", "-m", "seed=0,1", "--config-dir", "mine"])
+        ['-m', '--config-dir', 'mine', 'env=cartpole', 'seed=0,1']
+    """
+    flags, overrides, rest = [], [], list(arguments)
+    while rest:
+        word = rest.pop(0)
+        (flags if word.startswith("-") else overrides).append(word)
+        if word in _VALUED and rest:
+            flags.append(rest.pop(0))
+    return flags + overrides
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
@@ -86,10 +104,12 @@ def _evaluate(config: Any) -> Any:
 
 
 def explain(error: BaseException) -> str | None:
-    """Turns Hydra's errors into one line with the nearest valid name; None for anything else."""
+    """Turns an error of Hydra or of the file system into one line; None for anything else."""
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
 
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot write to {error.filename}: {error.strerror}"
     chain = [error, error.__cause__, error.__context__]
     if not any(isinstance(e, HydraException | OmegaConfBaseException) for e in chain):
         return None

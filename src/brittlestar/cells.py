@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,13 @@ from brittlestar.identity import NEUTRAL
 
 ALWAYS = ("env", "policy", "perturbation")
 """Columns that every table shows, so that it can be read without its sweep."""
+RATES = ("success_any", "success_final")
+ROW_KEYS = ("episode", "reset_seed", "phase")
+"""Columns of an episode row that are no metric."""
+Row = dict[str, Any]
+_HELD_BYTES = 2**28
+_COMPLETE = {"cell", "status", "config", "strength"}
+_UNUSED = ("provenance", "timing", "traceback", "delivery")
 
 
 @dataclass
@@ -57,6 +65,14 @@ class Cell:
         chosen = self.manifest.get("choices", {}).get(group)
         return chosen or str((self.config.get(group) or {}).get("_target_", "none")).rpartition(".")[2]
 
+    @functools.cached_property
+    def flat(self) -> dict[str, Any]:
+        """Options and config values by dotted key, without the seed, the strength and what changes no result."""
+        flat: dict[str, Any] = {name: self.choice(name) for name in GROUPS}
+        skipped = {"seed", "env.lanes", f"perturbation.{self.strength_name}", *NEUTRAL, *GROUPS}
+        flat |= {key: _plain(value) for key, value in _leaves(self.config) if key not in skipped}
+        return flat
+
     def rows(self) -> np.ndarray:
         """Returns the episode rows, `(episodes, columns)`."""
         if self.held is not None:
@@ -77,6 +93,58 @@ class Grouping:
         return dict(zip(self.columns, self.labels[index], strict=True))
 
 
+class Curve:
+    """All cells of one label, as arrays over strengths and seeds; nan where there is no cell.
+
+    Attributes:
+        count: known values of every metric, `(strengths, seeds, metrics)`.
+        mean: their mean over episodes, of the same shape.
+        std: their standard deviation over episodes, of the same shape.
+        scores: the measures of every episode, `(measures, strengths, seeds, episodes)`.
+    """
+
+    def __init__(self, label: Row, cells: list[Cell]) -> None:
+        self.label, self.cells = label, cells
+        self.strengths = sorted({cell.strength for cell in cells})
+        self.seeds = sorted({cell.seed for cell in cells})
+        self.strength_name = min((cell.strength_name for cell in cells if cell.strength_name), default=None)
+        self._rows, self._columns = ({v: i for i, v in enumerate(axis)} for axis in (self.strengths, self.seeds))
+        if len(set(map(self.place, cells))) < len(cells):
+            raise UserError(f"two different cells stand at the same strength and seed of {label}: aggregate apart")
+        columns = list(cells[0].manifest["columns"])
+        self.metrics = [name for name in columns if name not in ROW_KEYS]
+        headline: str = cells[0].manifest["measure"]
+        measures = list(RATES) if headline in RATES else [headline]
+        scores = self._read([columns.index(name) for name in self.metrics], [columns.index(name) for name in measures])
+        # Without a success at every step there is one success, under two names.
+        single = headline in RATES and not self.of(self.count, "dwell").any()
+        self.measures = [headline] if single else measures
+        self.scores = scores[[measures.index(name) for name in self.measures]]
+        self.episodes = self.of(self.count, "length")
+
+    def place(self, cell: Cell) -> tuple[int, int]:
+        """Returns where a cell stands in the arrays."""
+        return self._rows[cell.strength], self._columns[cell.seed]
+
+    def of(self, values: np.ndarray, metric: str) -> np.ndarray:
+        """Returns one metric of an array `(strengths, seeds, metrics)`."""
+        return values[..., self.metrics.index(metric)]
+
+    def _read(self, metrics: list[int], measures: list[int]) -> np.ndarray:
+        shape = len(self.strengths), len(self.seeds)
+        self.count = np.zeros((*shape, len(metrics)), dtype=np.int64)
+        self.mean, self.std = (np.full((*shape, len(metrics)), np.nan) for _ in range(2))
+        found = {}
+        for cell in self.cells:
+            place, rows = self.place(cell), cell.rows()
+            self.count[place], self.mean[place], self.std[place] = moments(rows[:, metrics], axis=0)
+            found[place] = rows[:, measures].T
+        scores = np.full((len(measures), *shape, max(values.shape[1] for values in found.values())), np.nan)
+        for (i, j), values in found.items():
+            scores[:, i, j, : values.shape[1]] = values
+        return scores
+
+
 def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]:
     """Reads every complete manifest below the folders; a cell that is there twice counts once.
 
@@ -84,13 +152,14 @@ def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]
         folders: sweep folders.
         mixed: allow sweeps of different studies in one table.
     """
-    found: dict[str, Cell] = {}
+    found: dict[tuple, Cell] = {}
     studies: dict[str, str] = {}
     for folder in map(Path, folders):
         cells = _read(folder)
         studies.setdefault(_study(cells), str(folder))
         for cell in cells:
-            found.setdefault(_identity(cell), cell)
+            place = (frozenset(cell.flat.items()), cell.strength_name, cell.strength, cell.seed)
+            found[place] = _better(found.get(place), cell)
     if len(studies) > 1 and not mixed:
         told = "; ".join(f"{folder} is {study}" for study, folder in studies.items())
         raise UserError(f"these are different studies: {told}. Aggregate sweeps of one study, or pass --mixed")
@@ -103,15 +172,38 @@ def group(cells: list[Cell]) -> Grouping:
     A key inside a config group counts as varied when it varies within one option of that group: the
     sigma of one noise and the alpha of another are not two values of anything.
     """
-    flats = [_flat(cell) for cell in cells]
-    varied = [key for key in _ordered_keys(flats) if _varies(key, flats)]
-    columns = [*ALWAYS, *[key for key in varied if key not in ALWAYS]]
-    return Grouping(columns, [tuple(_plain(flat.get(key)) for key in columns) for flat in flats])
+    flats = [cell.flat for cell in cells]
+    # A failed cell may have keys that no result has: its strength, when the perturbation could not be built.
+    keys = set().union(*([cell.flat for cell in cells if cell.done] or flats))
+    varied = sorted((key for key in keys - set(ALWAYS) if _varies(key, flats)), key=_rank)
+    columns = [*ALWAYS, *varied]
+    return Grouping(columns, [tuple(flat.get(key) for key in columns) for flat in flats])
+
+
+def hold_rows(cells: Iterable[Cell]) -> None:
+    """Keeps the rows of as many cells in memory as fit: the tables need them twice, and files are slow."""
+    left = _HELD_BYTES
+    for cell in cells:
+        rows = cell.rows()
+        left -= rows.nbytes
+        if left < 0:
+            return
+        cell.held = rows
 
 
 def sort_key(values: Iterable[Any]) -> list[tuple]:
     """Orders mixed labels: numbers by size, text by alphabet, nothing last."""
     return [(0, v, "") if _is_number(v) else (2, 0, "") if v is None else (1, 0, str(v)) for v in values]
+
+
+def moments(values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns count, mean and standard deviation of what is known along an axis."""
+    known = ~np.isnan(values)
+    n = known.sum(axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, values, 0.0).sum(axis=axis) / n
+        squares = np.where(known, values - np.expand_dims(mean, axis), 0.0) ** 2
+        return n, mean, np.where(n > 1, np.sqrt(squares.sum(axis=axis) / (n - 1)), np.nan)
 
 
 def _read(folder: Path) -> list[Cell]:
@@ -120,10 +212,11 @@ def _read(folder: Path) -> list[Cell]:
     cells = []
     for path in records.find_cells(folder):
         manifest = records.read_manifest(path)
-        if manifest is not None:
-            cells.append(Cell(manifest, path))
+        # The store's own copy of a cell does not say which strength was asked for.
+        if isinstance(manifest, dict) and manifest.keys() >= _COMPLETE:
+            cells.append(Cell({key: value for key, value in manifest.items() if key not in _UNUSED}, path))
     if not cells:
-        raise UserError(f"{folder} holds no finished cell (no {records.MANIFEST} below it)")
+        raise UserError(f"{folder} holds no finished cell (no complete {records.MANIFEST} of a sweep below it)")
     return cells
 
 
@@ -134,39 +227,39 @@ def _study(cells: list[Cell]) -> str:
     return f"{', '.join(sorted(noises)) or 'no perturbation'} on {', '.join(envs)}"
 
 
-def _identity(cell: Cell) -> str:
-    asked = {key: value for key, value in cell.config.items() if key not in NEUTRAL}
-    return json.dumps([asked, cell.manifest.get("choices"), cell.manifest["cell"]], sort_keys=True)
+def _better(known: Cell | None, cell: Cell) -> Cell:
+    """Chooses between two records of the same config: a result stands above a failure."""
+    if known is None or (cell.done and not known.done):
+        return cell
+    # 1 and 1.0 have two hashes and one result.
+    twins = not cell.done or cell.manifest["cell"] == known.manifest["cell"]
+    if not twins and not np.array_equal(cell.rows(), known.rows(), equal_nan=True):
+        raise UserError(
+            f"{known.folder} and {cell.folder} have the same config and different results (other code, versions "
+            "or policy file): aggregate them apart"
+        )
+    return known
 
 
-def _flat(cell: Cell) -> dict[str, Any]:
-    flat: dict[str, Any] = {name: cell.choice(name) for name in GROUPS}
-    skipped = {"seed", "env.lanes", f"perturbation.{cell.strength_name}", *NEUTRAL}
-
-    def walk(node: dict[str, Any], prefix: str) -> None:
-        for key, value in node.items():
-            path = f"{prefix}{key}"
-            if isinstance(value, dict) and value:
-                walk(value, f"{path}.")
-            elif path not in skipped and key != "_target_" and path not in GROUPS:
-                flat[path] = value
-
-    walk(cell.config, "")
-    return flat
+def _leaves(node: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in node.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
-def _ordered_keys(flats: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(key for flat in flats for key in flat))
+def _rank(key: str) -> tuple[int, str]:
+    """Orders columns by config group, whatever the order of the cells."""
+    top = key.partition(".")[0]
+    return GROUPS.index(top) if top in GROUPS else len(GROUPS), key
 
 
 def _varies(key: str, flats: list[dict[str, Any]]) -> bool:
     top, _, rest = key.partition(".")
-    values: dict[Any, set[str]] = {}
-    for flat in flats:
-        if key in flat:
-            option = flat[top] if rest and top in GROUPS else None
-            values.setdefault(option, set()).add(json.dumps(flat[key], sort_keys=True))
-    return any(len(seen) > 1 for seen in values.values())
+    inside = bool(rest) and top in GROUPS
+    pairs = {(flat[top] if inside else None, flat.get(key)) for flat in flats}
+    return len(pairs) > len({option for option, _ in pairs})
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -41,10 +42,18 @@ def config_folder() -> Path:
 
 def plain(config: Any) -> dict[str, Any]:
     """Returns a composed config as plain data, resolved; a value that must be given and is not is an error."""
-    missing = sorted(OmegaConf.missing_keys(config))
-    if missing:
-        raise UserError(f"`{missing[0]}` needs a value: add `{missing[0]}=...`")
-    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
+    container = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
+    for key in _missing(container):
+        raise UserError(f"`{key}` needs a value: add `{key}=...`")
+    return container
+
+
+def _missing(node: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from _missing(value, f"{prefix}{key}.")
+        elif value == MISSING:
+            yield f"{prefix}{key}"
 
 
 def register() -> None:

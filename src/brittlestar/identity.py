@@ -48,8 +48,17 @@ def cell_hash(config: dict[str, Any]) -> str:
     """Returns the hash of a resolved config, the files it names, and the versions of what computes it."""
     cell = cell_config(config)
     content = sorted(digest(path) for path in set(_files(cell)))
-    parts = [cell, content, versions(), engine_digest()]
+    parts = [_canonical(cell), content, versions(), engine_digest()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _canonical(node: Any) -> Any:
+    """Writes 1.0 as 1: the same number is the same cell."""
+    if isinstance(node, dict):
+        return {key: _canonical(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_canonical(value) for value in node]
+    return int(node) if isinstance(node, float) and node.is_integer() else node
 
 
 @functools.lru_cache(maxsize=4096)

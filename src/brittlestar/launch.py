@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import multiprocessing
 import signal
@@ -10,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig, flag_override
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Composer:
-    """Composes cells of one sweep: groups once per combination, values on a copy.
+    """Composes cells of one sweep: groups once per combination, then values.
 
     Hydra takes about 0.1 s to compose a config from its groups. In a sweep most cells differ by values
     only, so what the groups gave is kept.
@@ -37,41 +37,43 @@ class Composer:
         self._config = launcher.config
         self._keys = {field.name for field in dataclasses.fields(Config)}
         self._parser = OverridesParser.create(config_loader=self._loader)
-        self._bases: dict[tuple[str, ...], tuple[DictConfig, dict]] = {}
+        self._folder = Path(str(self._config.hydra.sweep.dir)).absolute()
+        self._bases: dict[tuple, tuple[DictConfig, dict]] = {}
         self._parsed: dict[str, Override] = {}
 
     def job(self, overrides: Sequence[str], number: int) -> cell.Job:
         """Returns the job of one list of overrides."""
-        values = [text for text in overrides if self._is_value(text)]
-        base, choices = self._base(tuple(text for text in overrides if text not in values))
-        config = copy.deepcopy(base)
-        self._apply(config, [self._parsed[text] for text in values])
-        folder = Path(str(self._config.hydra.sweep.dir)).absolute() / str(number)
-        return cell.Job(plain(config), str(folder), choices, list(overrides))
+        parsed = [self._parse(text) for text in overrides]
+        values = [override for override in parsed if self._is_value(override)]
+        groups = tuple(override.input_line or "" for override in parsed if override not in values)
+        # All cells of a sweep set the same keys, so each one can be written over the last.
+        config, choices = self._base(groups, tuple(override.key_or_group for override in values))
+        ConfigLoaderImpl._apply_overrides_to_config(values, config)
+        return cell.Job(plain(config), str(self._folder / str(number)), choices, list(overrides))
 
-    def _is_value(self, text: str) -> bool:
+    def _parse(self, text: str) -> Override:
         if text not in self._parsed:
             self._parsed[text] = self._parser.parse_override(text)
-        override = self._parsed[text]
+        return self._parsed[text]
+
+    def _is_value(self, override: Override) -> bool:
         if override.is_add() or override.is_force_add() or override.is_delete():
+            return False
+        if isinstance(override.value(), dict):
+            # Merged into what is there, so it needs what the groups gave, not what the last cell left.
             return False
         top, _, rest = override.key_or_group.partition(".")
         return top in self._keys and (bool(rest) or top not in GROUPS)
 
-    def _base(self, groups: tuple[str, ...]) -> tuple[DictConfig, dict]:
-        if groups not in self._bases:
+    def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
+        if (groups, keys) not in self._bases:
             config = self._loader.load_sweep_config(self._config, list(groups))
             choices = plain(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
-            self._bases[groups] = config, {k: v for k, v in choices.items() if not k.startswith("hydra/")}
-        return self._bases[groups]
-
-    @staticmethod
-    def _apply(config: DictConfig, overrides: list[Override]) -> None:
-        from hydra._internal.config_loader_impl import ConfigLoaderImpl
-
-        ConfigLoaderImpl._apply_overrides_to_config(overrides, config)
+            shown = {key: value for key, value in choices.items() if not key.startswith("hydra/")}
+            self._bases[groups, keys] = config, shown
+        return self._bases[groups, keys]
 
 
 def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:

@@ -9,6 +9,8 @@ from brittlestar.plots import measures, plot_curves
 from brittlestar.tablefiles import markdown, text, write_tables
 from brittlestar.tables import RATES, Row, Tables, aggregate
 
+SHOWN = ("return", "smoothness", "final_distance", "time_to_success")
+"""Metrics that the terminal shows beside the measures; the tables hold them all."""
 PARTING = 0.1
 """Any-step and final-step success that differ by more than this are pointed out."""
 
@@ -58,16 +60,33 @@ def _overview(tables: Tables) -> str:
         return "no cell has a result"
     varied = _varied(tables)
     found = measures(tables.curve[0])
-    curve = ["strength", "n_seeds", "n_episodes"]
-    curve += [column for m in found for column in (m, f"{m}_low", f"{m}_high")]
-    curve += [m for m in ("return", "smoothness", "final_distance", "time_to_success") if m not in found]
-    curve = [c for c in curve if any(text(row.get(c)) for row in tables.curve)]
     name = next((row["strength_name"] for row in tables.curve if row["strength_name"]), "strength")
-    renamed = [row | {name: row["strength"]} for row in tables.curve]
-    first = markdown(renamed, [*varied, *(name if c == "strength" else c for c in curve)])
-    summary = ["measure", "baseline", "incapable", "critical", "critical_interpolated", "critical_interpolated_low",
-               "critical_interpolated_high", "slope", "auc", "normalised_auc", "worst"]  # fmt: skip
-    return f"{first}\n\n{markdown(tables.summary, [*varied, *summary])}"
+    metrics = [m for m in SHOWN if m not in found and any(text(row.get(m)) for row in tables.curve)]
+    curve = [
+        _pick(row, [*varied, "n_seeds", "n_episodes", *metrics]) | {name: row["strength"]} | _bounded(row, found)
+        for row in tables.curve
+    ]
+    numbers = ["critical_interpolated", "slope", "auc", "normalised_auc"]
+    summary = [
+        _pick(row, [*varied, "measure", "baseline", "incapable", "critical", "worst"]) | _bounded(row, numbers)
+        for row in tables.summary
+    ]
+    first = markdown(curve, [*varied, name, "n_seeds", "n_episodes", *found, *metrics])
+    second = markdown(summary, [*varied, "measure", "baseline", "incapable", "critical", *numbers, "worst"])
+    return f"{first}\n\n{second}"
+
+
+def _pick(row: Row, columns: list[str]) -> Row:
+    return {column: row.get(column) for column in columns}
+
+
+def _bounded(row: Row, columns: list[str]) -> Row:
+    """Writes numbers with their intervals: `0.88 [0.79, 0.97]`."""
+    shown = {}
+    for column in columns:
+        value, low, high = (text(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
+        shown[column] = f"{value or 'none'} [{low}, {high}]" if low not in ("", "inf") else value or "none"
+    return shown
 
 
 def _report(tables: Tables, shown: str, notes: list[str]) -> str:

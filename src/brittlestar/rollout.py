@@ -14,7 +14,7 @@ from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation, Step
 from brittlestar.policies.base import Policy
-from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seed
+from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seeds
 from brittlestar.schedules import Constant, StressSchedule
 
 STREAMS = (
@@ -96,7 +96,9 @@ class _Run:
         self.idle = np.zeros(count, dtype=bool)
         self.active = np.arange(count)
         self.next_episode = 0
+        self.reset_seeds = reset_seeds(seed, plan.episodes, plan.consecutive)
         self.policy_state: Any = None
+        self.level, self.first = np.ones(count), np.ones(count, dtype=bool)
         self.values = np.full((plan.episodes, len(COLUMNS)), np.nan)
         self.phase_names = [parts.schedule.phase(episode) for episode in range(plan.episodes)]
         self.phases = list(dict.fromkeys(self.phase_names))
@@ -126,7 +128,7 @@ class _Run:
             return
         self.episode[lane] = self.next_episode
         self.next_episode += 1
-        self.lanes.reset(lane, reset_seed(self.plan.seed, int(self.episode[lane]), self.plan.consecutive))
+        self.lanes.reset(lane, self.reset_seeds[self.episode[lane]])
         self.metrics.begin(lane, self.lanes.observation)
 
     def _drop_idle(self) -> None:
@@ -134,6 +136,8 @@ class _Run:
 
     def _advance(self) -> int:
         parts, true = self.parts, self.lanes.observation
+        self.first = self.metrics.length == 0
+        self.level = parts.schedule.levels(self.episode, self.metrics.length)
         seen = parts.perturbation.perturb_observation(true, self._step("perturbation/observation"))
         if seen is not true:
             self._check_numbers(seen, "the perturbed observation")
@@ -159,19 +163,17 @@ class _Run:
     def _keep(self, lane: int, row: dict[str, float]) -> None:
         episode = int(self.episode[lane])
         row["episode"], row["phase"] = episode, self.phases.index(self.phase_names[episode])
-        row["reset_seed"] = reset_seed(self.plan.seed, episode, self.plan.consecutive)
+        row["reset_seed"] = self.reset_seeds[episode]
         self.values[episode] = [row.get(name, np.nan) for name in COLUMNS]
 
     def _step(self, channel: str) -> Step:
-        steps = self.metrics.length
-        self.draws[channel].at(self.episode, steps)
-        return Step(self.parts.schedule.levels(self.episode, steps), steps == 0, self.draws[channel])
+        self.draws[channel].at(self.episode, self.metrics.length)
+        return Step(self.level, self.first, self.draws[channel])
 
     def _command(self, seen: Any) -> np.ndarray:
-        steps = self.metrics.length
-        self.draws["policy"].at(self.episode, steps)
+        self.draws["policy"].at(self.episode, self.metrics.length)
         action, self.policy_state = self.parts.policy.predict(
-            seen, self.policy_state, steps == 0, self.plan.deterministic
+            seen, self.policy_state, self.first, self.plan.deterministic
         )
         return self._checked_action(action)
 

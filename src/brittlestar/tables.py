@@ -3,66 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from statistics import NormalDist
 
 import numpy as np
 
 from brittlestar import curves, stats
-from brittlestar.cells import Cell, Grouping, group, sort_key
+from brittlestar.cells import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
 from brittlestar.errors import UserError
 from brittlestar.randomness import generator
 
 RESAMPLES = 2000
 LEVEL = 0.95
 THRESHOLD = 0.5
-RATES = ("success_any", "success_final")
-ROW_KEYS = ("episode", "reset_seed", "phase")
-
-Row = dict[str, Any]
-
-
-class Curve:
-    """All cells of one label, as an array `(strengths, seeds, episodes, metrics)`; nan where there is none."""
-
-    def __init__(self, label: Row, cells: list[Cell]) -> None:
-        self.label, self.cells = label, cells
-        self.strengths = sorted({cell.strength for cell in cells})
-        self.seeds = sorted({cell.seed for cell in cells})
-        self.strength_name = min((cell.strength_name for cell in cells if cell.strength_name), default=None)
-        columns: list[str] = cells[0].manifest["columns"]
-        kept = [i for i, name in enumerate(columns) if name not in ROW_KEYS]
-        self.metrics = [columns[i] for i in kept]
-        rows = {(cell.strength, cell.seed): cell.rows()[:, kept] for cell in cells}
-        if len(rows) < len(cells):
-            raise UserError(f"two different cells stand at the same strength and seed of {label}: aggregate apart")
-        longest = max(len(values) for values in rows.values())
-        self.data = np.full((len(self.strengths), len(self.seeds), longest, len(kept)), np.nan)
-        for (strength, seed), values in rows.items():
-            self.data[self.strengths.index(strength), self.seeds.index(seed), : len(values)] = values
-        self.measures = self._measures(cells[0].manifest["measure"])
-
-    def values(self, metric: str) -> np.ndarray:
-        """Returns one metric, `(strengths, seeds, episodes)`."""
-        return self.data[..., self.metrics.index(metric)]
-
-    @functools.cached_property
-    def seed_means(self) -> np.ndarray:
-        """Mean over episodes, `(strengths, seeds, metrics)`."""
-        return _mean(self.data, axis=2)
-
-    @functools.cached_property
-    def replicates(self) -> np.ndarray:
-        """Bootstrap means of the measures, `(resamples, measures, strengths)`, paired along the curve."""
-        stack = np.stack([self.values(name) for name in self.measures])
-        # Always the same draws: the same cells give the same table.
-        return stats.cluster_resample_means(stack, generator(0, "bootstrap"), RESAMPLES)
-
-    def _measures(self, measure: str) -> list[str]:
-        """Both success rates where steps tell them apart, else the one score that the environment has."""
-        per_step = np.isfinite(self.values("dwell")).any()
-        return list(RATES) if measure in RATES and per_step else [measure]
+_BATCH_SIZE = 2**22
+"""Numbers that are resampled together (32 MB)."""
+_KEPT_DRAWS = 4000
+"""Draws of up to this many episodes are kept for the next curve (64 MB)."""
 
 
 @dataclass
@@ -82,26 +41,73 @@ class Tables:
             yield dict(zip(self.grouping.columns, label, strict=True)) | _place(cell), cell
 
 
+@dataclass
+class Drawn:
+    """What resampling says about one curve.
+
+    Attributes:
+        low: lower bound of the cluster bootstrap interval, `(measures, strengths)`.
+        high: upper bound.
+        shape: columns of the summary, one number per measure.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    shape: dict[str, np.ndarray]
+
+
 def aggregate(cells: list[Cell]) -> Tables:
     """Groups cells into curves and computes every table; holds the rows of one curve at a time."""
     grouping = group(cells)
-    order = sorted(range(len(cells)), key=lambda i: (sort_key(grouping.labels[i]), cells[i].strength, cells[i].seed))
-    curves: dict[tuple, list[Cell]] = {}
+    members: dict[tuple, list[Cell]] = {}
     failures = []
-    for i in order:
+    for i in _order(cells, grouping):
         if cells[i].done:
-            curves.setdefault(grouping.labels[i], []).append(cells[i])
+            members.setdefault(grouping.labels[i], []).append(cells[i])
         else:
             failures.append(_failure_row(grouping.label(i), cells[i]))
-    labels = [label for label, members in curves.items() for _ in members]
-    finished = [cell for members in curves.values() for cell in members]
+    finished = [cell for curve in members.values() for cell in curve]
+    if len({tuple(cell.manifest["columns"]) for cell in finished}) > 1:
+        raise UserError("cells of two versions of brittlestar have different columns: aggregate them apart")
+    hold_rows(finished)
+    labels = [label for label, curve in members.items() for _ in curve]
     tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels))
-    for label, members in curves.items():
-        curve = Curve(dict(zip(grouping.columns, label, strict=True)), members)
-        tables.cells += _cell_rows(curve)
-        tables.curve += _curve_rows(curve)
-        tables.summary += [_summary_row(curve, i) for i in range(len(curve.measures))]
+    for batch in _batches(Curve(dict(zip(grouping.columns, label, strict=True)), c) for label, c in members.items()):
+        for curve, drawn in zip(batch, _resample(batch), strict=True):
+            tables.cells += _cell_rows(curve)
+            tables.curve += _curve_rows(curve, drawn)
+            tables.summary += _summary_rows(curve, drawn)
     return tables
+
+
+def _batches(curves: Iterable[Curve]) -> Iterator[list[Curve]]:
+    """Puts neighbours over the same grid together, up to a size: one at a time is slow."""
+    for _, same in itertools.groupby(curves, key=lambda curve: (curve.strengths, curve.measures, curve.scores.shape)):
+        batch = [next(same)]
+        most = 1 + _BATCH_SIZE // (batch[0].scores.size + RESAMPLES * batch[0].scores[..., 0, 0].size)
+        while batch:
+            batch += itertools.islice(same, most - len(batch))
+            yield batch
+            batch = list(itertools.islice(same, 1))
+
+
+def _resample(curves: list[Curve]) -> Iterator[Drawn]:
+    scores = np.stack([curve.scores for curve in curves])
+    means = _bootstrap_means(scores)
+    interval = stats.percentile_interval(means, "cluster bootstrap", scores.shape[-2], LEVEL)
+    shape = _shape_columns(curves)
+    for i, (low, high) in enumerate(zip(np.asarray(interval.low), np.asarray(interval.high), strict=True)):
+        yield Drawn(low, high, {name: values[i] for name, values in shape.items()})
+
+
+def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
+    """Sorts cells by what they are, so that the tables do not depend on the order they came in."""
+    ranks = {label: sort_key(label) for label in set(grouping.labels)}
+
+    def key(i: int) -> tuple:
+        return ranks[grouping.labels[i]], cells[i].strength, cells[i].seed, cells[i].manifest.get("overrides", [])
+
+    return sorted(range(len(cells)), key=key)
 
 
 def _place(cell: Cell) -> Row:
@@ -109,148 +115,185 @@ def _place(cell: Cell) -> Row:
 
 
 def _failure_row(label: Row, cell: Cell) -> Row:
-    asked = " ".join(cell.manifest.get("overrides", []))
-    return label | _place(cell) | {"error": cell.manifest["error"], "overrides": asked}
+    row = label | _place(cell) | {"error": cell.manifest["error"]}
+    if cell.strength_name is None:
+        row["strength"] = None
+    return row | {"overrides": " ".join(cell.manifest.get("overrides", []))}
 
 
 def _cell_rows(curve: Curve) -> list[Row]:
-    counts = np.isfinite(curve.values("length")).sum(axis=2)
     rows = []
     for cell in curve.cells:
-        place = curve.strengths.index(cell.strength), curve.seeds.index(cell.seed)
-        row = curve.label | _place(cell) | {"cell": cell.manifest["cell"], "episodes": int(counts[place])}
-        rows.append(row | dict(zip(curve.metrics, curve.seed_means[place].tolist(), strict=True)))
+        place = curve.place(cell)
+        row = curve.label | _place(cell) | {"cell": cell.manifest["cell"], "episodes": int(curve.episodes[place])}
+        rows.append(row | dict(zip(curve.metrics, curve.mean[place].tolist(), strict=True)))
     return rows
 
 
-def _curve_rows(curve: Curve) -> list[Row]:
-    lengths, successes = curve.values("length"), curve.values("time_to_success")
-    seeds = np.isfinite(lengths).any(axis=2).sum(axis=1)
-    episodes = np.isfinite(lengths).sum(axis=(1, 2))
-    columns = _metric_columns(curve, seeds)
-    for i in range(len(curve.measures)):
-        columns |= _measure_columns(curve, i, columns, seeds, episodes)
-    rows = []
-    for i, strength in enumerate(curve.strengths):
-        row = curve.label | {"strength_name": curve.strength_name, "strength": strength}
-        row |= {"n_seeds": int(seeds[i]), "n_episodes": int(episodes[i])}
-        row |= {name: values[i] for name, values in columns.items()}
-        row["metric_interval"] = _t_name(int(seeds[i]), int(episodes[i]))
-        row["time_to_success_n"] = int(np.isfinite(successes[i]).sum())
-        rows.append(row)
-    return rows
+def _curve_rows(curve: Curve, drawn: Drawn) -> list[Row]:
+    seeds, episodes = (curve.episodes > 0).sum(axis=1).tolist(), curve.episodes.sum(axis=1).tolist()
+    columns = {
+        "strength": curve.strengths,
+        "n_seeds": seeds,
+        "n_episodes": episodes,
+        **_metric_columns(curve),
+        "metric_interval": [_t_name(*n) for n in zip(seeds, episodes, strict=True)],
+        "time_to_success_n": curve.of(curve.count, "time_to_success").sum(axis=1).tolist(),
+    }
+    for i, name in enumerate(curve.measures):
+        columns |= {f"{name}_bootstrap_low": drawn.low[i].tolist(), f"{name}_bootstrap_high": drawn.high[i].tolist()}
+        columns |= _rate_columns(curve, i, columns) if name in RATES else {f"{name}_method": columns["metric_interval"]}
+    start = curve.label | {"strength_name": curve.strength_name}
+    return [start | dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _metric_columns(curve: Curve, seeds: np.ndarray) -> dict[str, list[float]]:
+def _metric_columns(curve: Curve) -> dict[str, list[float]]:
     """Mean, standard deviation over seeds and t interval of every metric at every strength."""
-    by_seed = curve.seed_means
-    mean, spread, n = _mean(by_seed, axis=1), _std(by_seed, axis=1), np.isfinite(by_seed).sum(axis=1)
-    flat = curve.data.reshape(len(by_seed), -1, len(curve.metrics))
+    n, mean, spread = moments(curve.mean, axis=1)
     # One seed says nothing about seeds: its interval is over episodes.
-    single = (seeds == 1)[:, None]
-    error = np.where(single, _std(flat, axis=1), spread)
-    half = stats.t_half_width(error, np.where(single, np.isfinite(flat).sum(axis=1), n), LEVEL)
+    single = ((curve.episodes > 0).sum(axis=1) == 1)[:, None]
+    error = np.where(single, np.nansum(curve.std, axis=1), spread)
+    half = stats.t_half_width(error, np.where(single, curve.count.sum(axis=1), n), LEVEL)
+    low, high = mean - half, mean + half
     columns: dict[str, list[float]] = {}
     for i, name in enumerate(curve.metrics):
-        columns[name] = mean[:, i].tolist()
-        columns[f"{name}_std"] = spread[:, i].tolist()
-        columns[f"{name}_low"] = (mean - half)[:, i].tolist()
-        columns[f"{name}_high"] = (mean + half)[:, i].tolist()
+        for suffix, values in (("", mean), ("_std", spread), ("_low", low), ("_high", high)):
+            columns[name + suffix] = values[:, i].tolist()
     return columns
 
 
-def _measure_columns(
-    curve: Curve, index: int, columns: dict[str, list], seeds: np.ndarray, episodes: np.ndarray
-) -> dict[str, list]:
-    """More intervals for the headline measures, and the name of the one that counts."""
-    name = curve.measures[index]
-    boot = stats.percentile_interval(curve.replicates[:, index], "cluster bootstrap", len(curve.seeds), LEVEL)
-    added = {
-        f"{name}_bootstrap_low": np.asarray(boot.low).tolist(),
-        f"{name}_bootstrap_high": np.asarray(boot.high).tolist(),
-    }
-    if name not in RATES:
-        return added | {f"{name}_method": [_t_name(*n) for n in zip(seeds.tolist(), episodes.tolist(), strict=True)]}
-    wilson = stats.wilson(np.nansum(curve.values(name), axis=(1, 2)), episodes, LEVEL)
-    added |= {
-        f"{name}_wilson_low": np.asarray(wilson.low).tolist(),
-        f"{name}_wilson_high": np.asarray(wilson.high).tolist(),
-    }
-    return added | _rate_interval(name, columns, wilson, seeds, episodes)
-
-
-def _rate_interval(
-    name: str, columns: dict[str, list], wilson: stats.Interval, seeds: np.ndarray, episodes: np.ndarray
-) -> dict[str, list]:
-    """One seed: Wilson over episodes. Several: t over seeds, but never narrower than Wilson.
+def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[str, list]:
+    """The interval of a success rate. One seed: Wilson over episodes. Several: t over seeds, at least Wilson.
 
     The t interval knows that seeds differ, but has no width when all of them agree; Wilson knows how
     little n episodes can tell, but takes all of them for independent.
     """
-    one = seeds == 1
-    low = np.where(one, wilson.low, np.fmin(columns[f"{name}_low"], wilson.low))
-    high = np.where(one, wilson.high, np.fmax(columns[f"{name}_high"], wilson.high))
-    methods = [
-        f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
-        for k, n in zip(seeds.tolist(), episodes.tolist(), strict=True)
-    ]
+    name, seeds, episodes = curve.measures[index], np.array(columns["n_seeds"]), columns["n_episodes"]
+    wilson = stats.wilson(np.nansum(curve.scores[index], axis=(1, 2)), episodes, LEVEL)
+    t_low, t_high = columns[f"{name}_low"], columns[f"{name}_high"]
+    low = np.where(seeds == 1, wilson.low, np.fmin(t_low, wilson.low))
+    high = np.where(seeds == 1, wilson.high, np.fmax(t_high, wilson.high))
     return {
-        f"{name}_t_low": columns[f"{name}_low"],
-        f"{name}_t_high": columns[f"{name}_high"],
+        f"{name}_wilson_low": np.asarray(wilson.low).tolist(),
+        f"{name}_wilson_high": np.asarray(wilson.high).tolist(),
+        f"{name}_t_low": t_low,
+        f"{name}_t_high": t_high,
         f"{name}_low": np.clip(low, 0, 1).tolist(),
         f"{name}_high": np.clip(high, 0, 1).tolist(),
-        f"{name}_method": methods,
+        f"{name}_method": [
+            f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
+            for k, n in zip(seeds.tolist(), episodes, strict=True)
+        ],
     }
 
 
-def _summary_row(curve: Curve, index: int) -> Row:
-    measure, levels = curve.measures[index], np.array(curve.strengths)
-    means = _mean(curve.seed_means[:, :, curve.metrics.index(measure)], axis=1)
-    boot = curve.replicates[:, index]
-    threshold = THRESHOLD if measure != "return" else float("nan")
-    row = curve.label | {
-        "strength_name": curve.strength_name,
-        "measure": measure,
-        "baseline_strength": float(levels[0]),
-        "baseline": float(means[0]),
-        "threshold": threshold,
-        "incapable": bool(means[0] < threshold),
-        "critical": float(curves.critical_level(levels, means, threshold)),
-    }
-    crossing = functools.partial(curves.critical_level_interpolated, threshold=threshold)
-    row |= _with_interval("critical_interpolated", crossing, levels, means, boot)
-    for function in (curves.slope, curves.auc, curves.normalised_auc):
-        row |= _with_interval(function.__name__, function, levels, means, boot)
-    row |= {"worst_strength": float(levels[np.nanargmin(means)]), "worst": float(np.nanmin(means))}
-    row["solved_at_reset"] = float(_mean(curve.values("solved_at_reset").ravel(), axis=0))
-    drawn = f"{len(curve.seeds)} seeds, then episodes" if len(curve.seeds) > 1 else "episodes of 1 seed"
-    return row | {"interval_method": f"percentile bootstrap, {RESAMPLES} draws of {drawn}, 95 %"}
+def _summary_rows(curve: Curve, drawn: Drawn) -> list[Row]:
+    levels, threshold = np.array(curve.strengths), _threshold(curve)
+    rows = []
+    for i, measure in enumerate(curve.measures):
+        _, means, _ = moments(curve.of(curve.mean, measure), axis=1)
+        row = curve.label | {
+            "strength_name": curve.strength_name,
+            "measure": measure,
+            "baseline_strength": float(levels[0]),
+            "baseline": float(means[0]),
+            "threshold": threshold,
+            "incapable": bool(means[0] < threshold),
+            "critical": float(curves.critical_level(levels, means, threshold)),
+        }
+        row |= {name: float(values[i]) for name, values in drawn.shape.items()}
+        row |= {"worst_strength": float(levels[means.argmin()]), "worst": float(means.min())}
+        row |= {"solved_at_reset": _solved_at_reset(curve), "interval_method": _shape_method(curve)}
+        rows.append(row)
+    return rows
 
 
-def _with_interval(
-    name: str, function: Callable, levels: np.ndarray, means: np.ndarray, boot: np.ndarray
-) -> dict[str, float]:
-    value, replicates = float(function(levels, means)), np.atleast_1d(function(levels, boot))
-    if name.startswith("critical"):
-        # A curve that never crosses has its critical strength somewhere beyond the sweep.
-        replicates = np.where(np.isnan(replicates), np.inf, replicates)
-    interval = stats.percentile_interval(replicates, "bootstrap", len(boot), LEVEL)
-    return {name: value, f"{name}_low": float(interval.low), f"{name}_high": float(interval.high)}
+def _threshold(curve: Curve) -> float:
+    """Returns where a curve counts as broken; a raw return has no natural middle."""
+    return float("nan") if curve.measures == ["return"] else THRESHOLD
+
+
+def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
+    """Where curves over the same grid break and how they fall, `(curves, measures)`, with intervals.
+
+    The interval over seeds is scaled by Student's t, because a few seeds show too little of their spread;
+    that over episodes is the least, because seeds may agree by chance.
+    """
+    levels, threshold = np.array(batch[0].strengths), _threshold(batch[0])
+    by_seed = np.stack([[curve.of(curve.mean, name) for name in curve.measures] for curve in batch])
+    _, means, _ = moments(by_seed, axis=-1)
+    scores = np.stack([curve.scores for curve in batch])
+    episode_draws = _bootstrap_means(scores.reshape(*scores.shape[:3], 1, -1))
+    draws = np.stack([_seed_draws(by_seed, means), episode_draws], axis=1)
+    columns = {}
+    for name, summarise in _SHAPES.items():
+        values, replicates = (np.asarray(summarise(levels, rates, threshold)) for rates in (means, draws))
+        if name == "critical_interpolated" and not np.isnan(threshold):
+            # A curve that never crosses has its critical strength somewhere beyond the sweep.
+            replicates = np.where(np.isnan(replicates), np.inf, replicates)
+        interval = stats.percentile_interval(replicates, "bootstrap", by_seed.shape[-1], LEVEL)
+        low, high = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
+        if name.endswith("auc") and batch[0].measures[0] in RATES:
+            low, high = np.maximum(low, 0), np.minimum(high, summarise(levels, np.ones(len(levels)), threshold))
+        columns |= {name: values, f"{name}_low": low, f"{name}_high": high}
+    return columns
+
+
+_SHAPES: dict[str, Callable[[np.ndarray, np.ndarray, float], stats.Values]] = {
+    "critical_interpolated": curves.critical_level_interpolated,
+    "slope": lambda levels, rates, _: curves.slope(levels, rates),
+    "auc": lambda levels, rates, _: curves.auc(levels, rates),
+    "normalised_auc": lambda levels, rates, _: curves.normalised_auc(levels, rates),
+}
+
+
+def _seed_draws(by_seed: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Draws curves around `means`, `(..., strengths)`, as their seeds spread; one seed gives `means` itself.
+
+    A draw adds up the gaps between seeds and mean with normal weights, so that the percentile interval of
+    a straight sum along the curve is its t interval.
+    """
+    n = (~np.isnan(by_seed)).sum(axis=-1)
+    scale = stats.t_half_width(1 / np.sqrt(np.maximum(n - 1, 1)), n, LEVEL) / NormalDist().inv_cdf((1 + LEVEL) / 2)
+    gaps = np.nan_to_num((by_seed - means[..., None]) * scale[..., None])
+    weights = generator(0, "seeds").standard_normal((RESAMPLES, by_seed.shape[-1]))
+    return means + np.tensordot(weights, gaps, (1, -1))
+
+
+def _bootstrap_means(values: np.ndarray) -> np.ndarray:
+    """Cluster bootstrap means of `(..., seeds, episodes)`, as `(resamples, ...)`."""
+    seeds, episodes = values.shape[-2:]
+    if seeds * episodes > _KEPT_DRAWS:
+        return stats.cluster_resample_means(values, generator(0, "bootstrap"), RESAMPLES)
+    flat = values.reshape(-1, seeds * episodes).T
+    known = ~np.isnan(flat)
+    draws = _draws(seeds, episodes)
+    mass = float(len(flat)) if known.all() else draws @ known.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return (draws @ np.where(known, flat, 0.0) / mass).reshape(RESAMPLES, *values.shape[:-2])
+
+
+@functools.lru_cache(maxsize=4)
+def _draws(seeds: int, episodes: int) -> np.ndarray:
+    """How often each episode is drawn, seeds first and then episodes inside them; the same for all curves."""
+    rng = generator(0, "bootstrap")
+    drawn = rng.multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)
+    counts = rng.multinomial(drawn * episodes, np.full(episodes, 1 / episodes))
+    return counts.reshape(RESAMPLES, -1).astype(np.float64)
+
+
+def _shape_method(curve: Curve) -> str:
+    few, many = curve.episodes.sum(axis=1).min(), curve.episodes.sum(axis=1).max()
+    episodes = f"{few} episodes" if few == many else f"{few} to {many} episodes"
+    over_episodes = f"percentile bootstrap over {episodes}, {RESAMPLES} draws, 95 %"
+    seeds = len(curve.seeds)
+    return f"t-scaled bootstrap over {seeds} seeds, at least {over_episodes}" if seeds > 1 else over_episodes
+
+
+def _solved_at_reset(curve: Curve) -> float:
+    share, known = (curve.of(values, "solved_at_reset") for values in (curve.mean, curve.count))
+    return float(np.nansum(share * known) / known.sum()) if known.any() else float("nan")
 
 
 def _t_name(seeds: int, episodes: int) -> str:
     return f"t over {seeds} seeds, 95 %" if seeds > 1 else f"t over {episodes} episodes, 95 %"
-
-
-def _mean(values: np.ndarray, axis: int) -> np.ndarray:
-    known = np.isfinite(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis)
-
-
-def _std(values: np.ndarray, axis: int) -> np.ndarray:
-    known = np.isfinite(values)
-    squares = np.where(known, values - np.expand_dims(_mean(values, axis), axis), 0.0) ** 2
-    n = known.sum(axis=axis)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.sqrt(np.where(n > 1, squares.sum(axis=axis) / (n - 1), np.nan))

@@ -1,0 +1,75 @@
+"""The commands and the code of README and docs run as they are written (with fewer episodes, unless slow)."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MY_MODULE = "def my_policy(observation):\n    return int(observation[2] > 0)\n"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def commands() -> list[str]:
+    lines = [line for page in PAGES for block in blocks(page, "bash") for line in block.splitlines()]
+    found = [line.partition("  #")[0].strip() for line in lines]
+    return list(dict.fromkeys(line for line in found if line.startswith("python ")))
+
+
+def prepare(shell) -> None:
+    """Lays out what the pages assume: the two files of the README, and two sweeps."""
+    readme = (ROOT / "README.md").read_text()
+    (shell.folder / "noise.py").write_text(next(b for b in blocks(ROOT / "README.md", "python") if "dataclass" in b))
+    yaml = shell.folder / "my_conf" / "perturbation" / "offset_observation.yaml"
+    yaml.parent.mkdir(parents=True)
+    yaml.write_text(re.search(r"```yaml\n(.*?)```", readme, re.DOTALL)[1])
+    (shell.folder / "my_module.py").write_text(MY_MODULE)
+
+
+def run_command(shell, line: str, *more: str) -> None:
+    script, *arguments = shlex.split(line)[1:]
+    done = shell(*arguments, *more, script=script)
+    assert done.stdout.strip(), line
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands(shell, line):
+    prepare(shell)
+    for name in re.findall(r"multirun/(first|second)", line):
+        more = ["env=cartpole", "policy=random", "episodes=2", f"seed={'0,1' if name == 'first' else '2,3'}"]
+        shell("-m", "perturbation.sigma=0,0.1", *more, f"hydra.sweep.dir=multirun/{name}")
+    run_command(shell, line, *(["episodes=2"] if "run.py" in line else []))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in commands() if "run.py" in line])
+def test_commands_as_they_are_written(shell, line):
+    prepare(shell)
+    run_command(shell, line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page, tmp_path):
+    for block in blocks(page, "python"):
+        if "import" in block:
+            done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_readme_is_short_and_starts_with_the_two_commands():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 150
+    assert text.index("make run") < text.index("make test") < text.index("docs/curve.png")
