@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from omegaconf import MISSING, OmegaConf
-
 from brittlestar.errors import UserError
 
+# OmegaConf's mark for a value that must be given. Workers do not import OmegaConf.
+MISSING: Any = "???"
 GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
 """The config groups that compose one cell."""
 
@@ -42,6 +42,8 @@ def config_folder() -> Path:
 
 def plain(config: Any) -> dict[str, Any]:
     """Returns a composed config as plain data, resolved; a value that must be given and is not is an error."""
+    from omegaconf import OmegaConf
+
     container = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
     for key in _missing(container):
         raise UserError(f"`{key}` needs a value: add `{key}=...`")
