@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -12,6 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittlestar import records
+from brittlestar.cells import Cell
+from brittlestar.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 
@@ -64,3 +68,82 @@ def make_step(lanes: int = 3, episodes=None, step: int = 0, level: float = 1.0, 
 @pytest.fixture(name="make_step")
 def make_step_fixture():
     return make_step
+
+
+def make_cell(
+    success=(1.0,), *, strength=0.0, seed=0, choices=None, config=None, measure="success_any", name="sigma", **metrics
+):
+    """A finished cell in memory: `success` of every episode, and other columns, options and config values as given."""
+    rows = np.full((len(success), len(COLUMNS)), np.nan)
+    standing = {
+        "episode": np.arange(len(success)),
+        "reset_seed": 10_000 * seed + np.arange(len(success)),
+        "phase": 0,
+        "length": 50,
+        "return": -1.0,
+        "success_any": success,
+        "success_final": success,
+        "dwell": success,
+        "solved_at_reset": 0,
+    }
+    for column, values in (standing | metrics).items():
+        rows[:, COLUMNS.index(column)] = values
+    chosen = {"env": "fetch_reach", "policy": "p_controller", "perturbation": "gaussian_observation"}
+    chosen |= {"mitigation": "none", "stress_schedule": "constant"} | (choices or {})
+    full = {
+        "env": {"_target_": "EnvSpec", "id": "FetchReach-v4", "kwargs": {}, "lanes": 4},
+        "policy": {"_target_": "PController", "kp": 10.0},
+        "perturbation": {"_target_": "GaussianObservation", name: strength, "keys": ["observation"]},
+        "mitigation": {"_target_": "Mitigation"},
+        "stress_schedule": {"_target_": "Constant", "level": 1.0},
+        "episodes": len(success),
+        "seed": seed,
+        "lanes": 4,
+        "threads": None,
+        "store": "outputs/store",
+        "study": None,
+    } | (config or {})
+    manifest = {
+        "cell": hashlib.sha256(repr((full, chosen)).encode()).hexdigest()[:32],
+        "status": "done",
+        "config": full,
+        "columns": list(COLUMNS),
+        "phases": ["all"],
+        "measure": measure,
+        "choices": chosen,
+        "overrides": [f"perturbation.{name}={strength}", f"seed={seed}"],
+        "strength": {"name": name, "value": float(strength)},
+    }
+    return Cell(manifest, held=rows)
+
+
+def fail_cell(cell: Cell, error: str = "it broke", known_strength: bool = True) -> Cell:
+    """The same cell, recorded as failed; without a strength, the perturbation could not even be built."""
+    kept = {key: cell.manifest[key] for key in ("cell", "config", "choices", "overrides")}
+    strength = cell.manifest["strength"] if known_strength else {"name": None, "value": None}
+    return Cell(kept | {"status": "failed", "error": error, "strength": strength})
+
+
+def save_cells(folder: Path, cells: list[Cell]) -> Path:
+    """Records cells in a sweep's folder."""
+    for i, cell in enumerate(cells):
+        if cell.done:
+            records.write_cell(folder / str(i), cell.manifest, cell.held)
+        else:
+            records.write_manifest(folder / str(i), cell.manifest)
+    return folder
+
+
+@pytest.fixture(name="make_cell")
+def make_cell_fixture():
+    return make_cell
+
+
+@pytest.fixture(name="fail_cell")
+def fail_cell_fixture():
+    return fail_cell
+
+
+@pytest.fixture(name="save_cells")
+def save_cells_fixture():
+    return save_cells

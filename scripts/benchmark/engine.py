@@ -28,7 +28,7 @@ def cartpole(quick: bool) -> list[Figure]:
 def half_cheetah(quick: bool) -> list[Figure]:
     """HalfCheetah with a 2x256 network."""
     policy = MlpPolicy.random([17, 256, 256, 6], seed=0)
-    return _compare(load("env", "half_cheetah", max_steps=100 if quick else 300), policy, Plan(32), at_least=0.8)
+    return _compare(load("env", "half_cheetah", max_steps=100 if quick else 300), policy, Plan(64), at_least=0.8)
 
 
 def _compare(spec: EnvSpec, policy: MlpPolicy, plan: Plan, at_least: float) -> list[Figure]:
@@ -42,7 +42,7 @@ def _compare(spec: EnvSpec, policy: MlpPolicy, plan: Plan, at_least: float) -> l
         return float(steps) / (time.process_time() - started)
 
     # Both sides are one thread without input or output: its processor time is the time of a core of its own.
-    found = take_turns(11, bare=lambda: bare_speed(spec.id, episodes, time.process_time), engine=speed)
+    found = take_turns(9, bare=lambda: bare_speed(spec.id, episodes, time.process_time), engine=speed)
     lanes.close()
     network = "x".join(str(size) for size in policy.sizes[1:-1])
     return [

@@ -57,6 +57,7 @@ class _Comparison:
         return [
             Figure("bare loop, one process", middle["one"], "steps/s"),
             Figure(f"bare loop, {n} processes at once", middle["all"], "steps/s"),
+            Figure("cores that they really reach", median_ratio(found["all"], found["one"])),
             Figure(f"warm sweep, {n} workers", middle["sweep"], "steps/s"),
             Figure(f"warm sweep / {n} x bare loop", median_ratio(found["sweep"], limit), at_least=0.9),
             Figure(f"warm sweep / {n} bare loops at once", median_ratio(found["sweep"], found["all"]), at_least=0.9),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ ROW_KEYS = ("episode", "reset_seed", "phase")
 """Columns of an episode row that are no metric."""
 Row = dict[str, Any]
 _HELD_BYTES = 2**28
+_PLAIN = (str, int, float, type(None))
 _COMPLETE = {"cell", "status", "config", "strength"}
 _UNUSED = ("provenance", "timing", "traceback", "delivery")
 
@@ -68,10 +69,11 @@ class Cell:
     @functools.cached_property
     def flat(self) -> dict[str, Any]:
         """Options and config values by dotted key, without the seed, the strength and what changes no result."""
-        flat: dict[str, Any] = {name: self.choice(name) for name in GROUPS}
-        skipped = {"seed", "env.lanes", f"perturbation.{self.strength_name}", *NEUTRAL, *GROUPS}
-        flat |= {key: _plain(value) for key, value in _leaves(self.config) if key not in skipped}
-        return flat
+        flat: dict[str, Any] = {}
+        _flatten(self.config, "", flat)
+        for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}", *NEUTRAL):
+            flat.pop(key, None)
+        return flat | {name: self.choice(name) for name in GROUPS}
 
     def rows(self) -> np.ndarray:
         """Returns the episode rows, `(episodes, columns)`."""
@@ -241,12 +243,12 @@ def _better(known: Cell | None, cell: Cell) -> Cell:
     return known
 
 
-def _leaves(node: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(node: dict[str, Any], prefix: str, flat: dict[str, Any]) -> None:
     for key, value in node.items():
         if isinstance(value, dict) and value:
-            yield from _leaves(value, f"{prefix}{key}.")
+            _flatten(value, f"{prefix}{key}.", flat)
         else:
-            yield f"{prefix}{key}", value
+            flat[prefix + key] = value if isinstance(value, _PLAIN) else json.dumps(value)
 
 
 def _rank(key: str) -> tuple[int, str]:
@@ -260,10 +262,6 @@ def _varies(key: str, flats: list[dict[str, Any]]) -> bool:
     inside = bool(rest) and top in GROUPS
     pairs = {(flat[top] if inside else None, flat.get(key)) for flat in flats}
     return len(pairs) > len({option for option, _ in pairs})
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar import curves, stats
-from brittlestar.cells import Cell, group, load_cells
+from brittlestar.cells import RATES, ROW_KEYS, Cell, Row, group, hold_rows, load_cells
 from brittlestar.errors import UserError, nearest
 from brittlestar.randomness import generator
-from brittlestar.tables import LEVEL, RATES, RESAMPLES, Row
+from brittlestar.tables import LEVEL, RESAMPLES
 
-ALPHA = 0.05
+SCORES = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")
+"""Measures of which more is better; a difference in another one is told without a verdict."""
+EXACT_EPISODES = 300
+"""Boschloo's test takes minutes for more episodes per side, where the z-test agrees with it."""
+_SHOWN = 10
 
 
 @dataclass
@@ -37,31 +41,34 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
         measure: column to compare; None takes the headline of the environment.
     """
     a, b = _curve(folder_a, where_a), _curve(folder_b, where_b)
-    if _env(a) != _env(b):
-        raise UserError(f"{folder_a} is on {_env(a)}, {folder_b} on {_env(b)}: compare on one environment")
-    measure = measure or a[0].manifest["measure"]
-    if measure not in a[0].manifest["columns"]:
-        raise UserError(f"`measure` {measure!r} is no metric; {nearest(measure, a[0].manifest['columns'])}")
+    for what, of_a, of_b in (("environment", _env(a), _env(b)), ("strength", _strength(a), _strength(b))):
+        if of_a != of_b:
+            raise UserError(f"A has the {what} {of_a}, B {of_b}: compare curves over one {what}")
+    measure = measure or str(a[0].manifest["measure"])
+    metrics = [name for name in a[0].manifest["columns"] if name not in ROW_KEYS]
+    if measure not in metrics:
+        raise UserError(f"`measure` {measure!r} is no metric; {nearest(measure, metrics)}")
     strengths = sorted({c.strength for c in a} & {c.strength for c in b})
     if not strengths:
         raise UserError("A and B share no strength: sweep both over the same levels")
-    sides = [(_at(a, strength), _at(b, strength)) for strength in strengths]
-    paired = all(_share_episodes(*pair) for pair in sides)
-    values = [(_by_seed(at_a, measure), _by_seed(at_b, measure)) for at_a, at_b in sides]
-    rows = [_level(strength, *pair, measure, paired) for strength, pair in zip(strengths, values, strict=True)]
+    hold_rows([*a, *b])
+    paired, values_a, values_b = _values(_complete(a, strengths, "A"), _complete(b, strengths, "B"), measure)
+    rows = [_level(*at, measure, paired) for at in zip(strengths, values_a, values_b, strict=True)]
     for row, adjusted in zip(rows, stats.holm([row["p"] for row in rows]), strict=True):
-        row["p_holm"] = float(adjusted)
+        row["p_holm"] = None if np.isnan(adjusted) else float(adjusted)
     names = (_name(folder_a, where_a), _name(folder_b, where_b))
-    return Comparison(names, measure, paired, rows, _whole(strengths, values, paired))
+    return Comparison(names, measure, paired, rows, _whole(strengths, values_a, values_b, paired, measure in RATES))
 
 
 def verdict(comparison: Comparison) -> str:
     """Says in one line what the comparison shows."""
     curve, (a, b) = comparison.curve, comparison.names
-    if curve["low"] > 0 or curve["high"] < 0:
-        better, worse = (a, b) if curve["low"] > 0 else (b, a)
-        return f"{better} is more robust than {worse} over the curve"
-    return f"no difference between {a} and {b} over the curve can be shown"
+    if curve["low"] <= 0 <= curve["high"]:
+        return f"no difference between {a} and {b} over the curve can be shown"
+    more, less = (a, b) if curve["low"] > 0 else (b, a)
+    if comparison.measure in SCORES:
+        return f"{more} is more robust than {less} over the curve"
+    return f"{more} has more {comparison.measure} than {less} over the curve"
 
 
 def _curve(folder: str, where: list[str]) -> list[Cell]:
@@ -74,114 +81,166 @@ def _curve(folder: str, where: list[str]) -> list[Cell]:
         column, _, value = condition.partition("=")
         if column not in grouping.columns:
             raise UserError(f"`{column}` did not vary in {folder}; {nearest(column, grouping.columns)}")
-        chosen = [i for i in chosen if str(grouping.label(i)[column]) == value]
+        chosen = [i for i in chosen if _equal(grouping.label(i)[column], value)]
     labels = list(dict.fromkeys(grouping.labels[i] for i in chosen))
     if len(labels) != 1:
-        varied = [c for j, c in enumerate(grouping.columns) if len({label[j] for label in grouping.labels}) > 1]
-        told = "; ".join(", ".join(f"{c}={grouping.label(i)[c]}" for c in varied) for i in _firsts(grouping.labels))
-        raise UserError(f"{folder} holds {len(labels)} matching curves, choose one with --where-a/--where-b: {told}")
+        known = list(dict.fromkeys(grouping.labels))
+        varied = [j for j in range(len(grouping.columns)) if len({label[j] for label in known}) > 1] or [0, 1, 2]
+        told = [", ".join(f"{grouping.columns[j]}={label[j]}" for j in varied) for label in known[:_SHOWN]]
+        told += [f"and {len(known) - _SHOWN} more"] if len(known) > _SHOWN else []
+        raise UserError(
+            f"{folder} has {len(labels)} matching curves, choose one with --where-a/--where-b: {'; '.join(told)}"
+        )
     return [cells[i] for i in chosen]
 
 
-def _firsts(labels: list[tuple]) -> list[int]:
-    return [labels.index(label) for label in dict.fromkeys(labels)]
+def _equal(value: object, given: str) -> bool:
+    try:
+        return str(value) == given or (isinstance(value, int | float) and value == float(given))
+    except ValueError:
+        return False
 
 
 def _env(cells: list[Cell]) -> str:
     return str(cells[0].config["env"].get("id"))
 
 
+def _strength(cells: list[Cell]) -> str | None:
+    return cells[0].strength_name
+
+
 def _name(folder: str, where: list[str]) -> str:
     return " ".join([folder, *where])
 
 
-def _at(cells: list[Cell], strength: float) -> dict[int, Cell]:
-    return {cell.seed: cell for cell in cells if cell.strength == strength}
+def _complete(cells: list[Cell], strengths: list[float], side: str) -> dict[int, list[Cell]]:
+    """Returns the cells of every seed that has all strengths: a hole would tilt the curve."""
+    found = {(cell.seed, cell.strength): cell for cell in cells}
+    seeds = sorted({cell.seed for cell in cells})
+    whole = [seed for seed in seeds if all((seed, strength) in found for strength in strengths)]
+    if not whole:
+        raise UserError(f"no seed of {side} has all of the strengths {strengths}: rerun the missing cells first")
+    return {seed: [found[seed, strength] for strength in strengths] for seed in whole}
 
 
 def _column(cell: Cell, name: str) -> np.ndarray:
     return cell.rows()[:, list(cell.manifest["columns"]).index(name)]
 
 
-def _share_episodes(a: dict[int, Cell], b: dict[int, Cell]) -> bool:
-    """Says whether both sides started the same episodes from the same seeds."""
-    return a.keys() == b.keys() and all(
-        np.array_equal(_column(a[seed], "reset_seed"), _column(b[seed], "reset_seed")) for seed in a
+def _values(a: dict[int, list[Cell]], b: dict[int, list[Cell]], measure: str) -> tuple[bool, np.ndarray, np.ndarray]:
+    """Returns whether the episodes are shared, and the measure of both sides, `(strengths, seeds, episodes)`."""
+    shared = a.keys() & b.keys()
+    paired = len(shared) == min(len(a), len(b)) and all(
+        _same_start(*pair) for seed in shared for pair in zip(a[seed], b[seed], strict=True)
     )
+    if not paired:
+        return False, _array(a, measure), _array(b, measure)
+    left, right = (_array({seed: side[seed] for seed in sorted(shared)}, measure) for side in (a, b))
+    most = min(left.shape[2], right.shape[2])
+    left, right = left[..., :most], right[..., :most]
+    unknown = np.isnan(left + right)
+    return True, np.where(unknown, np.nan, left), np.where(unknown, np.nan, right)
 
 
-def _by_seed(cells: dict[int, Cell], measure: str) -> np.ndarray:
-    values = [_column(cells[seed], measure) for seed in sorted(cells)]
-    table = np.full((len(values), max(map(len, values))), np.nan)
-    for row, column in zip(table, values, strict=True):
-        row[: len(column)] = column
-    return table
+def _same_start(a: Cell, b: Cell) -> bool:
+    starts_a, starts_b = _column(a, "reset_seed"), _column(b, "reset_seed")
+    most = min(len(starts_a), len(starts_b))
+    return np.array_equal(starts_a[:most], starts_b[:most])
+
+
+def _array(side: dict[int, list[Cell]], measure: str) -> np.ndarray:
+    columns = [[_column(cell, measure) for cell in cells] for cells in side.values()]
+    longest = max(len(values) for cells in columns for values in cells)
+    padded = [[np.pad(v, (0, longest - len(v)), constant_values=np.nan) for v in cells] for cells in columns]
+    return np.array(padded).transpose(1, 0, 2)
 
 
 def _level(strength: float, a: np.ndarray, b: np.ndarray, measure: str, paired: bool) -> Row:
-    rng = generator(0, "compare")
-    binary = measure in RATES
+    n_a, n_b = int(np.isfinite(a).sum()), int(np.isfinite(b).sum())
+    row: Row = {"strength": strength, "n_a": n_a, "n_b": n_b}
+    if not n_a or not n_b:
+        return row | dict.fromkeys(("a", "b", "difference", "low", "high", "p")) | {"method": "no values"}
+    test = _test(a, b, measure in RATES, paired)
+    difference = _difference([strength], a[None], b[None], paired, measure in RATES)
+    return row | difference | {"p": test.p_value, "method": f"{test.method}; {difference['method']}"}
+
+
+def _test(a: np.ndarray, b: np.ndarray, binary: bool, paired: bool) -> stats.Test:
+    if binary and paired:
+        return stats.mcnemar_exact(int(((a == 1) & (b == 0)).sum()), int(((a == 0) & (b == 1)).sum()))
+    if binary:
+        (k_a, n_a), (k_b, n_b) = ((int(np.nansum(x)), int(np.isfinite(x).sum())) for x in (a, b))
+        exact = max(n_a, n_b) <= EXACT_EPISODES
+        return (stats.boschloo if exact else stats.two_proportion_z)(k_a, n_a, k_b, n_b)
     if paired:
-        boot = stats.cluster_resample_means(a - b, rng, RESAMPLES)
-        test = _mcnemar(a, b) if binary else stats.paired_bootstrap(a.ravel(), b.ravel(), rng, RESAMPLES, LEVEL)[1]
-    else:
-        boot = stats.cluster_resample_means(a, rng, RESAMPLES) - stats.cluster_resample_means(b, rng, RESAMPLES)
-        test = _boschloo(a, b) if binary else _bootstrap_test(boot, a)
-    interval = stats.percentile_interval(boot, "cluster bootstrap", len(a), LEVEL)
+        return stats.paired_bootstrap(a.ravel(), b.ravel(), generator(0, "compare"), RESAMPLES, LEVEL)[1]
+    draws = _episode_draws([0.0], a[None], b[None], paired, binary)
+    tail = min(int((draws <= 0).sum()), int((draws >= 0).sum()))
+    n = int(np.isfinite(a).sum() + np.isfinite(b).sum())
+    return stats.Test(float(draws.mean()), min(1.0, 2 * (tail + 1) / (len(draws) + 1)), "unpaired bootstrap", n)
+
+
+def _whole(strengths: list[float], a: np.ndarray, b: np.ndarray, paired: bool, binary: bool) -> Row:
+    """Difference of the normalised area under the curve, over the strengths where both sides have values."""
+    known = [i for i in range(len(strengths)) if np.isfinite(a[i]).any() and np.isfinite(b[i]).any()]
+    if not known:
+        raise UserError("the measure has no value in A or in B at any shared strength")
+    row = _difference([strengths[i] for i in known], a[known], b[known], paired, binary)
+    what = f"normalised auc over {len(known)} strengths" if len(known) > 1 else "mean at one strength"
+    return row | {"method": f"{what}, {row['method']}"}
+
+
+def _difference(strengths: list[float], a: np.ndarray, b: np.ndarray, paired: bool, binary: bool) -> Row:
+    """A minus B, with the t interval over seeds, but at least the bootstrap interval over episodes.
+
+    A bootstrap over a few seeds is too narrow; seeds may agree by chance. For rates, the bootstrap spreads as if
+    two more episodes had gone to A and two to B: else a few episodes that all agree pass for certainty.
+    """
+    means = [_area(strengths, np.nanmean(x, axis=(1, 2))) for x in (a, b)]
+    boot = stats.percentile_interval(_episode_draws(strengths, a, b, paired, binary), "bootstrap", a.shape[1], LEVEL)
+    centre, half = _seed_interval(strengths, a, b, paired)
+    kind, sides = ("paired", [a[0]]) if paired else ("unpaired", [a[0], b[0]])
+    seeds, episodes = (
+        " + ".join(map(str, n)) for n in ([len(x) for x in sides], [np.isfinite(x).sum() for x in sides])
+    )
+    over_episodes = f"{kind} {'plus-four ' * binary}bootstrap over {episodes} episodes, {RESAMPLES} draws, 95 %"
     return {
-        "strength": strength,
-        "n_a": int(np.isfinite(a).sum()),
-        "n_b": int(np.isfinite(b).sum()),
-        "a": float(np.nanmean(a)),
-        "b": float(np.nanmean(b)),
-        "difference": float(np.nanmean(a) - np.nanmean(b)),
-        "low": float(interval.low),
-        "high": float(interval.high),
-        "p": test.p_value,
-        "method": f"{test.method}; {interval.method} over {len(a)} seeds, 95 %",
+        "a": float(means[0]),
+        "b": float(means[1]),
+        "difference": float(means[0] - means[1]),
+        "low": float(np.fmin(boot.low, centre - half)),
+        "high": float(np.fmax(boot.high, centre + half)),
+        "method": f"{kind} t over {seeds} seeds, at least {over_episodes}"
+        if half == half
+        else f"{over_episodes}, 1 seed",
     }
 
 
-def _mcnemar(a: np.ndarray, b: np.ndarray) -> stats.Test:
-    return stats.mcnemar_exact(int(((a == 1) & (b == 0)).sum()), int(((a == 0) & (b == 1)).sum()))
+def _area(strengths: list[float], means: np.ndarray) -> np.ndarray:
+    return np.asarray(curves.normalised_auc(strengths, means) if len(strengths) > 1 else means[..., 0])
 
 
-def _boschloo(a: np.ndarray, b: np.ndarray) -> stats.Test:
-    counts = [(int(np.nansum(x)), int(np.isfinite(x).sum())) for x in (a, b)]
-    return stats.boschloo(*counts[0], *counts[1])
-
-
-def _bootstrap_test(boot: np.ndarray, a: np.ndarray) -> stats.Test:
-    tail = min((boot <= 0).mean(), (boot >= 0).mean())
-    p_value = min(1.0, 2 * (tail * len(boot) + 1) / (len(boot) + 1))
-    return stats.Test(float(boot.mean()), float(p_value), "unpaired bootstrap", int(np.isfinite(a).sum()))
-
-
-def _whole(strengths: list[float], values: list[tuple[np.ndarray, np.ndarray]], paired: bool) -> Row:
-    """Difference of the normalised area under the curve."""
-    if not _rectangular(values):
-        raise UserError("seeds or episodes differ from strength to strength: rerun the missing cells first")
-    a, b = (np.stack([pair[i] for pair in values]) for i in (0, 1))
-    if len(strengths) == 1:
-        strengths, a, b = [0.0, 1.0], np.concatenate([a, a]), np.concatenate([b, b])
+def _episode_draws(strengths: list[float], a: np.ndarray, b: np.ndarray, paired: bool, binary: bool) -> np.ndarray:
     rng = generator(0, "compare")
-    area_a = curves.normalised_auc(strengths, stats.cluster_resample_means(a, rng, RESAMPLES))
-    # Paired: the same seeds and episodes are drawn for both.
-    rng = generator(0, "compare") if paired else rng
-    area_b = curves.normalised_auc(strengths, stats.cluster_resample_means(b, rng, RESAMPLES))
-    difference = np.asarray(area_a) - np.asarray(area_b)
-    interval = stats.percentile_interval(difference, "cluster bootstrap", a.shape[1], LEVEL)
-    means = [curves.normalised_auc(strengths, np.nanmean(x, axis=(1, 2))) for x in (a, b)]
-    return {
-        "a": means[0],
-        "b": means[1],
-        "difference": means[0] - means[1],
-        "low": float(interval.low),
-        "high": float(interval.high),
-        "method": f"normalised auc, {'paired' if paired else 'unpaired'} {interval.method} over "
-        f"{a.shape[1]} seeds, {RESAMPLES} draws, 95 %",
-    }
+    more = ([1, 1, -1, -1] if paired else [1, 0]) if binary else []
+    areas = []
+    for side in [a - b] if paired else [a, b]:
+        pooled = side.reshape(len(side), 1, -1)
+        pooled = np.concatenate([pooled, np.broadcast_to(more, (len(side), 1, len(more)))], axis=-1)
+        shift = np.nanmean(side, axis=(1, 2)) - np.nanmean(pooled, axis=(1, 2))
+        areas.append(_area(strengths, stats.cluster_resample_means(pooled, rng, RESAMPLES) + shift))
+    return areas[0] if paired else areas[0] - areas[1]
 
 
-def _rectangular(values: list[tuple[np.ndarray, np.ndarray]]) -> bool:
-    return all(len({pair[i].shape for pair in values}) == 1 for i in (0, 1))
+def _seed_interval(strengths: list[float], a: np.ndarray, b: np.ndarray, paired: bool) -> tuple[float, float]:
+    """Centre and half width of the t interval over seeds (Welch's, if unpaired); nan for a single seed."""
+    sides = [a - b] if paired else [a, b]
+    with np.errstate(invalid="ignore"):
+        seeds = [_area(strengths, (np.nansum(x, axis=2) / np.isfinite(x).sum(axis=2)).T) for x in sides]
+    seeds = [values[np.isfinite(values)] for values in seeds]
+    if min(map(len, seeds)) < 2:
+        return float("nan"), float("nan")
+    errors = np.array([values.var(ddof=1) / len(values) for values in seeds])
+    freedom = errors.sum() ** 2 / (errors**2 / [len(values) - 1 for values in seeds]).sum() if errors.any() else 1.0
+    half = stats.t_half_width(np.sqrt(errors.sum() * (freedom + 1)), freedom + 1, LEVEL)
+    return float(seeds[0].mean() - (0 if paired else seeds[1].mean())), float(half)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from brittlestar.lanes import Batch
 from brittlestar.success import goal_distance
 
 MOTION = ("smoothness", "peak_action", "action_energy")
+MOTION_EXECUTED = tuple(f"{name}_executed" for name in MOTION)
 
 COLUMNS = (
     "episode",
@@ -31,7 +33,7 @@ COLUMNS = (
     "completion_fraction",
     "collision_rate",
     *MOTION,
-    *(f"{name}_executed" for name in MOTION),
+    *MOTION_EXECUTED,
     "path_length",
     "path_length_observed",
     "final_distance",
@@ -59,10 +61,9 @@ class Motion:
     def update(self, action: np.ndarray, first: np.ndarray) -> None:
         """Takes one action of every lane, `(lanes, size)`."""
         action = action.astype(np.float64)
-        jump = ((action - self._last) ** 2).sum(axis=1)
-        self._jumps += np.where(first, 0.0, jump)
-        self._peak = np.maximum(self._peak, np.abs(action).max(axis=1))
-        self._energy += (action**2).sum(axis=1)
+        self._jumps += np.where(first, 0.0, _squares(action - self._last))
+        np.maximum(self._peak, np.abs(action).max(axis=1), out=self._peak)
+        self._energy += _squares(action)
         self._last = action
 
     def values(self, lane: int, length: int) -> tuple[float, float, float]:
@@ -78,7 +79,7 @@ class EpisodeMetrics:
         self._spec, self._step_seconds = spec, step_seconds
         size = int(np.prod(action_space.shape or (1,)))
         continuous = isinstance(action_space, spaces.Box)
-        self._motion = [Motion(lanes, size) for _ in range(2)] if continuous else []
+        self._motion = [Motion(lanes, size)] if continuous else []
         self._paths = [Path(lanes, spec.signals) for _ in range(2)] if spec.signals.position_indices else []
         self.length = np.zeros(lanes, dtype=np.int64)
         self._sums = {name: np.zeros(lanes) for name in ("return", "in_success", "collisions", "observation", "action")}
@@ -112,6 +113,9 @@ class EpisodeMetrics:
     def act(self, commanded: np.ndarray, mitigated: np.ndarray, executed: np.ndarray) -> None:
         """Takes the policy's action, the filtered one, and the one that the environment got."""
         first = self.length == 0
+        if executed is not commanded and len(self._motion) == 1:
+            # As long as every action was sent as commanded, both have the same past.
+            self._motion.append(copy.deepcopy(self._motion[0]))
         for motion, action in zip(self._motion, (commanded, executed), strict=False):
             motion.update(action.reshape(len(first), -1), first)
         change, _ = squared_change(mitigated, executed)
@@ -147,8 +151,9 @@ class EpisodeMetrics:
         }
         if self._spec.returns.known:
             row["normalised_return"] = self._spec.returns.normalise(total)
-        for motion, suffix in zip(self._motion, ("", "_executed"), strict=False):
-            row |= {name + suffix: v for name, v in zip(MOTION, motion.values(lane, length), strict=True)}
+        if self._motion:
+            row |= zip(MOTION, self._motion[0].values(lane, length), strict=True)
+            row |= zip(MOTION_EXECUTED, self._motion[-1].values(lane, length), strict=True)
         if self._paths:
             row["path_length"] = self._paths[0].length_to(lane, batch.observation)
             row["path_length_observed"] = self._paths[1].length[lane]
@@ -225,8 +230,12 @@ def squared_change(before: Any, after: Any) -> tuple[np.ndarray | None, int]:
     total: Any = 0.0
     for key in touched:
         difference = after[key].astype(np.float64) - before[key]
-        total = total + (difference.reshape(len(difference), -1) ** 2).sum(axis=1)
+        total = total + _squares(difference.reshape(len(difference), -1))
     return total, sum(before[key][0].size for key in touched)
+
+
+def _squares(values: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", values, values)
 
 
 def _rms(squares: float, numbers: int) -> float:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from brittlestar.tablefiles import text
 from brittlestar.tables import RATES, Row
 
 if TYPE_CHECKING:
@@ -12,12 +15,15 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe–Ito: told apart by every reader."""
+MARKERS = ("o", "s", "^")
+"""A colour that comes again has another marker."""
 MOST_CURVES = 12
+MOST_PANELS = 6
 STYLES = {"success_any": "-", "success_final": "--"}
 
 
 def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
-    """Draws the curve table as PNG and PDF, one panel per strength name.
+    """Draws the curve table as PNG and PDF, one panel per strength name and unit; without rows, removes old ones.
 
     Args:
         curve: rows of the curve table.
@@ -30,47 +36,71 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    axes_names = list(dict.fromkeys(row["strength_name"] or "strength" for row in curve))
-    figure = Figure(figsize=(1.5 + 5 * len(axes_names), 4.2), layout="constrained")
+    panels: dict[tuple[str, str], list[Row]] = {}
+    for row in curve:
+        panels.setdefault((row["strength_name"] or "strength", _unit(row)), []).append(row)
+    if not panels:
+        for suffix in (".png", ".pdf"):
+            path.with_suffix(suffix).unlink(missing_ok=True)
+        return []
+    shown = list(panels.items())[:MOST_PANELS]
+    figure = Figure(figsize=(1.5 + 5 * len(shown), 4.2), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(axes_names), squeeze=False)[0]
-    left_out: list[str] = []
-    for axes, name in zip(panels, axes_names, strict=True):
-        rows = [row for row in curve if (row["strength_name"] or "strength") == name]
-        left_out += _panel(axes, rows, name, columns)
+    left_out = [label for rows in list(panels.values())[MOST_PANELS:] for label in map(str, _curves(rows, columns))]
+    for axes, ((name, unit), rows) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        left_out += _panel(axes, rows, columns)
+        axes.set_xlabel(f"{name} of {_only(rows, 'perturbation')}" if _only(rows, "perturbation") else name)
+        axes.set_ylabel(unit)
+        axes.set_title(", ".join(filter(None, (_only(rows, "env"), _only(rows, "policy")))), fontsize=10)
     figure.savefig(path.with_suffix(".png"), dpi=150)
     # No date in the file: the same table gives the same bytes.
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
     return left_out
 
 
-def _panel(axes: Axes, rows: list[Row], name: str, columns: list[str]) -> list[str]:
-    groups: dict[tuple, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[c] for c in columns), []).append(row)
-    varied = [c for i, c in enumerate(columns) if len({key[i] for key in groups}) > 1]
-    shown = list(groups.items())[:MOST_CURVES]
-    for number, (key, points) in enumerate(shown):
-        label = ", ".join(f"{c.rpartition('.')[2]} {v}" for c, v in zip(columns, key, strict=True) if c in varied)
+def _panel(axes: Axes, rows: list[Row], columns: list[str]) -> list[str]:
+    curves = _curves(rows, columns)
+    varied = [i for i in range(len(columns)) if len({key[i] for key in curves}) > 1]
+    for number, (key, points) in enumerate(list(curves.items())[:MOST_CURVES]):
+        label = ", ".join(f"{columns[i].rpartition('.')[2]} {text(key[i])}" for i in varied)
         for measure in measures(points[0]):
-            _band(axes, points, measure, label, COLOURS[number % len(COLOURS)])
-    axes.set_xlabel(f"{name} of {rows[0]['perturbation']}" if "perturbation" not in varied else name)
-    axes.set_ylabel("success rate" if measures(rows[0])[0] in RATES else measures(rows[0])[0].replace("_", " "))
+            _band(axes, points, measure, label, number)
     if measures(rows[0])[0] in RATES:
         axes.set_ylim(-0.03, 1.03)
-    axes.set_title(f"{rows[0]['env']}, {rows[0]['policy']}" if not varied else rows[0]["env"], fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
-    return [str(key) for key in list(groups)[MOST_CURVES:]]
+    axes.legend(frameon=False, fontsize=8 if len(curves) <= MOST_CURVES // 3 else 5)
+    return [str(key) for key in list(curves)[MOST_CURVES:]]
 
 
-def _band(axes: Axes, points: list[Row], measure: str, label: str, colour: str) -> None:
+def _band(axes: Axes, points: list[Row], measure: str, label: str, number: int) -> None:
     x = [row["strength"] for row in points]
-    name = " ".join(part for part in (label, measure.replace("success_", "") + " step" * (measure in RATES)) if part)
-    style: dict[str, Any] = {"color": colour, "linestyle": STYLES.get(measure, "-"), "marker": "o", "markersize": 3}
-    axes.plot(x, [row[measure] for row in points], label=name, **style)
-    low, high = ([row[f"{measure}_{end}"] for row in points] for end in ("low", "high"))
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    middle, low, high = (np.array([row[measure + end] for row in points]) for end in ("", "_low", "_high"))
+    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number // len(COLOURS) % len(MARKERS)]
+    step = measure.replace("success_", "") + " step" if measure in RATES else ""
+    name = " ".join(filter(None, (label, step))) or measure.replace("_", " ")
+    style: dict[str, Any] = {"color": colour, "linestyle": STYLES.get(measure, "-"), "marker": marker, "markersize": 3}
+    if len(points) > 1:
+        axes.plot(x, middle, label=name, **style)
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    else:
+        axes.errorbar(x, middle, [middle - low, high - middle], label=name, capsize=3, **style)
+
+
+def _curves(rows: list[Row], columns: list[str]) -> dict[tuple, list[Row]]:
+    curves: dict[tuple, list[Row]] = {}
+    for row in rows:
+        curves.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return curves
+
+
+def _only(rows: list[Row], column: str) -> str:
+    values = {row[column] for row in rows}
+    return str(values.pop()) if len(values) == 1 else ""
+
+
+def _unit(row: Row) -> str:
+    measure = measures(row)[0]
+    return "success rate" if measure in RATES else measure.replace("_", " ")
 
 
 def measures(row: Row) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable
 
@@ -156,8 +157,7 @@ class _Site:
 
     def __init__(self, jumper: Jumper, lanes: int) -> None:
         self.jumper = jumper
-        self.block_of = np.full((lanes, 2), -1, dtype=np.int64)
-        self.numbers = np.empty((lanes, 0))
+        self.episodes, self.starts = (np.full(lanes, -1, dtype=np.int64) for _ in range(2))
         self.layout: tuple = ()
 
     def take(
@@ -168,17 +168,24 @@ class _Site:
         shape: tuple[int, ...],
         kind: Callable,
     ) -> np.ndarray:
-        size = int(np.prod(shape))
-        length = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(size, 1)))
         if self.layout != (shape, kind):
-            self.layout = (shape, kind)
-            self.numbers = np.empty((len(lanes), length, *shape))
-            self.block_of[:] = -1
-        blocks = steps // length
-        stale = (self.block_of[:, 0] != episodes) | (self.block_of[:, 1] != blocks)
+            self._lay_out(len(lanes), shape, kind)
+        # Unsigned, so that a step before the block is as far off as one behind it.
+        offsets = (steps - self.starts).view(np.uint64)
+        stale = (offsets >= self.length) | (self.episodes != episodes)
         if stale.any():
-            for lane in np.flatnonzero(stale):
-                rng = self.jumper.to(int(blocks[lane]), int(episodes[lane]))
-                self.numbers[lane] = kind(rng, (length, *shape))
-                self.block_of[lane] = episodes[lane], blocks[lane]
-        return self.numbers[lanes, steps - blocks * length]
+            for lane in np.flatnonzero(stale).tolist():
+                self._fill(lane, int(episodes[lane]), int(steps[lane]))
+            offsets = (steps - self.starts).view(np.uint64)
+        return self.numbers[lanes, offsets.view(np.int64)]
+
+    def _lay_out(self, lanes: int, shape: tuple[int, ...], kind: Callable) -> None:
+        self.layout, self.kind = (shape, kind), kind
+        self.length = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(math.prod(shape), 1)))
+        self.numbers = np.empty((lanes, self.length, *shape))
+        self.episodes[:] = -1
+
+    def _fill(self, lane: int, episode: int, step: int) -> None:
+        block = step // self.length
+        self.numbers[lane] = self.kind(self.jumper.to(block, episode), self.numbers.shape[1:])
+        self.episodes[lane], self.starts[lane] = episode, block * self.length

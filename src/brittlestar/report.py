@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from brittlestar.cells import load_cells
+from brittlestar.errors import UserError
 from brittlestar.plots import measures, plot_curves
 from brittlestar.tablefiles import markdown, text, write_tables
 from brittlestar.tables import RATES, Row, Tables, aggregate
@@ -13,16 +14,21 @@ SHOWN = ("return", "smoothness", "final_distance", "time_to_success")
 """Metrics that the terminal shows beside the measures; the tables hold them all."""
 PARTING = 0.1
 """Any-step and final-step success that differ by more than this are pointed out."""
+SHOWN_ROWS = 200
+SHOWN_NOTES = 5
 
 
 def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Tables, str]:
     """Aggregates sweeps, writes tables, plot and report to `out`, and returns what to print."""
     tables = aggregate(load_cells(folders, mixed))
-    write_tables(tables, out)
-    left_out = plot_curves(tables.curve, tables.grouping.columns, out / "curve") if tables.curve else []
     shown = _overview(tables)
-    notes = remarks(tables) + ([f"the plot leaves {len(left_out)} curves out"] if left_out else [])
-    (out / "report.md").write_text(_report(tables, shown, notes))
+    try:
+        write_tables(tables, out)
+        left_out = plot_curves(tables.curve, tables.grouping.columns, out / "curve")
+        notes = remarks(tables) + ([f"note: the plot leaves {len(left_out)} curves out"] if left_out else [])
+        (out / "report.md").write_text(_report(tables, shown, notes))
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     files = [
         f"tables  {out}/{{episodes,cells,curve,summary,failures}}.{{csv,parquet,md,json}}",
         f"plot    {out}/curve.png, {out}/curve.pdf" if tables.curve else "",
@@ -34,20 +40,17 @@ def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Table
 
 def remarks(tables: Tables) -> list[str]:
     """Says what a reader of the curve should know."""
-    notes = []
-    for row in tables.summary:
-        where = _where(row, tables.grouping.columns)
-        if row["incapable"]:
-            notes.append(
-                f"note: {where}{row['measure']} is {text(row['baseline'])} without perturbation, already below "
-                f"{text(row['threshold'])}: incapable, so its critical strength says nothing about robustness"
-            )
+    varied = _varied(tables)
+    incapable = [row for row in tables.summary if row["incapable"]]
+    notes = [_incapable(row, varied) for row in incapable[:SHOWN_NOTES]]
+    if len(incapable) > SHOWN_NOTES:
+        notes.append(f"note: {len(incapable) - SHOWN_NOTES} more are incapable, see summary.csv")
     parted = [row for row in tables.curve if RATES[0] in measures(row) and row[RATES[0]] - row[RATES[1]] > PARTING]
     if parted:
         worst = max(parted, key=lambda row: row[RATES[0]] - row[RATES[1]])
         notes.append(
-            f"note: any-step and final-step success part, most at {worst['strength_name']} = "
-            f"{text(worst['strength'])}: {worst[RATES[0]]:.0%} any, {worst[RATES[1]]:.0%} final"
+            f"note: any-step and final-step success part, most at {_where(worst, varied)}{_at(worst, 'strength')}: "
+            f"{worst[RATES[0]]:.0%} any, {worst[RATES[1]]:.0%} final"
         )
     floor = max((row.get("solved_at_reset") or 0 for row in tables.summary), default=0)
     if floor > 0:
@@ -58,35 +61,32 @@ def remarks(tables: Tables) -> list[str]:
 def _overview(tables: Tables) -> str:
     if not tables.curve:
         return "no cell has a result"
-    varied = _varied(tables)
-    found = measures(tables.curve[0])
-    name = next((row["strength_name"] for row in tables.curve if row["strength_name"]), "strength")
+    varied, names = _varied(tables), {row["strength_name"] for row in tables.curve}
+    # Under one name the strength is called by it; under several, each row says which.
+    strength = ["strength_name", "strength"] if len(names) > 1 else [next(iter(names)) or "strength"]
+    found = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
     metrics = [m for m in SHOWN if m not in found and any(text(row.get(m)) for row in tables.curve)]
-    curve = [
-        _pick(row, [*varied, "n_seeds", "n_episodes", *metrics]) | {name: row["strength"]} | _bounded(row, found)
-        for row in tables.curve
-    ]
+    curve = [row | {strength[-1]: row["strength"]} | _bounded(row, found) for row in tables.curve[:SHOWN_ROWS]]
     numbers = ["critical_interpolated", "slope", "auc", "normalised_auc"]
-    summary = [
-        _pick(row, [*varied, "measure", "baseline", "incapable", "critical", "worst"]) | _bounded(row, numbers)
-        for row in tables.summary
-    ]
-    first = markdown(curve, [*varied, name, "n_seeds", "n_episodes", *found, *metrics])
-    second = markdown(summary, [*varied, "measure", "baseline", "incapable", "critical", *numbers, "worst"])
-    return f"{first}\n\n{second}"
-
-
-def _pick(row: Row, columns: list[str]) -> Row:
-    return {column: row.get(column) for column in columns}
+    summary = [row | _bounded(row, numbers) for row in tables.summary[:SHOWN_ROWS]]
+    parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *found, *metrics])]
+    parts += _more(tables.curve, "curve")
+    parts += [markdown(summary, [*varied, "measure", "baseline", "incapable", "critical", *numbers, "worst"])]
+    return "\n\n".join(parts + _more(tables.summary, "summary"))
 
 
 def _bounded(row: Row, columns: list[str]) -> Row:
     """Writes numbers with their intervals: `0.88 [0.79, 0.97]`."""
     shown = {}
     for column in columns:
-        value, low, high = (text(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
-        shown[column] = f"{value or 'none'} [{low}, {high}]" if low not in ("", "inf") else value or "none"
+        value, low, high = (text(row.get(f"{column}{end}")) for end in ("", "_low", "_high"))
+        value = value or ("none" if column in row else "")
+        shown[column] = f"{value} [{low}, {high}]" if low not in ("", "inf") else value
     return shown
+
+
+def _more(rows: list[Row], table: str) -> list[str]:
+    return [f"{len(rows) - SHOWN_ROWS} more rows in {table}.csv"] if len(rows) > SHOWN_ROWS else []
 
 
 def _report(tables: Tables, shown: str, notes: list[str]) -> str:
@@ -96,10 +96,11 @@ def _report(tables: Tables, shown: str, notes: list[str]) -> str:
     parts += ["![curve](curve.png)"] if tables.curve else []
     parts += [shown, "\n".join(f"- {note}" for note in notes)]
     parts += ["Intervals: " + "; ".join(methods) + "." if methods else ""]
-    if tables.summary:
-        parts += [f"Summary intervals: {tables.summary[0]['interval_method']}."]
+    summaries = sorted({row["interval_method"] for row in tables.summary})
+    parts += ["Summary intervals: " + "; ".join(summaries) + "." if summaries else ""]
     if tables.failures:
-        parts += ["## Failed cells", markdown(tables.failures, ["strength", "seed", "error", "overrides"])]
+        failures = markdown(tables.failures[:SHOWN_ROWS], ["strength", "seed", "error", "overrides"])
+        parts += ["## Failed cells", failures, *_more(tables.failures, "failures")]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -107,5 +108,16 @@ def _varied(tables: Tables) -> list[str]:
     return [c for c in tables.grouping.columns if len({row[c] for row in tables.curve}) > 1]
 
 
-def _where(row: Row, columns: list[str]) -> str:
-    return f"{row['policy']} on {row['env']}: " if "policy" in columns else ""
+def _incapable(row: Row, varied: list[str]) -> str:
+    return (
+        f"note: {_where(row, varied)}{row['measure']} is {text(row['baseline'])} at {_at(row, 'baseline_strength')}, "
+        f"already below {text(row['threshold'])}: incapable, so its critical strength says nothing about robustness"
+    )
+
+
+def _where(row: Row, varied: list[str]) -> str:
+    return "".join(f"{column} = {text(row[column])}, " for column in varied)
+
+
+def _at(row: Row, strength: str) -> str:
+    return f"{row['strength_name'] or 'strength'} = {text(row[strength])}"

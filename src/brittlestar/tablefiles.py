@@ -24,7 +24,7 @@ SMALL = ("cells", "curve", "summary", "failures")
 WHOLE = ("episode", "reset_seed", "length")
 READABLE_ROWS = 10_000
 """A table of episodes longer than this comes as CSV and Parquet only."""
-_PIECE_ROWS = 50_000
+_PIECE_ROWS = 20_000
 _EMPTY = {
     "episodes": ["seed", "episode"],
     "cells": ["seed", "cell", "episodes"],
@@ -33,17 +33,18 @@ _EMPTY = {
     "failures": ["seed", "error", "overrides"],
 }
 """Columns after the label of a table without rows."""
-_INFINITE = {math.inf: "inf", -math.inf: "-inf"}
 
 
 def write_tables(tables: Tables, folder: Path) -> None:
     """Writes every table into a folder."""
     make_folder(folder)
-    for name in SMALL:
-        rows: list[Row] = getattr(tables, name)
-        columns = list(dict.fromkeys(key for row in rows for key in row)) or _empty_columns(name, tables)
-        _write_small(folder / name, {column: [row.get(column) for row in rows] for column in columns})
-    _write_episodes(tables, folder / "episodes")
+    with ThreadPoolExecutor(1) as other_core:
+        episodes = other_core.submit(_write_episodes, tables, folder / "episodes")
+        for name in SMALL:
+            rows: list[Row] = getattr(tables, name)
+            columns = list(dict.fromkeys(key for row in rows for key in row)) or _empty_columns(name, tables)
+            _write_small(folder / name, {column: [row.get(column) for row in rows] for column in columns})
+        episodes.result()
 
 
 def markdown(rows: list[Row], columns: Iterable[str]) -> str:
@@ -55,34 +56,43 @@ def markdown(rows: list[Row], columns: Iterable[str]) -> str:
         |------:|--------:|
         |  0.05 |       1 |
     """
-    return _markdown({name: [row.get(name) for row in rows] for name in columns})
+    return _markdown({name: _clean([row.get(name) for row in rows]) for name in columns})
 
 
 def text(value: Any) -> str:
     """Formats one value for people: four digits, nothing for what is missing."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return _texts(_clean([value]))[0]
+
+
+def _clean(values: list) -> list:
+    """Writes None for nan: missing is missing."""
+    return [None if v is None or v != v else v for v in values]
+
+
+def _texts(values: list) -> list[str]:
+    return ["" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+
+
+def _is_numeric(values: list) -> bool:
+    return set(map(type, values)) - {type(None)} <= {int, float} and bool(values)
 
 
 def _markdown(columns: dict[str, list]) -> str:
-    lines = [[name, *map(text, values)] for name, values in columns.items()]
-    numeric = [bool(values) and all(map(_is_number, values)) for values in columns.values()]
-    widths = [max(3, *map(len, column)) for column in lines]
-    padded = [
-        [cell.rjust(width) if right else cell.ljust(width) for cell in column]
-        for column, width, right in zip(lines, widths, numeric, strict=True)
-    ]
+    padded, rules = [], []
+    for name, values in columns.items():
+        cells, right = [name, *_texts(values)], _is_numeric(values)
+        width = max(3, *map(len, cells))
+        padded.append([cell.rjust(width) if right else cell.ljust(width) for cell in cells])
+        rules.append("-" * (width + 1) + (":" if right else "-"))
     head, *body = [f"| {' | '.join(cells)} |" for cells in zip(*padded, strict=True)]
-    rule = "|".join("-" * (w + 1) + (":" if right else "-") for w, right in zip(widths, numeric, strict=True))
-    return "\n".join([head, f"|{rule}|", *body])
+    return "\n".join([head, f"|{'|'.join(rules)}|", *body])
 
 
 def _write_small(path: Path, columns: dict[str, list]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = {name: [None if _missing(value) else value for value in values] for name, values in columns.items()}
+    columns = {name: _clean(values) for name, values in columns.items()}
     with open(path.with_suffix(".csv"), "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -94,14 +104,18 @@ def _write_small(path: Path, columns: dict[str, list]) -> None:
 
 def _write_readable(path: Path, columns: dict[str, list]) -> None:
     path.with_suffix(".md").write_text(_markdown(columns) + "\n")
-    # JSON knows no infinity; a critical level beyond the sweep is written as text.
-    finite = [[_INFINITE.get(v, v) if isinstance(v, float) else v for v in values] for values in columns.values()]
-    rows = [json.dumps(dict(zip(columns, values, strict=True))) for values in zip(*finite, strict=True)]
+    rows = [json.dumps(dict(zip(columns, v, strict=True))) for v in zip(*map(_finite, columns.values()), strict=True)]
     path.with_suffix(".json").write_text("[" + ",\n".join(rows) + "]\n")
 
 
+def _finite(values: list) -> list:
+    # JSON knows no infinity; a critical level beyond the sweep is written as text.
+    if math.inf in values or -math.inf in values:
+        return [str(v) if v in (math.inf, -math.inf) else v for v in values]
+    return values
+
+
 def _write_episodes(tables: Tables, path: Path) -> None:
-    from pyarrow import csv as arrow_csv
     from pyarrow import parquet
 
     for suffix in (".md", ".json"):
@@ -114,24 +128,35 @@ def _write_episodes(tables: Tables, path: Path) -> None:
     texts = [field.name for field in first.schema if field.type == "string"]
     total = 0
     with (
-        ThreadPoolExecutor(1) as other_core,
+        open(path.with_suffix(".csv"), "wb") as as_csv,
         parquet.ParquetWriter(path.with_suffix(".parquet"), first.schema, use_dictionary=texts) as as_parquet,
-        arrow_csv.CSVWriter(path.with_suffix(".csv"), first.schema) as as_csv,
+        ThreadPoolExecutor(2) as pool,
     ):
         for piece in itertools.chain([first], pieces):
-            written = other_core.submit(as_parquet.write_table, piece)
-            as_csv.write_table(piece)
-            written.result()
+            # Formatting numbers takes longest, and runs outside the interpreter's lock.
+            middle = piece.num_rows // 2
+            halves = pool.map(_csv_lines, (piece[:middle], piece[middle:]), (total == 0, False))
+            as_parquet.write_table(piece)
+            as_csv.writelines(halves)
             total += piece.num_rows
     if total <= READABLE_ROWS:
         _write_readable(path, parquet.read_table(path.with_suffix(".parquet")).to_pydict())
+
+
+def _csv_lines(piece: pa.Table, header: bool) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    lines = pa.BufferOutputStream()
+    arrow_csv.write_csv(piece, lines, arrow_csv.WriteOptions(include_header=header))
+    return lines.getvalue()
 
 
 def _episode_pieces(tables: Tables) -> Iterator[pa.Table]:
     """Yields the table of episodes in pieces of some ten thousand rows."""
     entries = list(tables.episodes())
     # Over all cells at once: a label may be a number here and text or missing in another piece.
-    labels = {key: _arrow([label[key] for label, _ in entries]) for key in entries[0][0]} if entries else {}
+    labels = {key: _arrow(_clean([label[key] for label, _ in entries])) for key in entries[0][0]} if entries else {}
     start, rows = 0, []
     for stop, (_, cell) in enumerate(entries, 1):
         rows.append(cell.rows())
@@ -170,21 +195,12 @@ def _empty_columns(name: str, tables: Tables) -> list[str]:
     return [*tables.grouping.columns, "strength_name", "strength", *_EMPTY[name]]
 
 
-def _arrow(values: list[Any]) -> pa.Array:
+def _arrow(values: list) -> pa.Array:
     import pyarrow as pa
 
-    cleaned = [None if _missing(value) else value for value in values]
-    kinds = {type(value) for value in cleaned if value is not None}
+    kinds = set(map(type, values)) - {type(None)}
     if not kinds:
-        return pa.array(cleaned, pa.string())
+        return pa.array(values, pa.string())
     if kinds <= {int, float}:
-        return pa.array(cleaned, pa.int64() if kinds == {int} else pa.float64())
-    return pa.array(cleaned) if len(kinds) == 1 else pa.array([v if v is None else str(v) for v in cleaned])
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value != value
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        return pa.array(values, pa.int64() if kinds == {int} else pa.float64())
+    return pa.array(values) if len(kinds) == 1 else pa.array([v if v is None else str(v) for v in values])

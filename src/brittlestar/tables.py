@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -18,8 +17,8 @@ from brittlestar.randomness import generator
 RESAMPLES = 2000
 LEVEL = 0.95
 THRESHOLD = 0.5
-_BATCH_SIZE = 2**22
-"""Numbers that are resampled together (32 MB)."""
+_BATCH_SIZE = 2**20
+"""Numbers that are resampled together: more leave the cache, fewer cost calls."""
 _KEPT_DRAWS = 4000
 """Draws of up to this many episodes are kept for the next curve (64 MB)."""
 
@@ -82,13 +81,20 @@ def aggregate(cells: list[Cell]) -> Tables:
 
 def _batches(curves: Iterable[Curve]) -> Iterator[list[Curve]]:
     """Puts neighbours over the same grid together, up to a size: one at a time is slow."""
-    for _, same in itertools.groupby(curves, key=lambda curve: (curve.strengths, curve.measures, curve.scores.shape)):
-        batch = [next(same)]
-        most = 1 + _BATCH_SIZE // (batch[0].scores.size + RESAMPLES * batch[0].scores[..., 0, 0].size)
-        while batch:
-            batch += itertools.islice(same, most - len(batch))
+    batch: list[Curve] = []
+    size = 0
+    for curve in curves:
+        if batch and (size > _BATCH_SIZE or _grid(curve) != _grid(batch[0])):
             yield batch
-            batch = list(itertools.islice(same, 1))
+            batch, size = [], 0
+        batch.append(curve)
+        size += curve.scores.size + RESAMPLES * curve.scores[..., 0, 0].size
+    if batch:
+        yield batch
+
+
+def _grid(curve: Curve) -> tuple:
+    return curve.strengths, curve.measures, curve.scores.shape
 
 
 def _resample(curves: list[Curve]) -> Iterator[Drawn]:
@@ -217,34 +223,43 @@ def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
     """Where curves over the same grid break and how they fall, `(curves, measures)`, with intervals.
 
     The interval over seeds is scaled by Student's t, because a few seeds show too little of their spread;
-    that over episodes is the least, because seeds may agree by chance.
+    that over episodes is the least, because seeds may agree by chance. For rates, that one spreads as if two
+    more episodes had succeeded and two had failed: else a few episodes that all succeed pass for certainty.
     """
     levels, threshold = np.array(batch[0].strengths), _threshold(batch[0])
     by_seed = np.stack([[curve.of(curve.mean, name) for name in curve.measures] for curve in batch])
     _, means, _ = moments(by_seed, axis=-1)
+    columns = values = _shapes(levels, means, threshold)
+    if len(levels) == 1:
+        return columns | {
+            f"{name}_{end}": np.full(means.shape[:2], np.nan) for name in values for end in ("low", "high")
+        }
     scores = np.stack([curve.scores for curve in batch])
-    episode_draws = _bootstrap_means(scores.reshape(*scores.shape[:3], 1, -1))
-    draws = np.stack([_seed_draws(by_seed, means), episode_draws], axis=1)
-    columns = {}
-    for name, summarise in _SHAPES.items():
-        values, replicates = (np.asarray(summarise(levels, rates, threshold)) for rates in (means, draws))
-        if name == "critical_interpolated" and not np.isnan(threshold):
-            # A curve that never crosses has its critical strength somewhere beyond the sweep.
-            replicates = np.where(np.isnan(replicates), np.inf, replicates)
+    more = [1.0, 1.0, 0.0, 0.0] if batch[0].measures[0] in RATES else []
+    pooled = scores.reshape(*scores.shape[:3], 1, -1)
+    pooled = np.concatenate([pooled, np.broadcast_to(more, (*pooled.shape[:-1], len(more)))], axis=-1)
+    over_episodes = means + _bootstrap_means(pooled) - moments(pooled[..., 0, :], axis=-1)[1]
+    drawn = _shapes(levels, np.stack([_seed_draws(by_seed, means), over_episodes], axis=1), threshold)
+    if not np.isnan(threshold):
+        # A curve that never crosses has its critical strength somewhere beyond the sweep.
+        np.nan_to_num(drawn["critical_interpolated"], copy=False, nan=np.inf, posinf=np.inf)
+    limits = {"auc": float(np.ptp(levels)), "normalised_auc": 1.0} if batch[0].measures[0] in RATES else {}
+    for name, replicates in drawn.items():
         interval = stats.percentile_interval(replicates, "bootstrap", by_seed.shape[-1], LEVEL)
         low, high = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
-        if name.endswith("auc") and batch[0].measures[0] in RATES:
-            low, high = np.maximum(low, 0), np.minimum(high, summarise(levels, np.ones(len(levels)), threshold))
-        columns |= {name: values, f"{name}_low": low, f"{name}_high": high}
+        bounds = np.clip([low, high], 0, limits[name]) if name in limits else (low, high)
+        columns = columns | dict(zip((f"{name}_low", f"{name}_high"), bounds, strict=True))
     return columns
 
 
-_SHAPES: dict[str, Callable[[np.ndarray, np.ndarray, float], stats.Values]] = {
-    "critical_interpolated": curves.critical_level_interpolated,
-    "slope": lambda levels, rates, _: curves.slope(levels, rates),
-    "auc": lambda levels, rates, _: curves.auc(levels, rates),
-    "normalised_auc": lambda levels, rates, _: curves.normalised_auc(levels, rates),
-}
+def _shapes(levels: np.ndarray, rates: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
+    area = np.asarray(curves.auc(levels, rates))
+    return {
+        "critical_interpolated": np.asarray(curves.critical_level_interpolated(levels, rates, threshold)),
+        "slope": np.asarray(curves.slope(levels, rates)),
+        "auc": area,
+        "normalised_auc": area / (float(np.ptp(levels)) or np.nan),
+    }
 
 
 def _seed_draws(by_seed: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -285,7 +300,8 @@ def _draws(seeds: int, episodes: int) -> np.ndarray:
 def _shape_method(curve: Curve) -> str:
     few, many = curve.episodes.sum(axis=1).min(), curve.episodes.sum(axis=1).max()
     episodes = f"{few} episodes" if few == many else f"{few} to {many} episodes"
-    over_episodes = f"percentile bootstrap over {episodes}, {RESAMPLES} draws, 95 %"
+    kind = "plus-four bootstrap" if curve.measures[0] in RATES else "bootstrap"
+    over_episodes = f"{kind} over {episodes}, {RESAMPLES} draws, 95 %"
     seeds = len(curve.seeds)
     return f"t-scaled bootstrap over {seeds} seeds, at least {over_episodes}" if seeds > 1 else over_episodes
 
