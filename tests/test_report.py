@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,13 @@ def test_a_file_in_the_way_is_one_line(make_cell, save_cells, tmp_path):
     (tmp_path / "out" / "cells.csv").mkdir(parents=True)
     with pytest.raises(UserError, match="cannot write to .*/out: Is a directory"):
         summarise([str(save_cells(tmp_path / "sweep", curve(make_cell)))], tmp_path / "out")
+
+
+def test_the_garbage_collector_comes_back(tmp_path):
+    assert gc.isenabled()
+    with pytest.raises(UserError):
+        summarise([str(tmp_path / "nowhere")], tmp_path)
+    assert gc.isenabled()
 
 
 def test_the_script_aggregates_several_sweeps(make_cell, fail_cell, save_cells, tmp_path, shell):

@@ -52,7 +52,9 @@ def flags_first(arguments: list[str]) -> list[str]:
         >>> flags_first(["env=cartpole", "-m", "seed=0,1", "--config-dir", "mine"])
         ['-m', '--config-dir', 'mine', 'env=cartpole', 'seed=0,1']
     """
-    flags, overrides, rest = [], [], list(arguments)
+    flags: list[str] = []
+    overrides: list[str] = []
+    rest = list(arguments)
     while rest:
         word = rest.pop(0)
         (flags if word.startswith("-") else overrides).append(word)

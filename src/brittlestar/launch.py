@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import multiprocessing
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,12 +127,21 @@ def _known(job: cell.Job) -> cell.Outcome | str:
 def _compute(jobs: list[cell.Job], options: dict[str, Any], workers: int) -> Iterator[cell.Outcome]:
     from joblib import Parallel, delayed
 
-    for job in jobs:
-        job.threads = max(1, cell.cores() // workers)
+    for i, job in enumerate(jobs):
+        # The last cells may be fewer than the workers: then they share the cores.
+        left = len(jobs) - i // workers * workers
+        job.threads = max(1, cell.cores() // min(workers, left))
+    # What the tables need takes a second to import: do it while the workers start.
+    threading.Thread(target=_preload, daemon=True).start()
     kept = {key: options[key] for key in ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")}
     yield from Parallel(
         n_jobs=workers, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **kept
     )(delayed(_work)(job) for job in jobs)
+
+
+def _preload() -> None:
+    for name in ("brittlestar.report", "scipy.special", "pyarrow.parquet", "matplotlib.backends.backend_pdf"):
+        importlib.import_module(name)
 
 
 def _work(job: cell.Job) -> cell.Outcome:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brittlestar.cells import RATES, Row
 from brittlestar.tablefiles import text
-from brittlestar.tables import RATES, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,4 +106,9 @@ def _unit(row: Row) -> str:
 
 def measures(row: Row) -> list[str]:
     """Returns which measures a curve row shows."""
-    return [key.removesuffix("_method") for key in row if key.endswith("_method")]
+    return _measures(tuple(row))
+
+
+@functools.lru_cache(maxsize=64)
+def _measures(columns: tuple[str, ...]) -> list[str]:
+    return [name.removesuffix("_method") for name in columns if name.endswith("_method")]
