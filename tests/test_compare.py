@@ -284,10 +284,9 @@ def alarms(seeds: int, spread: float, paired: bool, runs: int = 200, episodes: i
 
 
 @pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("seeds", [3, 5])
-def test_false_alarms_when_seeds_differ(seeds, paired):
-    """Measured over 300 runs: 2-5 %; a percentile bootstrap of 3 or 5 seeds gives 10-16 %."""
-    assert alarms(seeds, 1, paired) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+def test_false_alarms_when_three_seeds_differ(paired):
+    """Measured over 300 runs: 4 % paired and 2 % unpaired, where a percentile bootstrap of seeds gives 15 and 13 %."""
+    assert alarms(3, 1, paired) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
 @pytest.mark.slow
@@ -295,6 +294,7 @@ def test_false_alarms_when_seeds_differ(seeds, paired):
 @pytest.mark.parametrize("spread", [0, 1])
 @pytest.mark.parametrize("seeds", [1, 2, 3, 5, 10])
 def test_false_alarms(seeds, spread, paired):
+    """Measured over 300 runs: 0 to 3 % when seeds do not differ (6 % for one unpaired seed), 2 to 6 % when they do."""
     if seeds == 1 and spread:
         pytest.skip("one seed cannot know how seeds differ, and the method says so")
     assert alarms(seeds, spread, paired, runs=500) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 500)

@@ -313,7 +313,7 @@ def test_the_interval_of_the_area_is_a_t_interval_over_seeds(make_cell):
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_summary_intervals_cover_with_three_seeds(make_cell, spread):
     """95 % when seeds differ, where the plain cluster bootstrap covers 80 to 84 %, and 98 % when they do not."""
-    levels, curves, random = np.array([0, 0.1, 0.2, 0.3]), 250, np.random.default_rng(5)
+    levels, curves, random = np.array([0, 0.1, 0.2, 0.3]), 150, np.random.default_rng(5)
 
     def chances(seeds):
         return 1 / (1 + np.exp(20 * (levels - 0.15) + spread * random.standard_normal((seeds, 1))))

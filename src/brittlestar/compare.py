@@ -159,10 +159,11 @@ def _level(strength: float, a: np.ndarray, b: np.ndarray, measure: str, paired: 
     n_a, n_b = int(np.isfinite(a).sum()), int(np.isfinite(b).sum())
     row: Row = {"strength": strength, "n_a": n_a, "n_b": n_b}
     if not n_a or not n_b:
-        return row | dict.fromkeys(("a", "b", "difference", "low", "high", "p")) | {"method": "no values"}
+        return row | dict.fromkeys(("a", "b", "difference", "low", "high", "p", "p_holm")) | {"method": "no values"}
     test = _test(a, b, measure in RATES, paired)
     difference = _difference([strength], a[None], b[None], paired, measure in RATES)
-    return row | difference | {"p": test.p_value, "method": f"{test.method}; {difference['method']}"}
+    method = f"{test.method}; {difference.pop('method')}"
+    return row | difference | {"p": test.p_value, "p_holm": None, "method": method}
 
 
 def _test(a: np.ndarray, b: np.ndarray, binary: bool, paired: bool) -> stats.Test:
@@ -193,26 +194,26 @@ def _whole(strengths: list[float], a: np.ndarray, b: np.ndarray, paired: bool, b
 def _difference(strengths: list[float], a: np.ndarray, b: np.ndarray, paired: bool, binary: bool) -> Row:
     """A minus B, with the t interval over seeds, but at least the bootstrap interval over episodes.
 
-    A bootstrap over a few seeds is too narrow; seeds may agree by chance. For rates, the bootstrap spreads as if
-    two more episodes had gone to A and two to B: else a few episodes that all agree pass for certainty.
+    A bootstrap over a few seeds is too narrow; seeds may agree by chance. For rates, that over episodes spreads
+    as if four more spoke for A and B alike: else a few episodes that all agree pass for certainty.
     """
     means = [_area(strengths, np.nanmean(x, axis=(1, 2))) for x in (a, b)]
     boot = stats.percentile_interval(_episode_draws(strengths, a, b, paired, binary), "bootstrap", a.shape[1], LEVEL)
     centre, half = _seed_interval(strengths, a, b, paired)
     kind, sides = ("paired", [a[0]]) if paired else ("unpaired", [a[0], b[0]])
-    seeds, episodes = (
-        " + ".join(map(str, n)) for n in ([len(x) for x in sides], [np.isfinite(x).sum() for x in sides])
-    )
-    over_episodes = f"{kind} {'plus-four ' * binary}bootstrap over {episodes} episodes, {RESAMPLES} draws, 95 %"
+    episodes = " + ".join(str(np.isfinite(side).sum()) for side in sides)
+    method = f"{kind} {'plus-four ' * binary}bootstrap over {episodes} episodes, {RESAMPLES} draws, 95 %"
+    if np.isnan(half):
+        method += ", 1 seed"
+    else:
+        method = f"{kind} t over {' + '.join(str(len(side)) for side in sides)} seeds, at least {method}"
     return {
         "a": float(means[0]),
         "b": float(means[1]),
         "difference": float(means[0] - means[1]),
         "low": float(np.fmin(boot.low, centre - half)),
         "high": float(np.fmax(boot.high, centre + half)),
-        "method": f"{kind} t over {seeds} seeds, at least {over_episodes}"
-        if half == half
-        else f"{over_episodes}, 1 seed",
+        "method": method,
     }
 
 

@@ -103,13 +103,11 @@ def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
 
 
 def _shapes(levels: np.ndarray, rates: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
-    area = np.asarray(curves.auc(levels, rates))
-    return {
-        "critical_interpolated": np.asarray(curves.critical_level_interpolated(levels, rates, threshold)),
-        "slope": np.asarray(curves.slope(levels, rates)),
-        "auc": area,
-        "normalised_auc": area / (float(np.ptp(levels)) or np.nan),
-    }
+    found = {"critical_interpolated": np.asarray(curves.critical_level_interpolated(levels, rates, threshold))}
+    for function in (curves.slope, curves.auc, curves.normalised_auc):
+        # Each is a weighted sum along the curve: one product for all draws.
+        found[function.__name__] = rates @ np.asarray(function(levels, np.eye(len(levels))))
+    return found
 
 
 def _seed_draws(by_seed: np.ndarray, means: np.ndarray) -> np.ndarray:
