@@ -109,7 +109,6 @@ def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress)
     progress.running = min(workers, len(todo))
     for outcome in _compute([twins[0] for twins in todo.values()], options, workers):
         yield outcome
-        progress.running = min(workers, progress.running)
         for twin in todo[outcome.cell][1:]:
             yield cell.run(twin)
 
