@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -27,6 +28,10 @@ def main() -> None:
     # A policy or noise model in the user's own folder can be named by its module.
     sys.path.append(os.getcwd())
     sys.argv[1:] = flags_first(sys.argv[1:])
+    if {"-m", "--multirun"} & set(sys.argv[1:]) and "launcher" not in " ".join(sys.argv[1:]):
+        from brittlestar import cell, workers
+
+        workers.start(cell.cores())
     errors: list[str] = []
 
     def task(config: Any) -> Any:
@@ -41,6 +46,8 @@ def main() -> None:
         return outcome
 
     run_hydra(task, "config")
+    # Python would search all that was ever imported for garbage before it ends.
+    gc.freeze()
     if errors:
         _exit(errors[0])
 

@@ -19,8 +19,10 @@ class Tables(Callback):
 
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Writes and prints the tables."""
+        from brittlestar import workers
         from brittlestar.report import summarise
 
+        workers.stop()
         folder = Path(str(config.hydra.sweep.dir))
         try:
             tables, shown = summarise([str(folder)], folder)

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import io
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ import gymnasium as gym
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, nearest
+from brittlestar.fast import accelerate
 from brittlestar.success import Success
 
 
@@ -82,11 +84,15 @@ class EnvSpec:
             return f"success_{self.success.when}"
         return "normalised_return" if self.returns.known else "return"
 
-    def make(self) -> gym.Env:
-        """Makes one environment, or says which id is meant."""
+    def make(self, like: gym.Env | None = None) -> gym.Env:
+        """Makes one environment, or says which id is meant.
+
+        Args:
+            like: an environment of the same spec; the new one shares its MuJoCo model, if it has one.
+        """
         _register_robotics(self.id)
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _share_model(like):
                 # An older id is the user's choice (published studies use them); the manifest records it.
                 warnings.simplefilter("ignore")
                 env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
@@ -94,7 +100,7 @@ class EnvSpec:
             raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{_suggest(self.id)}") from None
         except TypeError as error:
             raise UserError(f"`env.kwargs` do not fit {self.id}: {_one_line(error)}") from None
-        _accelerate(env)
+        accelerate(env)
         return env
 
 
@@ -119,11 +125,27 @@ def _register_robotics(env_id: str) -> None:
         gym.register_envs(gymnasium_robotics)
 
 
-def _accelerate(env: gym.Env) -> None:
-    if env.spec is not None and "gymnasium_robotics" in str(env.spec.entry_point):
-        from brittlestar.fetch import accelerate
+@contextlib.contextmanager
+def _share_model(like: gym.Env | None) -> Iterator[None]:
+    """Hands the model of one environment to those made meanwhile, instead of a compiled copy of 10 MB each.
 
-        accelerate(env)
+    A copy per lane costs start-up time, and pushes what the simulator reads at every step out of the caches.
+    """
+    model = getattr(like.unwrapped, "model", None) if like is not None and _keeps_its_model(like) else None
+    if model is None:
+        yield
+        return
+    kind, compile_ = type(model), type(model).from_xml_path
+    kind.from_xml_path = staticmethod(lambda *_: model)
+    try:
+        yield
+    finally:
+        kind.from_xml_path = compile_
+
+
+def _keeps_its_model(env: gym.Env) -> bool:
+    """Whether no reset and no step of an environment writes to its model; other people's might."""
+    return type(env.unwrapped).__module__.startswith(("gymnasium.envs.mujoco.", "gymnasium_robotics.envs.fetch."))
 
 
 def _suggest(env_id: str) -> str:

@@ -21,7 +21,7 @@ VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy"
 """Packages whose version can change a result."""
 
 ENGINE = (
-    "envs", "fetch", "lanes", "metrics", "mitigations", "perturbations", "policies", "randomness",
+    "envs", "fast", "lanes", "metrics", "mitigations", "perturbations", "policies", "randomness",
     "rollout", "schedules", "success",
 )  # fmt: skip
 """Modules of this package whose code can change a result."""

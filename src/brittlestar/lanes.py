@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from gymnasium import spaces
 
 from brittlestar.envs import EnvSpec, check_spaces
 from brittlestar.errors import HarnessError
+from brittlestar.fast import fast_form
 
 
 @dataclass
@@ -52,7 +54,11 @@ class Lanes:
     def resize(self, count: int) -> None:
         """Makes at least `count` environments and uses the first `count`."""
         while len(self.envs) < count:
-            self.envs.append(self.spec.make())
+            self.envs.append(self.spec.make(like=self.envs[0]))
+        # Steps in parts, if every lane has them; its wrappers only count the steps, so that is done here.
+        forms = [fast_form(env) for env in self.envs[:count]]
+        self._parts = [form for form in forms if form is not None] if None not in forms else []
+        self._steps = [0] * count
         self.count = count
         self.observation = _empty(self.observation_space, count)
 
@@ -65,6 +71,7 @@ class Lanes:
     def reset(self, lane: int, seed: int) -> None:
         """Starts an episode in one lane."""
         observation, _ = self.envs[lane].reset(seed=seed)
+        self._steps[lane] = 0
         _put(self.observation, lane, observation)
 
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
@@ -87,11 +94,25 @@ class Lanes:
         )
 
     def _step_some(self, lanes: list[int], actions: np.ndarray, results: list[tuple]) -> None:
-        envs, batch = self.envs, self.observation
-        for lane in lanes:
-            observation, *results_of_lane = envs[lane].step(actions[lane])
-            results[lane] = tuple(results_of_lane)
+        batch = self.observation
+        for lane, (observation, *result) in zip(lanes, self._answers(lanes, actions), strict=True):
+            results[lane] = tuple(result)
             _put(batch, lane, observation)
+
+    def _answers(self, lanes: list[int], actions: np.ndarray) -> Iterator[tuple]:
+        if not self._parts:
+            for lane in lanes:
+                yield self.envs[lane].step(actions[lane])
+            return
+        forms = [self._parts[lane] for lane in lanes]
+        for lane, form in zip(lanes, forms, strict=True):
+            form.begin(actions[lane])
+        for form in forms:
+            form.simulate()
+        for lane, form in zip(lanes, forms, strict=True):
+            observation, reward, terminated, truncated, info = form.finish()
+            self._steps[lane] += 1
+            yield observation, reward, terminated, truncated or self._steps[lane] == self.max_steps, info
 
     def close(self) -> None:
         """Closes every environment."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import importlib
-import multiprocessing
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +16,7 @@ from omegaconf import DictConfig, flag_override
 from brittlestar import cell, records
 from brittlestar.config import GROUPS, Config, plain
 from brittlestar.progress import Progress
+from brittlestar.workers import OPTIONS, compute
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -69,7 +67,8 @@ class Composer:
 
     def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
         if (groups, keys) not in self._bases:
-            config = self._loader.load_sweep_config(self._config, list(groups))
+            # Without other groups, the config of the sweep is the config of its cells.
+            config = self._loader.load_sweep_config(self._config, list(groups)) if groups else copy.deepcopy(self._config)
             choices = plain(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
@@ -105,9 +104,9 @@ def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress)
             todo.setdefault(known, []).append(job)
     if not todo:
         return
-    workers = _workers(options, len(todo))
+    workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS}
     progress.running = min(workers, len(todo))
-    for outcome in _compute([twins[0] for twins in todo.values()], options, workers):
+    for outcome in compute(_share_cores([twins[0] for twins in todo.values()], workers), workers, options):
         yield outcome
         for twin in todo[outcome.cell][1:]:
             yield cell.run(twin)
@@ -123,31 +122,12 @@ def _known(job: cell.Job) -> cell.Outcome | str:
         return cell.fail(job, cell_hash, error)
 
 
-def _compute(jobs: list[cell.Job], options: dict[str, Any], workers: int) -> Iterator[cell.Outcome]:
-    from joblib import Parallel, delayed
-
+def _share_cores(jobs: list[cell.Job], workers: int) -> list[cell.Job]:
     for i, job in enumerate(jobs):
         # The last cells may be fewer than the workers: then they share the cores.
         left = len(jobs) - i // workers * workers
         job.threads = max(1, cell.cores() // min(workers, left))
-    # What the tables need takes a second to import: do it while the workers start.
-    threading.Thread(target=_preload, daemon=True).start()
-    kept = {key: options[key] for key in ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")}
-    yield from Parallel(
-        n_jobs=workers, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **kept
-    )(delayed(_work)(job) for job in jobs)
-
-
-def _preload() -> None:
-    for name in ("brittlestar.report", "scipy.special", "pyarrow.parquet", "matplotlib.backends.backend_pdf"):
-        importlib.import_module(name)
-
-
-def _work(job: cell.Job) -> cell.Outcome:
-    if multiprocessing.parent_process() is not None:
-        # Ctrl-C reaches every process of a terminal; the parent alone answers it and ends the workers.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return cell.run(job)
+    return jobs
 
 
 def _workers(options: dict[str, Any], jobs: int) -> int:

@@ -53,6 +53,9 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
         axes.set_xlabel(f"{name} of {_only(rows, 'perturbation')}" if _only(rows, "perturbation") else name)
         axes.set_ylabel(unit)
         axes.set_title(", ".join(filter(None, (_only(rows, "env"), _only(rows, "policy")))), fontsize=10)
+    # Lay out once, not again for each file.
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)
     figure.savefig(path.with_suffix(".png"), dpi=150)
     # No date in the file: the same table gives the same bytes.
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})

@@ -139,8 +139,8 @@ def _write_episodes(tables: Tables, path: Path) -> None:
             as_parquet.write_table(piece)
             as_csv.writelines(halves)
             total += piece.num_rows
-    if total <= READABLE_ROWS:
-        _write_readable(path, parquet.read_table(path.with_suffix(".parquet")).to_pydict())
+    if total <= READABLE_ROWS:  # all in the first piece
+        _write_readable(path, first.to_pydict())
 
 
 def _csv_lines(piece: pa.Table, header: bool) -> Any:
@@ -171,7 +171,7 @@ def _episode_piece(labels: dict[str, pa.Array], cells: list[Cell], rows: list[np
 
     lengths = [len(values) for values in rows]
     owner = np.repeat(np.arange(len(cells)), lengths)
-    arrays = {key: values.take(pa.array(owner)) for key, values in labels.items()}
+    arrays = {key: values.take(_numbers(owner)) for key, values in labels.items()}
     numbers = np.concatenate(rows)
     for i, name in enumerate(cells[0].manifest["columns"]):
         arrays[name] = _episode_column(name, numbers[:, i], [cell.manifest["phases"] for cell in cells], owner)
@@ -179,16 +179,12 @@ def _episode_piece(labels: dict[str, pa.Array], cells: list[Cell], rows: list[np
 
 
 def _episode_column(name: str, values: np.ndarray, phases: list[list[str]], owner: np.ndarray) -> pa.Array:
-    import pyarrow as pa
-
     if name == "phase":
         names = list(dict.fromkeys(phase for each in phases for phase in each))
         first = np.cumsum([0, *map(len, phases)])[:-1]
         codes = np.array([names.index(phase) for each in phases for phase in each])
-        return pa.array(names).take(pa.array(codes[first[owner] + values.astype(np.int64)]))
-    if name in WHOLE:
-        return pa.array(values.astype(np.int64))
-    return pa.array(values, from_pandas=True)
+        return _strings(names).take(_numbers(codes[first[owner] + values.astype(np.int64)]))
+    return _numbers(values.astype(np.int64)) if name in WHOLE else _numbers(values, np.isnan(values))
 
 
 def _empty_columns(name: str, tables: Tables) -> list[str]:
@@ -196,11 +192,36 @@ def _empty_columns(name: str, tables: Tables) -> list[str]:
 
 
 def _arrow(values: list) -> pa.Array:
+    """Returns a column; whole numbers stay whole, and a column of several kinds becomes text."""
+    kinds = set(map(type, values)) - {type(None)}
+    missing = np.array([v is None for v in values], dtype=bool)
+    if kinds and kinds <= {int, float}:
+        kind = np.int64 if kinds == {int} else np.float64
+        return _numbers(np.array([0 if v is None else v for v in values], dtype=kind), missing)
+    if kinds == {bool}:
+        return _numbers(np.array([bool(v) for v in values]), missing)
+    return _strings(["" if v is None else str(v) for v in values], missing)
+
+
+# `pa.array` imports pandas first, which takes longer than all tables of a common sweep: these fill buffers.
+def _numbers(values: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
     import pyarrow as pa
 
-    kinds = set(map(type, values)) - {type(None)}
-    if not kinds:
-        return pa.array(values, pa.string())
-    if kinds <= {int, float}:
-        return pa.array(values, pa.int64() if kinds == {int} else pa.float64())
-    return pa.array(values) if len(kinds) == 1 else pa.array([v if v is None else str(v) for v in values])
+    kind = pa.from_numpy_dtype(values.dtype)
+    data = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(kind, len(values), [_present(missing), pa.py_buffer(data)])
+
+
+def _strings(values: list[str], missing: np.ndarray | None = None) -> pa.Array:
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    buffers = [_present(missing), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def _present(missing: np.ndarray | None) -> pa.Buffer | None:
+    import pyarrow as pa
+
+    return None if missing is None or not missing.any() else pa.py_buffer(np.packbits(~missing, bitorder="little"))

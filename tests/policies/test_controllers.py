@@ -5,7 +5,7 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.fetch import accelerate
+from brittlestar.fast import accelerate
 from brittlestar.policies.controllers import PController, PushController
 from brittlestar.randomness import LaneDraws
 

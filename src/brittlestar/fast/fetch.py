@@ -1,4 +1,4 @@
-"""Makes the Fetch environments of gymnasium-robotics step faster, with the same results bit for bit."""
+"""The Fetch environments of gymnasium-robotics."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
+
+from brittlestar.fast.base import FastEnv
 
 _PACKAGE = "gymnasium_robotics.envs.fetch."
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])
@@ -16,30 +17,13 @@ _FINGERS = {"robot0:r_gripper_finger_joint", "robot0:l_gripper_finger_joint"}
 _PROBE = np.array([0.3, -0.7, 0.5, 0.9], dtype=np.float32)
 
 
-def accelerate(env: gym.Env) -> bool:
-    """Lets a Fetch environment find its joints and sites by index instead of by name, in place.
-
-    An environment that is not a Fetch one, or whose own methods give other numbers than the fast ones, is
-    left as it is. Model fields (masses, friction, time step, ...) may be edited before or after.
-
-    Returns:
-        Whether the environment is faster now.
-
-    Example:
-        >>> accelerate(gym.make("CartPole-v1"))
-        False
-    """
-    plain: Any = env.unwrapped
-    fast = _FastFetch(plain) if _is_fetch(plain) else None
-    if fast is None or not fast.agrees():
-        return False
-    plain.step, plain._get_obs = fast.step, fast._get_obs
-    return True
+def form(env: Any) -> FastEnv | None:
+    """Returns the fast form of a Fetch environment, None for anything else."""
+    return FastFetch(env) if _is_fetch(env) else None
 
 
 def _is_fetch(env: Any) -> bool:
-    # A subclass of the user's own lives in another module and may override anything.
-    if not type(env).__module__.startswith(_PACKAGE) or not hasattr(env, "_mujoco"):
+    if not hasattr(env, "_mujoco"):
         return False
     one_weld = (env.model.nmocap, *env.model.eq_type) == (1, env._mujoco.mjtEq.mjEQ_WELD)
     return one_weld and env.model.nu in (0, 2) and set(_robot_joints(env)[-2:]) == _FINGERS
@@ -49,11 +33,11 @@ def _robot_joints(env: Any) -> list[str]:
     return [name for name in env._model_names.joint_names if name.startswith("robot")]
 
 
-class _FastFetch:
-    """The hot methods of one Fetch environment, on ids and array views that are looked up once."""
+class FastFetch(FastEnv):
+    """One Fetch environment, on ids and array views that are looked up once instead of by name."""
 
     def __init__(self, env: Any) -> None:
-        self.env, self.model, self.data = env, env.model, env.data
+        super().__init__(env)
         self._find_addresses()
         data, welded = self.data, self.welded
         self.qpos, self.qvel, self.ctrl = data.qpos, data.qvel, data.ctrl
@@ -75,7 +59,6 @@ class _FastFetch:
         self.driven_qpos = model.jnt_qposadr[model.actuator_trnid[:, 0]]
 
     def agrees(self) -> bool:
-        """Whether the environment's own methods observe and act the same in its present state."""
         env, plain = self.env, type(self.env)
         want = [*plain._get_obs(env).values(), *self._effect_of(lambda: plain._set_action(env, _PROBE))]
         have = [*self._get_obs().values(), *self._effect_of(lambda: self._set_action(_PROBE))]
@@ -90,17 +73,28 @@ class _FastFetch:
             array[:] = kept
         return after
 
-    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], Any, bool, bool, dict[str, Any]]:
-        env = self.env
-        if np.shape(action) != env.action_space.shape:
+    def install(self) -> None:
+        super().install()
+        self.env._get_obs = self._get_obs
+
+    def begin(self, action: np.ndarray) -> None:
+        space = self.env.action_space
+        if np.shape(action) != space.shape:
             raise ValueError("Action dimension mismatch")
-        self._set_action(np.minimum(np.maximum(action, env.action_space.low), env.action_space.high))
+        self._set_action(np.minimum(np.maximum(action, space.low), space.high))
+
+    def simulate(self) -> None:
+        env = self.env
         env._mujoco.mj_step(self.model, self.data, nstep=env.n_substeps)
         if env.block_gripper:
             self.qpos[self.finger_qpos] = 0.0
-            env._mujoco.mj_forward(self.model, self.data)
-        if env.render_mode == "human":
-            env.render()
+            # All that the observation needs of `mj_forward`, which would look for collisions, too.
+            env._mujoco.mj_kinematics(self.model, self.data)
+            env._mujoco.mj_comPos(self.model, self.data)
+
+    def finish(self) -> tuple[dict[str, np.ndarray], Any, bool, bool, dict[str, Any]]:
+        if self.env.render_mode == "human":
+            self.env.render()
         observation = self._get_obs()
         reward, success = self._judge(observation["achieved_goal"])
         return observation, reward, False, False, {"is_success": success}

@@ -2,16 +2,19 @@ import gymnasium as gym
 import gymnasium_robotics
 import numpy as np
 import pytest
+from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymnasium_robotics.envs.fetch.reach import MujocoFetchReachEnv
 from gymnasium_robotics.utils import rotations
 
-from brittlestar import fetch
-from brittlestar.fetch import accelerate
+from brittlestar.envs import EnvSpec
+from brittlestar.fast import accelerate, fast_form, fetch, runners
+from brittlestar.lanes import Lanes
 
 gym.register_envs(gymnasium_robotics)
 
 FETCH = ["FetchReach-v4", "FetchPush-v4", "FetchPickAndPlace-v4", "FetchSlide-v4"]
-OTHERS = ["HalfCheetah-v5", "Hopper-v5", "Ant-v5", "Walker2d-v5", "Swimmer-v5", "CartPole-v1", "Acrobot-v1"]
+RUNNERS = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
+OTHERS = [*RUNNERS, "Ant-v5", "Swimmer-v5", "CartPole-v1", "Acrobot-v1"]
 OTHERS += ["MountainCar-v0", "Pendulum-v1", "FrozenLake-v1"]
 
 
@@ -45,29 +48,37 @@ def episode(env, seed, steps=50):
     trace = [numbers_of(env, observation)]
     for _ in range(steps):
         observation, reward, terminated, truncated, info = env.step(choose(env.action_space, observation, rng))
-        values = [info[key] for key in ("is_success",) if key in info]
+        values = [info[key] for key in sorted(info)]
         trace.append(numbers_of(env, observation, reward, terminated, truncated, *values))
         if terminated or truncated:
             break
     return trace
 
 
-@pytest.mark.parametrize("env_id", FETCH)
-@pytest.mark.parametrize("kwargs", [{}, {"reward_type": "dense"}], ids=["sparse", "dense"])
+@pytest.mark.parametrize(
+    ("env_id", "kwargs"),
+    [
+        *((env_id, kwargs) for env_id in FETCH for kwargs in ({}, {"reward_type": "dense"})),
+        *((env_id, {}) for env_id in RUNNERS),
+        ("HalfCheetah-v5", {"exclude_current_positions_from_observation": False, "frame_skip": 2}),
+        ("Hopper-v5", {"terminate_when_unhealthy": False, "ctrl_cost_weight": 0.5, "healthy_reward": 3.0}),
+    ],
+)
 def test_accelerated_episodes_are_the_same_bit_for_bit(env_id, kwargs):
     plain, fast = make(env_id, **kwargs), make(env_id, fast=True, **kwargs)
     for seed in (0, 1):
         assert episode(plain, seed) == episode(fast, seed)
 
 
-@pytest.mark.parametrize("env_id", FETCH[:2])
+@pytest.mark.parametrize("env_id", [*FETCH[:2], *RUNNERS])
 def test_accelerated_steps_return_the_same_types(env_id):
     plain, fast = make(env_id), make(env_id, fast=True)
     answers = []
     for env in (plain, fast):
         env.reset(seed=0)
-        observation, *rest, info = env.step(np.zeros(4, np.float32))
-        kinds = {key: (type(value), value.dtype, value.shape) for key, value in observation.items()}
+        observation, *rest, info = env.step(np.zeros(env.action_space.shape, np.float32))
+        shown = observation if isinstance(observation, dict) else {"": observation}
+        kinds = {key: (type(value), value.dtype, value.shape) for key, value in shown.items()}
         answers.append((kinds, [type(value) for value in rest], {key: type(value) for key, value in info.items()}))
     assert answers[0] == answers[1]
 
@@ -119,11 +130,14 @@ def test_accelerating_leaves_the_present_state_alone():
     assert numbers_of(env, env.unwrapped._get_obs()) == before
 
 
-def test_what_is_not_fetch_is_left_alone():
+def test_what_is_not_known_is_left_alone():
     class OwnReach(MujocoFetchReachEnv):
         pass
 
-    for env in (gym.make("CartPole-v1"), gym.make("HalfCheetah-v5"), OwnReach()):
+    class OwnCheetah(HalfCheetahEnv):
+        pass
+
+    for env in (gym.make("CartPole-v1"), gym.make("Ant-v5"), OwnReach(), OwnCheetah()):
         assert not accelerate(env)
         assert "step" not in vars(env.unwrapped)
 
@@ -145,7 +159,51 @@ def test_euler_angles_are_those_of_gymnasium_robotics():
 
 @pytest.mark.parametrize("env_id", [*FETCH, *OTHERS])
 def test_an_episode_does_not_depend_on_what_came_before(env_id):
-    used, fresh = make(env_id, fast=env_id in FETCH), make(env_id, fast=env_id in FETCH)
+    known = env_id in (*FETCH, *RUNNERS)
+    used, fresh = make(env_id, fast=known), make(env_id, fast=known)
     for seed, steps in ((11, 7), (12, 50), (13, 1)):
         episode(used, seed, steps)
     assert episode(used, seed=5) == episode(fresh, seed=5)
+
+
+@pytest.mark.parametrize("env_id", ["FetchReach-v4", "HalfCheetah-v5", "Hopper-v5", "Ant-v5"])
+def test_lanes_that_share_a_model_give_the_episodes_of_environments_of_their_own(env_id):
+    spec = EnvSpec(id=env_id, max_steps=30)
+    lanes = Lanes(spec, 3)
+    assert len({id(env.unwrapped.model) for env in lanes.envs}) == 1
+    rng = np.random.default_rng(0)
+    alone = [make(env_id, max_episode_steps=30) for _ in range(3)]
+    for lane, env in enumerate(alone):
+        lanes.reset(lane, seed=lane)
+        env.reset(seed=lane)
+    running = np.arange(3)
+    for _ in range(30):
+        actions = rng.uniform(-1, 1, (3, *lanes.action_space.shape)).astype(np.float32)
+        batch = lanes.step(actions, running)
+        for lane in running.tolist():
+            observation, reward, terminated, truncated, _ = alone[lane].step(actions[lane])
+            shown = observation if isinstance(observation, dict) else {"": observation}
+            batched = batch.observation if isinstance(batch.observation, dict) else {"": batch.observation}
+            assert all(np.array_equal(batched[key][lane], value) for key, value in shown.items())
+            now = (batch.reward[lane], batch.terminated[lane], batch.truncated[lane])
+            assert now == (reward, terminated, truncated)
+        running = running[~(batch.terminated | batch.truncated)[running]]
+    assert len(running) == 0
+
+
+def test_other_peoples_environments_keep_models_of_their_own():
+    lanes = Lanes(EnvSpec(id="AdroitHandDoor-v1"), 2)
+    assert lanes.envs[0].unwrapped.model is not lanes.envs[1].unwrapped.model
+
+
+def test_a_wrapper_that_does_more_than_count_sees_every_step():
+    env = gym.wrappers.ClipAction(make("HalfCheetah-v5", fast=True))
+    assert fast_form(env) is None
+    assert fast_form(env.env) is not None
+
+
+def test_a_runner_that_disagrees_is_left_alone(monkeypatch):
+    monkeypatch.setitem(runners._CLIPS, "HopperEnv", False)
+    env = make("Hopper-v5")
+    assert not accelerate(env)
+    assert "step" not in vars(env.unwrapped)
