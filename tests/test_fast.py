@@ -166,7 +166,7 @@ def test_an_episode_does_not_depend_on_what_came_before(env_id):
     assert episode(used, seed=5) == episode(fresh, seed=5)
 
 
-@pytest.mark.parametrize("env_id", ["FetchReach-v4", "HalfCheetah-v5", "Hopper-v5", "Ant-v5"])
+@pytest.mark.parametrize("env_id", ["FetchReach-v4", "FetchPush-v4", "HalfCheetah-v5", "Hopper-v5", "Ant-v5"])
 def test_lanes_that_share_a_model_give_the_episodes_of_environments_of_their_own(env_id):
     spec = EnvSpec(id=env_id, max_steps=30)
     lanes = Lanes(spec, 3)

@@ -14,7 +14,7 @@ from brittlestar.cells import Cell
 from brittlestar.config import config_folder, plain
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest
-from brittlestar.lanes import Lanes
+from brittlestar.lanes import Lanes, even_lanes
 from brittlestar.metrics import COLUMNS
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
@@ -135,7 +135,7 @@ def _cells(
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
     mitigation, schedule = _part("mitigation", mitigation), schedule or Constant()
-    lanes = Lanes(spec, min(spec.lanes, episodes), threads=cores())
+    lanes = Lanes(spec, even_lanes(spec.lanes, episodes), threads=cores())
     choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
     choices |= {"perturbation": type(steps[-1]).__name__, "mitigation": type(mitigation).__name__}
     cells = []

@@ -22,6 +22,8 @@ def main() -> None:
 
         print(help_text())
         return
+    # The collector would search every module again and again while they are imported.
+    gc.set_threshold(100_000)
     # Before numpy is imported: each worker keeps to one core, and results never depend on BLAS threads.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")

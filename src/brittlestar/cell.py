@@ -142,6 +142,7 @@ def _strength(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
+    from brittlestar.lanes import even_lanes
     from brittlestar.rollout import Parts, Plan, rollout
 
     config = job.config
@@ -156,7 +157,7 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
         *(build(cell[group], group) for group in ("perturbation", "mitigation", "stress_schedule")),
     )
     lanes = _lanes(json.dumps(config["env"]))
-    lanes.resize(min(config["lanes"], plan.episodes))
+    lanes.resize(even_lanes(config["lanes"], plan.episodes))
     lanes.use_threads(config["threads"] or job.threads)
     return rollout(lanes, parts, plan, on_episode), lanes.spec.measure
 

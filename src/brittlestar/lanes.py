@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +58,7 @@ class Lanes:
         # Steps in parts, if every lane has them; its wrappers only count the steps, so that is done here.
         forms = [fast_form(env) for env in self.envs[:count]]
         self._parts = [form for form in forms if form is not None] if None not in forms else []
-        self._steps = [0] * count
+        self._steps = np.zeros(count, dtype=np.int64)
         self.count = count
         self.observation = _empty(self.observation_space, count)
 
@@ -77,42 +77,39 @@ class Lanes:
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
         """Steps the lanes listed in `active`, each with its row of `actions`."""
         self.observation = _copy(self.observation)
-        # Plain lists while lanes step: an item of a list is set much faster than one of an array.
-        results: list[tuple] = [(0.0, False, False, {})] * self.count
-        shares = [active[i :: self._threads].tolist() for i in range(self._threads)]
-        waiting = [self._pool.submit(self._step_some, s, actions, results) for s in shares[1:]] if self._pool else []
-        self._step_some(shares[0], actions, results)
+        self._rewards, self._terminated = np.zeros(self.count), np.zeros(self.count, dtype=bool)
+        self._truncated, self._infos = np.zeros(self.count, dtype=bool), [{}] * self.count
+        shares = [active[i :: self._threads] for i in range(self._threads)]
+        step = self._step_together if self._parts else self._step_each
+        waiting = [self._pool.submit(step, share, actions) for share in shares[1:]] if self._pool else []
+        step(shares[0], actions)
         for job in waiting:
             job.result()
-        rewards, terminated, truncated, infos = zip(*results, strict=True)
-        return Batch(
-            self.observation,
-            np.array(rewards, dtype=np.float64),
-            np.array(terminated, dtype=bool),
-            np.array(truncated, dtype=bool),
-            list(infos),
-        )
+        return Batch(self.observation, self._rewards, self._terminated, self._truncated, self._infos)
 
-    def _step_some(self, lanes: list[int], actions: np.ndarray, results: list[tuple]) -> None:
-        batch = self.observation
-        for lane, (observation, *result) in zip(lanes, self._answers(lanes, actions), strict=True):
-            results[lane] = tuple(result)
-            _put(batch, lane, observation)
+    def _step_each(self, lanes: np.ndarray, actions: np.ndarray) -> None:
+        # Plain lists while lanes step: an item of a list is set much faster than one of an array.
+        results = []
+        for lane in lanes.tolist():
+            observation, *result, self._infos[lane] = self.envs[lane].step(actions[lane])
+            _put(self.observation, lane, observation)
+            results.append(result)
+        if results:
+            self._rewards[lanes], self._terminated[lanes], self._truncated[lanes] = zip(*results, strict=True)
 
-    def _answers(self, lanes: list[int], actions: np.ndarray) -> Iterator[tuple]:
-        if not self._parts:
-            for lane in lanes:
-                yield self.envs[lane].step(actions[lane])
+    def _step_together(self, lanes: np.ndarray, actions: np.ndarray) -> None:
+        forms = [self._parts[lane] for lane in lanes.tolist()]
+        if not forms:
             return
-        forms = [self._parts[lane] for lane in lanes]
-        for lane, form in zip(lanes, forms, strict=True):
-            form.begin(actions[lane])
+        forms[0].begin(forms, actions[lanes])
         for form in forms:
             form.simulate()
-        for lane, form in zip(lanes, forms, strict=True):
-            observation, reward, terminated, truncated, info = form.finish()
-            self._steps[lane] += 1
-            yield observation, reward, terminated, truncated or self._steps[lane] == self.max_steps, info
+        observation, self._rewards[lanes], self._terminated[lanes], infos = forms[0].finish(forms)
+        _put(self.observation, lanes, observation)
+        self._steps[lanes] += 1
+        self._truncated[lanes] = self._steps[lanes] == (self.max_steps or -1)
+        for lane, info in zip(lanes.tolist(), infos, strict=True):
+            self._infos[lane] = info
 
     def close(self) -> None:
         """Closes every environment."""
@@ -120,6 +117,16 @@ class Lanes:
             self._pool.shutdown()
         for env in self.envs:
             env.close()
+
+
+def even_lanes(lanes: int, episodes: int) -> int:
+    """Returns how many lanes, of at most so many, end their episodes together if all have the same length.
+
+    Example:
+        >>> even_lanes(16, episodes=20), even_lanes(16, episodes=100), even_lanes(16, episodes=3)
+        (10, 15, 3)
+    """
+    return math.ceil(episodes / math.ceil(episodes / lanes))
 
 
 def _empty(space: spaces.Space, count: int) -> Any:
@@ -134,7 +141,7 @@ def _copy(observation: Any) -> Any:
     return observation.copy()
 
 
-def _put(batch: Any, lane: int, observation: Any) -> None:
+def _put(batch: Any, lane: int | np.ndarray, observation: Any) -> None:
     try:
         if isinstance(batch, dict):
             for key, array in batch.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import multiprocessing
 import signal
@@ -55,6 +56,8 @@ def stop() -> None:
 
 def _prepare() -> None:
     _leave_interrupts()
+    # The collector would search every module again and again while they are imported.
+    gc.set_threshold(100_000)
     importlib.import_module("brittlestar.rollout")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from brittlestar.fast.base import FastEnv
+from brittlestar.fast.base import Answers, FastEnv
 
 _PACKAGE = "gymnasium_robotics.envs.fetch."
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])
@@ -23,7 +23,7 @@ def form(env: Any) -> FastEnv | None:
 
 
 def _is_fetch(env: Any) -> bool:
-    if not hasattr(env, "_mujoco"):
+    if not hasattr(env, "_mujoco") or env.render_mode == "human":
         return False
     one_weld = (env.model.nmocap, *env.model.eq_type) == (1, env._mujoco.mjtEq.mjEQ_WELD)
     return one_weld and env.model.nu in (0, 2) and set(_robot_joints(env)[-2:]) == _FINGERS
@@ -61,7 +61,7 @@ class FastFetch(FastEnv):
     def agrees(self) -> bool:
         env, plain = self.env, type(self.env)
         want = [*plain._get_obs(env).values(), *self._effect_of(lambda: plain._set_action(env, _PROBE))]
-        have = [*self._get_obs().values(), *self._effect_of(lambda: self._set_action(_PROBE))]
+        have = [*self._get_obs().values(), *self._effect_of(lambda: self.begin([self], _PROBE[None]))]
         return all(np.array_equal(a, b) for a, b in zip(want, have, strict=True))
 
     def _effect_of(self, act: Callable[[], None]) -> list[np.ndarray]:
@@ -77,11 +77,20 @@ class FastFetch(FastEnv):
         super().install()
         self.env._get_obs = self._get_obs
 
-    def begin(self, action: np.ndarray) -> None:
-        space = self.env.action_space
-        if np.shape(action) != space.shape:
-            raise ValueError("Action dimension mismatch")
-        self._set_action(np.minimum(np.maximum(action, space.low), space.high))
+    def _get_obs(self) -> dict[str, np.ndarray]:
+        return {key: rows[0] for key, rows in self._observe([self]).items()}
+
+    def begin(self, forms: Sequence[FastFetch], actions: np.ndarray) -> None:
+        env, model = self.env, self.model
+        actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
+        grips = [0.0] * len(forms) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
+        driven, is_relative = model.nu > 0, model.actuator_biastype != 0
+        for form, move, grip in zip(forms, actions[:, :3] * 0.05, grips, strict=True):
+            if driven:
+                relative = is_relative if form.model is model else form.model.actuator_biastype != 0
+                form.ctrl[:] = np.where(relative, form.qpos[form.driven_qpos] + grip, grip)
+            np.add(form.xpos, move, out=form.mocap_pos)
+            np.add(form.xquat, _ROTATION, out=form.mocap_quat)
 
     def simulate(self) -> None:
         env = self.env
@@ -92,48 +101,47 @@ class FastFetch(FastEnv):
             env._mujoco.mj_kinematics(self.model, self.data)
             env._mujoco.mj_comPos(self.model, self.data)
 
-    def finish(self) -> tuple[dict[str, np.ndarray], Any, bool, bool, dict[str, Any]]:
-        if self.env.render_mode == "human":
-            self.env.render()
-        observation = self._get_obs()
-        reward, success = self._judge(observation["achieved_goal"])
-        return observation, reward, False, False, {"is_success": success}
+    def finish(self, forms: Sequence[FastFetch]) -> Answers:
+        env, observation = self.env, self._observe(forms)
+        gap = observation["achieved_goal"] - observation["desired_goal"]
+        distance = np.sqrt(np.add.reduce(gap * gap, axis=1))
+        success = (distance < env.distance_threshold).astype(np.float32)
+        sparse = env.reward_type == "sparse"
+        reward = -(distance > env.distance_threshold).astype(np.float32) if sparse else -distance
+        infos = [{"is_success": value} for value in success]
+        return Answers(observation, reward, np.zeros(len(forms), dtype=bool), infos)
 
-    def _set_action(self, action: np.ndarray) -> None:
-        if self.model.nu:
-            grip = 0.0 if self.env.block_gripper else np.float64(action[3])
-            relative = self.model.actuator_biastype != 0
-            self.ctrl[:] = np.where(relative, self.qpos[self.driven_qpos] + grip, grip)
-        self.mocap_pos[:] = self.xpos + action[:3] * 0.05
-        self.mocap_quat[:] = self.xquat + _ROTATION
-
-    def _get_obs(self) -> dict[str, np.ndarray]:
-        dt = self.env.n_substeps * self.model.opt.timestep
-        grip_velp = self._velocity(self.grip) * dt
-        parts = [self.grip_pos, self.qpos[self.finger_qpos], grip_velp, self.qvel[self.finger_qvel] * dt]
-        achieved = self.grip_pos
+    def _observe(self, forms: Sequence[FastFetch]) -> dict[str, np.ndarray]:
+        # gripper 3, [object 3, object - gripper 3,] fingers 2, [rotation 3, velocity 3, spin 3,] gripper velocity 3,
+        # fingers' velocity 2
+        rows = np.empty((len(forms), 25 if self.env.has_object else 10))
+        fingers = 9 if self.env.has_object else 3
+        for row, form in zip(rows, forms, strict=True):
+            row[:3] = form.grip_pos
+            row[fingers : fingers + 2] = form.qpos[form.finger_qpos]
+            form._put_velocity(form.grip, row[-5:-2])
+            row[-2:] = form.qvel[form.finger_qvel]
+        elapsed = np.array([[form.env.n_substeps * form.model.opt.timestep] for form in forms])
+        rows[:, -5:] *= elapsed
         if self.env.has_object:
-            achieved = self.object_pos
-            parts[1:1] = [achieved, achieved - self.grip_pos]
-            velp = self._velocity(self.block) * dt - grip_velp
-            velr = self._velocity(self.block, rotational=True) * dt
-            parts[4:4] = [_euler(self.object_mat), velp, velr]
-        goals = {"achieved_goal": achieved.copy(), "desired_goal": self.env.goal.copy()}
-        return {"observation": np.concatenate(parts), **goals}
+            self._observe_objects(forms, rows, elapsed)
+        achieved = rows[:, 3:6] if self.env.has_object else rows[:, :3]
+        goals = np.array([form.env.goal for form in forms])
+        return {"observation": rows, "achieved_goal": achieved.copy(), "desired_goal": goals}
 
-    def _velocity(self, site: int, rotational: bool = False) -> np.ndarray:
+    def _observe_objects(self, forms: Sequence[FastFetch], rows: np.ndarray, elapsed: np.ndarray) -> None:
+        for row, form in zip(rows, forms, strict=True):
+            row[3:6], row[11:14] = form.object_pos, _euler(form.object_mat)
+            form._put_velocity(form.block, row[14:17])
+            form._put_velocity(form.block, row[17:20], rotational=True)
+        rows[:, 6:9] = rows[:, 3:6] - rows[:, :3]
+        rows[:, 14:20] *= elapsed
+        rows[:, 14:17] -= rows[:, 20:23]
+
+    def _put_velocity(self, site: int, out: np.ndarray, rotational: bool = False) -> None:
         linear, angular = (None, self.jacobian) if rotational else (self.jacobian, None)
         self.env._mujoco.mj_jacSite(self.model, self.data, linear, angular, site)
-        return np.asarray(self.jacobian @ self.qvel)
-
-    def _judge(self, achieved: np.ndarray) -> tuple[Any, Any]:
-        gap = achieved - self.env.goal
-        # Adds in the order of `np.linalg.norm` with an axis, which is not the order of a dot product.
-        distance = np.sqrt(np.add.reduce(gap * gap))
-        success = (distance < self.env.distance_threshold).astype(np.float32)
-        if self.env.reward_type == "sparse":
-            return -(distance > self.env.distance_threshold).astype(np.float32), success
-        return -distance, success
+        np.matmul(self.jacobian, self.qvel, out=out)
 
 
 def _euler(mat: np.ndarray) -> np.ndarray:
