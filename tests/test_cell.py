@@ -101,7 +101,7 @@ def test_environments_and_policies_are_built_once_per_process(job, monkeypatch):
     from brittlestar.envs import EnvSpec
 
     make = EnvSpec.make
-    monkeypatch.setattr(EnvSpec, "make", lambda spec: made.append(1) or make(spec))
+    monkeypatch.setattr(EnvSpec, "make", lambda spec, like=None: made.append(1) or make(spec, like))
     for seed in range(4):
         job.config["seed"] = seed
         assert cell.run(job).status == "done"

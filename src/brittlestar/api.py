@@ -135,16 +135,16 @@ def _cells(
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
     mitigation, schedule = _part("mitigation", mitigation), schedule or Constant()
+    plans = [Plan(episodes, seed) for seed in seeds]
     lanes = Lanes(spec, even_lanes(spec.lanes, episodes), threads=cores())
     choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
     choices |= {"perturbation": type(steps[-1]).__name__, "mitigation": type(mitigation).__name__}
     cells = []
-    seeds = list(seeds)
     for step in steps:
-        for seed in seeds:
+        for plan in plans:
             parts = Parts(policy, Perturbation() if step.is_identity else step, mitigation, schedule)
-            rows = rollout(lanes, parts, Plan(episodes, seed))
-            cells.append(Cell(_manifest(spec, choices, step, seed, rows.phases), held=rows.values))
+            rows = rollout(lanes, parts, plan)
+            cells.append(Cell(_manifest(spec, choices, step, plan.seed, rows.phases), held=rows.values))
     lanes.close()
     return cells
 

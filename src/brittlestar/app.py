@@ -30,10 +30,8 @@ def main() -> None:
     # A policy or noise model in the user's own folder can be named by its module.
     sys.path.append(os.getcwd())
     sys.argv[1:] = flags_first(sys.argv[1:])
-    if {"-m", "--multirun"} & set(sys.argv[1:]) and "launcher" not in " ".join(sys.argv[1:]):
-        from brittlestar import cell, workers
-
-        workers.start(cell.cores())
+    if {"-m", "--multirun"} & set(sys.argv[1:]):
+        _prepare_sweep(sys.argv[1:])
     errors: list[str] = []
 
     def task(config: Any) -> Any:
@@ -70,6 +68,26 @@ def flags_first(arguments: list[str]) -> list[str]:
         if word in _VALUED and rest:
             flags.append(rest.pop(0))
     return flags + overrides
+
+
+def _prepare_sweep(arguments: list[str]) -> None:
+    """Does what saves a sweep time."""
+    if not any("hydra/launcher" in word for word in arguments):
+        from brittlestar import workers
+
+        workers.start(_first_env(arguments))
+    from hydra._internal.hydra import Hydra
+
+    # Hydra would compose the whole config once more, only to look whether it asks for a sweep.
+    Hydra.get_mode = lambda *_, **__: None  # type: ignore[method-assign]
+
+
+def _first_env(overrides: list[str]) -> str | None:
+    """Guesses which environment a command is about; None where an experiment may choose."""
+    given = [text.removeprefix("env=").partition(",")[0] for text in overrides if text.startswith("env=")]
+    if given:
+        return given[-1]
+    return None if any(text.startswith("experiment=") for text in overrides) else "fetch_reach"
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:

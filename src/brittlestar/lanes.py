@@ -78,7 +78,8 @@ class Lanes:
         """Steps the lanes listed in `active`, each with its row of `actions`."""
         self.observation = _copy(self.observation)
         self._rewards, self._terminated = np.zeros(self.count), np.zeros(self.count, dtype=bool)
-        self._truncated, self._infos = np.zeros(self.count, dtype=bool), [{}] * self.count
+        self._truncated = np.zeros(self.count, dtype=bool)
+        self._infos: list[dict[str, Any]] = [{}] * self.count
         shares = [active[i :: self._threads] for i in range(self._threads)]
         step = self._step_together if self._parts else self._step_each
         waiting = [self._pool.submit(step, share, actions) for share in shares[1:]] if self._pool else []

@@ -68,7 +68,8 @@ class Composer:
     def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
         if (groups, keys) not in self._bases:
             # Without other groups, the config of the sweep is the config of its cells.
-            config = self._loader.load_sweep_config(self._config, list(groups)) if groups else copy.deepcopy(self._config)
+            load = self._loader.load_sweep_config
+            config = load(self._config, list(groups)) if groups else copy.deepcopy(self._config)
             choices = plain(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")

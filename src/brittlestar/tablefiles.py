@@ -116,6 +116,7 @@ def _finite(values: list) -> list:
 
 
 def _write_episodes(tables: Tables, path: Path) -> None:
+    import pyarrow as pa
     from pyarrow import parquet
 
     for suffix in (".md", ".json"):
@@ -127,6 +128,7 @@ def _write_episodes(tables: Tables, path: Path) -> None:
         return
     texts = [field.name for field in first.schema if field.type == "string"]
     total = 0
+    readable: list[pa.Table] = []
     with (
         open(path.with_suffix(".csv"), "wb") as as_csv,
         parquet.ParquetWriter(path.with_suffix(".parquet"), first.schema, use_dictionary=texts) as as_parquet,
@@ -139,8 +141,9 @@ def _write_episodes(tables: Tables, path: Path) -> None:
             as_parquet.write_table(piece)
             as_csv.writelines(halves)
             total += piece.num_rows
-    if total <= READABLE_ROWS:  # all in the first piece
-        _write_readable(path, first.to_pydict())
+            readable = [*readable, piece] if total <= READABLE_ROWS else []
+    if readable:
+        _write_readable(path, pa.concat_tables(readable).to_pydict())
 
 
 def _csv_lines(piece: pa.Table, header: bool) -> Any:

@@ -1,45 +1,63 @@
-"""The worker processes of a sweep: started while the sweep is still composed, ended without waiting."""
+"""The worker processes of a sweep."""
 
 from __future__ import annotations
 
-import gc
+import functools
 import importlib
 import multiprocessing
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from brittlestar import cell
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
-OPTIONS: dict[str, Any] = {"verbose": 0, "timeout": None, "temp_folder": None, "max_nbytes": None, "mmap_mode": "r"}
-"""What the launcher passes to joblib if nobody says otherwise."""
-_starting: list[threading.Thread] = []
+    from brittlestar.cell import Job, Outcome
 
-
-def start(count: int) -> None:
-    """Starts workers in the background; they import what cells need while this process goes on."""
-    if count < 2:
-        return
-    import joblib  # noqa: F401  (here: in the thread it would share the interpreter with all that follows)
-
-    _starting.append(threading.Thread(target=_start, args=(count,), daemon=True))
-    _starting[-1].start()
-
-
-def _start(count: int) -> None:
-    from joblib import Parallel, delayed
-
-    Parallel(n_jobs=count, backend="loky", batch_size=1, **OPTIONS)(delayed(_prepare)() for _ in range(count))
+HINT = "BRITTLESTAR_FIRST_ENV"
+"""Environment variable: the option of the group `env` that the first cells will likely use."""
+LATER = (
+    "brittlestar.report", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv",
+    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
+)  # fmt: skip
+"""What the tables and the plot need."""
+OPTIONS = ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")
+"""Settings of the launcher that are passed on to joblib."""
 
 
-def compute(jobs: list[cell.Job], count: int, options: dict[str, Any]) -> Iterator[cell.Outcome]:
+def start(env: str | None = None) -> bool:
+    """Starts the process that workers are forked from, which imports what cells need while this one goes on.
+
+    It has one thread and nothing of this process, so to fork it is safe; and the imports are paid once, not once
+    per worker. Where it cannot be had (Windows), joblib starts each worker on its own.
+
+    Args:
+        env: the option of the group `env` that the cells will likely use.
+
+    Returns:
+        Whether there is such a process.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return False
+    from multiprocessing import forkserver
+
+    if env:
+        os.environ[HINT] = env
+    forkserver.set_forkserver_preload(["brittlestar.nursery"])
+    forkserver.ensure_running()
+    return True
+
+
+def compute(jobs: list[Job], count: int, options: dict[str, Any]) -> Iterator[Outcome]:
     """Yields how each job ended, as they end."""
     from joblib import Parallel, delayed
+    from joblib.externals.loky.backend import context
 
-    while _starting:
-        _starting.pop().join()
+    if start():
+        context.set_start_method("forkserver", force=True)
     # What the tables need takes a second to import: do it while the workers run.
     threading.Thread(target=_preload, daemon=True).start()
     yield from Parallel(
@@ -54,24 +72,28 @@ def stop() -> None:
         executor.shutdown(wait=False)
 
 
-def _prepare() -> None:
-    _leave_interrupts()
-    # The collector would search every module again and again while they are imported.
-    gc.set_threshold(100_000)
-    importlib.import_module("brittlestar.rollout")
+def _run(job: Job) -> Outcome:
+    from brittlestar import cell
 
-
-def _run(job: cell.Job) -> cell.Outcome:
-    _leave_interrupts()
+    _settle()
     return cell.run(job)
 
 
-def _leave_interrupts() -> None:
-    # Ctrl-C reaches every process of a terminal; the parent alone answers it and ends the workers.
-    if multiprocessing.parent_process() is not None:
+@functools.cache
+def _settle() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        # Ctrl-C reaches every process of a terminal; the parent alone answers it and ends the workers.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # A parent that was killed cannot: then a worker ends on its own.
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+
+
+def _follow(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _preload() -> None:
-    for name in ("brittlestar.report", "scipy.special", "pyarrow.parquet", "matplotlib.backends.backend_pdf"):
+    for name in LATER:
         importlib.import_module(name)

@@ -59,6 +59,7 @@ class FastFetch(FastEnv):
         self.driven_qpos = model.jnt_qposadr[model.actuator_trnid[:, 0]]
 
     def agrees(self) -> bool:
+        """Compares numbers of the environment's own methods, in its present state."""
         env, plain = self.env, type(self.env)
         want = [*plain._get_obs(env).values(), *self._effect_of(lambda: plain._set_action(env, _PROBE))]
         have = [*self._get_obs().values(), *self._effect_of(lambda: self.begin([self], _PROBE[None]))]
@@ -74,6 +75,7 @@ class FastFetch(FastEnv):
         return after
 
     def install(self) -> None:
+        """Lets the environment's reset observe this way, too."""
         super().install()
         self.env._get_obs = self._get_obs
 
@@ -81,6 +83,7 @@ class FastFetch(FastEnv):
         return {key: rows[0] for key, rows in self._observe([self]).items()}
 
     def begin(self, forms: Sequence[FastFetch], actions: np.ndarray) -> None:
+        """Moves each gripper's target."""
         env, model = self.env, self.model
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(forms) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
@@ -93,6 +96,7 @@ class FastFetch(FastEnv):
             np.add(form.xquat, _ROTATION, out=form.mocap_quat)
 
     def simulate(self) -> None:
+        """Steps, and closes a blocked gripper."""
         env = self.env
         env._mujoco.mj_step(self.model, self.data, nstep=env.n_substeps)
         if env.block_gripper:
@@ -102,6 +106,7 @@ class FastFetch(FastEnv):
             env._mujoco.mj_comPos(self.model, self.data)
 
     def finish(self, forms: Sequence[FastFetch]) -> Answers:
+        """Observes, and judges the distance to the goal."""
         env, observation = self.env, self._observe(forms)
         gap = observation["achieved_goal"] - observation["desired_goal"]
         distance = np.sqrt(np.add.reduce(gap * gap, axis=1))

@@ -31,6 +31,7 @@ class FastRunner(FastEnv):
         self.before = self.qpos[0]
 
     def agrees(self) -> bool:
+        """Compares a step with the environment's own, and takes both back."""
         env, kind = self.env, mujoco.mjtState.mjSTATE_INTEGRATION
         state = np.empty(mujoco.mj_stateSize(self.model, kind))
         mujoco.mj_getState(self.model, self.data, state, kind)
@@ -43,15 +44,18 @@ class FastRunner(FastEnv):
         return bool(answers[0] == answers[1])
 
     def begin(self, forms: Sequence[FastRunner], actions: np.ndarray) -> None:
+        """Sets the motors."""
         self.actions = actions
         for form, action in zip(forms, actions, strict=True):
             form.before = form.qpos[0]
             form.ctrl[:] = action
 
     def simulate(self) -> None:
+        """Steps."""
         mujoco.mj_step(self.model, self.data, nstep=self.env.frame_skip)
 
     def finish(self, forms: Sequence[FastRunner]) -> Answers:
+        """Observes, and rewards the distance run."""
         env, positions = self.env, len(self.shown)
         observation = np.empty((len(forms), positions + len(self.qvel)))
         for row, form in zip(observation, forms, strict=True):
