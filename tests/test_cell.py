@@ -100,6 +100,7 @@ def test_environments_and_policies_are_built_once_per_process(job, monkeypatch):
     made = []
     from brittlestar.envs import EnvSpec
 
+    job.config["env"]["backend"] = "gymnasium"
     make = EnvSpec.make
     monkeypatch.setattr(EnvSpec, "make", lambda spec, like=None: made.append(1) or make(spec, like))
     for seed in range(4):

@@ -22,9 +22,23 @@ def hydra():
         yield
 
 
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory):
+    """A folder of rl-zoo with an agent that has learnt nothing."""
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    folder = tmp_path_factory.mktemp("ppo") / "CartPole-v1_1"
+    folder.mkdir()
+    stable_baselines3.PPO("MlpPolicy", "CartPole-v1", device="cpu").save(folder / "CartPole-v1.zip")
+    return folder
+
+
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
-def test_every_option_composes_and_builds(group, name):
-    config = plain(compose("config", [f"{group}={name}", *NEEDED.get(name, [])]))
+def test_every_option_composes_and_builds(group, name, request):
+    needed = NEEDED.get(name, [])
+    if name in ("sb3", "zoo_folder"):
+        folder = request.getfixturevalue("agent")
+        needed = [f"policy.path={folder / 'CartPole-v1.zip' if name == 'sb3' else folder}"]
+    config = plain(compose("config", [f"{group}={name}", *needed]))
     built = build(config[group], group)
     assert type(built) is locate(config[group]["_target_"], group)
 

@@ -27,6 +27,16 @@ def test_time_limit():
         EnvSpec(id="CartPole-v1", max_steps=0)
 
 
+def test_unknown_backend():
+    with pytest.raises(ValueError, match="`env.backend` must be one of auto, gymnasium, envpool, got 'brax'"):
+        EnvSpec(id="CartPole-v1", backend="brax")
+
+
+def test_an_id_that_gymnasium_no_longer_makes_names_both_ways_out():
+    with pytest.raises(UserError, match=r"'Ant-v3'.*pip install brittlestar\[envpool\].*newer `Ant-v5`"):
+        EnvSpec(id="Ant-v3").make()
+
+
 @pytest.mark.parametrize(
     ("spec", "measure"),
     [

@@ -104,6 +104,8 @@ def start(shell, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, str(ROOT / "run.py"), "-m", *arguments],
         cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # Tests that run in the background of a shell ignore Ctrl-C, and so would everything they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
 
 

@@ -14,11 +14,12 @@ from brittlestar.cells import Cell
 from brittlestar.config import config_folder, plain
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest
-from brittlestar.lanes import Lanes, even_lanes
+from brittlestar.lanes import even_lanes
 from brittlestar.metrics import COLUMNS
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import as_policy
+from brittlestar.pools import make_lanes
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Constant, StressSchedule
 from brittlestar.tables import aggregate
@@ -136,7 +137,7 @@ def _cells(
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
     mitigation, schedule = _part("mitigation", mitigation), schedule or Constant()
     plans = [Plan(episodes, seed) for seed in seeds]
-    lanes = Lanes(spec, even_lanes(spec.lanes, episodes), threads=cores())
+    lanes = make_lanes(spec, even_lanes(spec.lanes, episodes), threads=cores())
     choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
     choices |= {"perturbation": type(steps[-1]).__name__, "mitigation": type(mitigation).__name__}
     cells = []

@@ -29,7 +29,7 @@ def main() -> None:
         os.environ.setdefault(name, "1")
     # A policy or noise model in the user's own folder can be named by its module.
     sys.path.append(os.getcwd())
-    sys.argv[1:] = flags_first(sys.argv[1:])
+    sys.argv[1:] = [expand_files(word) for word in flags_first(sys.argv[1:])]
     if {"-m", "--multirun"} & set(sys.argv[1:]):
         _prepare_sweep(sys.argv[1:])
     errors: list[str] = []
@@ -68,6 +68,24 @@ def flags_first(arguments: list[str]) -> list[str]:
         if word in _VALUED and rest:
             flags.append(rest.pop(0))
     return flags + overrides
+
+
+def expand_files(word: str) -> str:
+    """Writes `key.path=glob(*.zip)` as a list of the files; Hydra's own glob knows options of groups only.
+
+    Example:
+        >>> expand_files("policy=glob(*)")
+        'policy=glob(*)'
+    """
+    pattern = re.fullmatch(r"([\w.]+\.path)=glob\((.+)\)", word)
+    if not pattern:
+        return word
+    import glob
+
+    files = sorted(glob.glob(os.path.expanduser(pattern[2].strip("'\"")), recursive=True))
+    if not files:
+        _exit(f"`{word}` matches no file in {os.getcwd()}")
+    return f"{pattern[1]}=" + ",".join("'" + file.replace("'", "\\'") + "'" for file in files)
 
 
 def _prepare_sweep(arguments: list[str]) -> None:

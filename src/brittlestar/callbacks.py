@@ -21,6 +21,7 @@ class Tables(Callback):
         """Writes and prints the tables."""
         from brittlestar import workers
         from brittlestar.report import summarise
+        from brittlestar.single import mismatches
 
         workers.stop()
         folder = Path(str(config.hydra.sweep.dir))
@@ -36,6 +37,8 @@ class Tables(Callback):
         print(f"\n{shown}")
         if tables.failures:
             sys.exit(_failed(tables.failures))
+        if config.check and mismatches(tables):
+            sys.exit(f"brittlestar: {'; '.join(mismatches(tables))}")
 
 
 def _failed(failures: list[dict[str, Any]]) -> str:

@@ -19,8 +19,10 @@ from brittlestar import records
 from brittlestar.build import build
 from brittlestar.config import Config
 from brittlestar.errors import HarnessError, UserError, nearest
-from brittlestar.identity import cell_config, cell_hash, provenance
+from brittlestar.identity import NONE, cell_config, cell_hash, provenance
+from brittlestar.training_env import resolve
 
+CHECKS = (None, "baseline")
 EPISODE_SEEDS = ("independent", "consecutive")
 
 
@@ -67,6 +69,11 @@ def identify(job: Job) -> str:
     for key in job.config:
         if key not in known:
             raise UserError(f"`{key}` does not exist; {nearest(key, known)}")
+    if job.config.get("check") not in CHECKS:
+        raise UserError(f"`check` must be null or baseline, got {job.config['check']}")
+    if job.config.get("check"):
+        job.config["perturbation"] = NONE
+    job.config["env"] = resolve(job.config["env"], job.config["policy"])
     return cell_hash(job.config)
 
 
@@ -96,7 +103,8 @@ def compute(job: Job, cell: str, on_episode: Callable[[int], None]) -> dict[str,
         "phases": rows.phases,
         "measure": measure,
         "delivery": _delivery(job.config, rows),
-        "provenance": provenance(),
+        "record": _record(job.config),
+        "provenance": provenance(job.config),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
     records.write_cell(records.store_folder(job.config["store"], cell), manifest, rows.values)
@@ -156,7 +164,7 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
         _policy(json.dumps(config["policy"])),
         *(build(cell[group], group) for group in ("perturbation", "mitigation", "stress_schedule")),
     )
-    lanes = _lanes(json.dumps(config["env"]))
+    lanes = _lanes(json.dumps(config["env"]), plan.consecutive)
     lanes.resize(even_lanes(config["lanes"], plan.episodes))
     lanes.use_threads(config["threads"] or job.threads)
     return rollout(lanes, parts, plan, on_episode), lanes.spec.measure
@@ -171,11 +179,17 @@ def _policy(node: str) -> Any:
 
 
 @functools.lru_cache(maxsize=4)
-def _lanes(node: str) -> Any:
+def _lanes(node: str, consecutive: bool) -> Any:
     """Makes environments once per process."""
-    from brittlestar.lanes import Lanes
+    from brittlestar.pools import make_lanes
 
-    return Lanes(build(json.loads(node), "env"), count=1)
+    return make_lanes(build(json.loads(node), "env"), count=1, consecutive=consecutive)
+
+
+def _record(config: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns what was recorded about the policy's clean return, if it came with a record."""
+    record = getattr(_policy(json.dumps(config["policy"])), "record", None)
+    return dataclasses.asdict(record) if record else None
 
 
 def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:

@@ -32,6 +32,7 @@ class Config:
     threads: int | None = None
     store: str = "outputs/store"
     study: str | None = None
+    check: str | None = None
 
 
 def config_folder() -> Path:

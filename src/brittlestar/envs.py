@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import spaces
 
+from brittlestar.backends import BACKENDS, INSTALL, is_old
 from brittlestar.errors import UserError, nearest
 from brittlestar.fast import accelerate
 from brittlestar.success import Success
@@ -70,8 +71,12 @@ class EnvSpec:
     signals: Signals = field(default_factory=Signals)
     lanes: int = 16
     """How many copies run side by side; changes the speed, never the result."""
+    backend: str = "auto"
+    """What steps the copies: `gymnasium`, `envpool`, or `auto` for EnvPool where it is the same environment."""
 
     def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise ValueError(f"`env.backend` must be one of {', '.join(BACKENDS)}, got {self.backend!r}")
         self.returns = _record(Returns, self.returns, "env.returns")
         self.signals = _record(Signals, self.signals, "env.signals")
         if self.max_steps is not None and self.max_steps < 1:
@@ -85,18 +90,20 @@ class EnvSpec:
         return "normalised_return" if self.returns.known else "return"
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
-        """Makes one environment, or says which id is meant.
+        """Makes one environment with Gymnasium, whatever the backend, or says which id is meant.
 
         Args:
             like: an environment of the same spec; the new one shares its MuJoCo model, if it has one.
         """
-        _register_robotics(self.id)
+        register_robotics(self.id)
         try:
             with warnings.catch_warnings(), _share_model(like):
                 # An older id is the user's choice (published studies use them); the manifest records it.
                 warnings.simplefilter("ignore")
                 env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
-        except gym.error.Error as error:
+        except (gym.error.Error, ImportError) as error:
+            if is_old(self.id):
+                raise UserError(_two_ways_out(self.id)) from None
             raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{_suggest(self.id)}") from None
         except TypeError as error:
             raise UserError(f"`env.kwargs` do not fit {self.id}: {_one_line(error)}") from None
@@ -104,7 +111,7 @@ class EnvSpec:
         return env
 
 
-def check_spaces(env: gym.Env) -> None:
+def check_spaces(env: Any) -> None:
     """Refuses observation and action types that no lane can hold."""
     flat = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
     seen = env.observation_space
@@ -114,7 +121,8 @@ def check_spaces(env: gym.Env) -> None:
             raise UserError(f"{type(space).__name__} spaces are not supported, got {space}")
 
 
-def _register_robotics(env_id: str) -> None:
+def register_robotics(env_id: str) -> None:
+    """Registers the environments of gymnasium-robotics, if an id may be one of them."""
     if env_id in gym.registry or "/" in env_id or ":" in env_id:
         return
     # gymnasium-robotics prints advice about Adroit when it is imported.
@@ -146,6 +154,14 @@ def _share_model(like: gym.Env | None) -> Iterator[None]:
 def _keeps_its_model(env: gym.Env) -> bool:
     """Whether no reset and no step of an environment writes to its model; other people's might."""
     return type(env.unwrapped).__module__.startswith(("gymnasium.envs.mujoco.", "gymnasium_robotics.envs.fetch."))
+
+
+def _two_ways_out(env_id: str) -> str:
+    newest = gym.envs.registration.find_highest_version(None, env_id.rpartition("-v")[0])
+    return (
+        f"`env.id` {env_id!r} cannot be made by Gymnasium any more: evaluate it with EnvPool ({INSTALL}), "
+        f"or take the newer `{env_id.rpartition('-v')[0]}-v{newest}`, which is not the same environment"
+    )
 
 
 def _suggest(env_id: str) -> str:

@@ -15,19 +15,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from brittlestar import backends
 from brittlestar.build import build
 
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy")
 """Packages whose version can change a result."""
 
 ENGINE = (
-    "envs", "fast", "lanes", "metrics", "mitigations", "perturbations", "policies", "randomness",
-    "rollout", "schedules", "success",
+    "backends", "checkpoints", "envs", "fast", "lanes", "metrics", "mitigations", "perturbations", "policies", "pools",
+    "randomness", "rollout", "schedules", "success",
 )  # fmt: skip
 """Modules of this package whose code can change a result."""
 
-NEUTRAL = ("lanes", "threads", "store", "study")
+NEUTRAL = ("check", "lanes", "threads", "store", "study")
 """Top-level keys that change where, how fast and under which name a cell runs, never its result."""
+
+COMPANIONS = ("vecnormalize.pkl", "evaluations.npz")
+"""Files beside a checkpoint that belong to it."""
 
 NONE = {"_target_": "brittlestar.perturbations.Perturbation"}
 
@@ -35,10 +39,11 @@ NONE = {"_target_": "brittlestar.perturbations.Perturbation"}
 def cell_config(config: dict[str, Any]) -> dict[str, Any]:
     """Returns the part of a resolved config that the result depends on.
 
-    A perturbation of strength 0 is the same as none, whatever its name.
+    A perturbation of strength 0 is the same as none, whatever its name; `backend: auto` is the one it chooses.
     """
     cell = {key: value for key, value in config.items() if key not in NEUTRAL}
     cell["env"] = {key: value for key, value in config["env"].items() if key != "lanes"}
+    cell["env"]["backend"] = simulator(config)["backend"]
     if is_identity(json.dumps(config["perturbation"], sort_keys=True)):
         cell["perturbation"] = NONE
     return cell
@@ -48,8 +53,19 @@ def cell_hash(config: dict[str, Any]) -> str:
     """Returns the hash of a resolved config, the files it names, and the versions of what computes it."""
     cell = cell_config(config)
     content = sorted(digest(path) for path in set(_files(cell)))
-    parts = [_canonical(cell), content, versions(), engine_digest()]
+    parts = [_canonical(cell), content, simulator(config), versions(), engine_digest()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def simulator(config: dict[str, Any]) -> dict[str, str]:
+    """Returns the backend that steps a cell's environments, and EnvPool's version where it is that."""
+    env, chosen = config["env"], "gymnasium"
+    if env.get("_target_") == "brittlestar.envs.EnvSpec":
+        consecutive = config.get("episode_seeds") == "consecutive"
+        chosen = backends.choose(
+            env.get("backend", "auto"), str(env.get("id")), env.get("kwargs") or (), consecutive=consecutive
+        )
+    return {"backend": chosen} | ({"envpool": backends.version()} if chosen == "envpool" else {})
 
 
 def _canonical(node: Any) -> Any:
@@ -67,9 +83,10 @@ def is_identity(perturbation: str) -> bool:
     return bool(build(json.loads(perturbation), "perturbation").is_identity)
 
 
-def provenance() -> dict[str, Any]:
-    """Returns versions, commit and host: what a reader needs to believe or repeat a cell."""
-    return {"versions": versions(), "git": _commit(), "host": _host(), "argv": sys.argv}
+def provenance(config: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Returns versions, commit and host, and the simulator of a cell: what it takes to believe or repeat it."""
+    facts = {"versions": versions(), "git": _commit(), "host": _host(), "argv": sys.argv}
+    return facts if config is None else facts | {"simulator": simulator(config)}
 
 
 @functools.cache
@@ -107,15 +124,20 @@ def _files(node: Any) -> Iterator[str]:
             yield from _files(item)
     elif isinstance(node, dict):
         for key, value in node.items():
-            if key in ("_target_", "path") and isinstance(value, str):
+            if key in ("_target_", "path", "statistics") and isinstance(value, str):
                 yield from _file(value, is_class=key == "_target_")
             else:
                 yield from _files(value)
 
 
 def _file(value: str, is_class: bool) -> Iterator[str]:
-    if not is_class and os.path.isfile(value):
-        yield value
+    path = Path(value).expanduser()
+    if not is_class and path.exists():
+        # A checkpoint may be a folder, or have its statistics and records beside it or in a folder of its name.
+        folders = [path] if path.is_dir() else [path.with_suffix("")]
+        yield from (str(file) for folder in folders for file in sorted(folder.rglob("*")) if file.is_file())
+        if path.is_file():
+            yield from (str(file) for file in (path, *map(path.with_name, COMPANIONS)) if file.is_file())
         return
     module = value.rpartition(".")[0] if is_class or ":" not in value else value.partition(":")[0]
     source = _source(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,9 @@ class Lanes:
         native = hasattr(self.envs[0].unwrapped, "model")
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 and native else None
         self._threads = threads if self._pool else 1
+
+    def plan(self, seeds: Iterable[int]) -> None:
+        """Tells the seeds of the coming episodes; nothing here depends on them."""
 
     def reset(self, lane: int, seed: int) -> None:
         """Starts an episode in one lane."""

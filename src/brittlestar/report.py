@@ -9,6 +9,7 @@ from pathlib import Path
 
 from brittlestar.cells import RATES, Row, load_cells
 from brittlestar.errors import UserError
+from brittlestar.gate import MISMATCH
 from brittlestar.plots import measures, plot_curves
 from brittlestar.tablefiles import markdown, text, write_tables
 from brittlestar.tables import Tables, aggregate
@@ -61,6 +62,7 @@ def remarks(tables: Tables) -> list[str]:
     notes = [_incapable(row, varied) for row in incapable[:SHOWN_NOTES]]
     if len(incapable) > SHOWN_NOTES:
         notes.append(f"note: {len(incapable) - SHOWN_NOTES} more are incapable, see summary.csv")
+    notes += [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == MISMATCH]
     parted = [row for row in tables.curve if RATES[0] in measures(row) and row[RATES[0]] - row[RATES[1]] > PARTING]
     if parted:
         worst = max(parted, key=lambda row: row[RATES[0]] - row[RATES[1]])
@@ -87,7 +89,9 @@ def _overview(tables: Tables) -> str:
     summary = [row | _bounded(row, numbers) for row in tables.summary[:SHOWN_ROWS]]
     parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *found, *metrics])]
     parts += _more(tables.curve, "curve")
-    parts += [markdown(summary, [*varied, "measure", "baseline", "incapable", "critical", *numbers, "worst"])]
+    checked = ["baseline_check"] if any("baseline_check" in row for row in summary) else []
+    columns = [*varied, "measure", "baseline", *checked, "incapable", "critical", *numbers, "worst"]
+    parts += [markdown(summary, columns)]
     return "\n\n".join(parts + _more(tables.summary, "summary"))
 
 

@@ -15,6 +15,7 @@ from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation, Step
 from brittlestar.policies.base import Policy
+from brittlestar.pools import PoolLanes
 from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seeds
 from brittlestar.schedules import Constant, StressSchedule
 
@@ -66,7 +67,9 @@ class Rows:
         return self.values[:, COLUMNS.index(name)]
 
 
-def rollout(lanes: Lanes, parts: Parts, plan: Plan, on_episode: Callable[[int], None] = lambda done: None) -> Rows:
+def rollout(
+    lanes: Lanes | PoolLanes, parts: Parts, plan: Plan, on_episode: Callable[[int], None] = lambda done: None
+) -> Rows:
     """Runs the planned episodes; the rows depend on the parts and the plan, not on the lanes.
 
     Args:
@@ -84,7 +87,7 @@ def rollout(lanes: Lanes, parts: Parts, plan: Plan, on_episode: Callable[[int], 
 class _Run:
     """State of one rollout: where each lane is."""
 
-    def __init__(self, lanes: Lanes, parts: Parts, plan: Plan) -> None:
+    def __init__(self, lanes: Lanes | PoolLanes, parts: Parts, plan: Plan) -> None:
         self.lanes, self.parts, self.plan = lanes, parts, plan
         count, seed = lanes.count, plan.seed
         self.draws = {name: LaneDraws(seed, name, count) for name in STREAMS}
@@ -107,6 +110,7 @@ class _Run:
     def rows(self, on_episode: Callable[[int], None]) -> Rows:
         """Rolls until every episode has ended."""
         self._bind()
+        self.lanes.plan(self.reset_seeds)
         for lane in range(self.lanes.count):
             self._start(lane)
         self._drop_idle()

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from brittlestar import cell
 from brittlestar.cells import Cell
+from brittlestar.gate import MISMATCH
 from brittlestar.records import read_manifest
 from brittlestar.tablefiles import markdown, text
-from brittlestar.tables import aggregate
+from brittlestar.tables import Tables, aggregate
 
 
 def run(job: cell.Job) -> cell.Outcome:
     """Runs a cell and prints what it gave."""
     outcome = cell.run(job, _live_line(job.config["episodes"]))
-    if outcome.status != "failed":
-        print(describe(job, outcome))
-    return outcome
-
-
-def describe(job: cell.Job, outcome: cell.Outcome) -> str:
-    """Returns the result of a finished cell as text."""
+    if outcome.status == "failed":
+        return outcome
     folder = Path(outcome.folder)
     manifest = read_manifest(folder)
     assert manifest is not None
     tables = aggregate([Cell(manifest, folder)])
+    print(describe(job, outcome, manifest, tables))
+    missed = mismatches(tables) if job.config.get("check") else []
+    return dataclasses.replace(outcome, status="failed", error="; ".join(missed)) if missed else outcome
+
+
+def mismatches(tables: Tables) -> list[str]:
+    """Returns what a baseline check has against the policies of some tables."""
+    if not tables.gate:
+        return ["no policy came with a recorded return to check against: set `policy.recorded`"]
+    return [str(verdict) for _, verdict in tables.gate if verdict.status == MISMATCH]
+
+
+def describe(job: cell.Job, outcome: cell.Outcome, manifest: dict[str, Any], tables: Tables) -> str:
+    """Returns the result of a finished cell as text."""
     row, metrics = tables.curve[0], tables.cells[0]
     noise = f"{row['perturbation']} {row['strength_name'] or 'strength'} = {text(row['strength'])}"
     ran = f"seed {job.config['seed']}, {row['n_episodes']} episodes ({outcome.status})"
@@ -39,7 +51,8 @@ def describe(job: cell.Job, outcome: cell.Outcome) -> str:
     ]
     lines += ["", markdown(shown, ["metric", "mean", "low", "high"]), ""]
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
-    lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {folder}"]
+    lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
+    lines += [str(verdict) for _, verdict in tables.gate]
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import stats
+from brittlestar import gate, stats
 from brittlestar.cells import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
 from brittlestar.curves import critical_level
 from brittlestar.errors import UserError
@@ -24,6 +24,8 @@ class Tables:
     failures: list[Row]
     finished: list[Cell]
     grouping: Grouping
+    gate: list[tuple[Row, gate.Verdict]]
+    """Label and verdict of every curve whose policy came with a record."""
 
     def episodes(self) -> Iterator[tuple[Row, Cell]]:
         """Yields the label of every finished cell, with the cell."""
@@ -46,13 +48,26 @@ def aggregate(cells: list[Cell]) -> Tables:
         raise UserError("cells of two versions of brittlestar have different columns: aggregate them apart")
     hold_rows(finished)
     labels = [label for label, curve in members.items() for _ in curve]
-    tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels))
+    tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels), [])
     curves = (Curve(dict(zip(grouping.columns, label, strict=True)), curve) for label, curve in members.items())
     for curve, drawn in resample(curves):
-        tables.cells += _cell_rows(curve)
-        tables.curve += _curve_rows(curve, drawn)
-        tables.summary += _summary_rows(curve, drawn)
+        record = gate.recorded(curve.cells[0].manifest)
+        found = record and _verdict(curve, record)
+        checked = {} if record is None else {"baseline_check": found.status if found else "no clean cell"}
+        tables.cells += [row | checked for row in _cell_rows(curve)]
+        tables.curve += [row | checked for row in _curve_rows(curve, drawn)]
+        tables.summary += [row | checked for row in _summary_rows(curve, drawn)]
+        tables.gate += [(curve.label, found)] if found else []
     return tables
+
+
+def _verdict(curve: Curve, record: gate.Record) -> gate.Verdict | None:
+    """Compares the record with all clean episodes of a curve."""
+    clean = [cell for cell in curve.cells if cell.strength == 0]
+    if not clean:
+        return None
+    column = clean[0].manifest["columns"].index("return")
+    return gate.check(record, np.concatenate([cell.rows()[:, column] for cell in clean]))
 
 
 def _order(cells: list[Cell], grouping: Grouping) -> list[int]:

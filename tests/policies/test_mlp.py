@@ -119,8 +119,9 @@ def test_bad_networks(arguments, message):
 @pytest.mark.parametrize(
     ("output", "seen", "acts", "message"),
     [
-        ("clip", box(3), box(2), r"takes 2 numbers, got Box\(3,\)"),
-        ("clip", spaces.Discrete(2), box(2), r"takes 2 numbers, got Discrete\(2\)"),
+        ("clip", box(3), box(2), r"takes 2 numbers, got 3 of Box\(3,\)"),
+        ("clip", spaces.Discrete(3), box(2), r"takes 2 numbers, got 3 of Discrete\(3\)"),
+        ("clip", spaces.Text(3), box(2), r"takes rows of numbers, got observations Text"),
         ("clip", box(2), box(3), r"gives 2 numbers, but actions are Box\(3,\)"),
         ("clip", box(2), spaces.Discrete(2), r"but actions are Discrete\(2\)"),
         ("tanh", box(2), box(2), r"`output: tanh` needs actions with bounds, got Box\(-inf, inf"),

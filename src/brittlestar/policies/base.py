@@ -86,3 +86,23 @@ class StatelessPolicy(Policy):
     def act(self, observation: Observation) -> np.ndarray:
         """Returns the actions, lane axis first."""
         raise NotImplementedError
+
+
+class DelegatingPolicy(Policy):
+    """A policy that another one acts for: a subclass sets `_policy`."""
+
+    _policy: Policy
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
+        """Passes the spaces on."""
+        self._policy.bind(observation_space, action_space, draws)
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        """Returns what the other policy answers."""
+        return self._policy.predict(observation, state, episode_start, deterministic)

@@ -15,12 +15,20 @@ from typing import Any
 import numpy as np
 
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Observation, Policy, Space, StatelessPolicy, count_lanes, describe
+from brittlestar.policies.base import (
+    DelegatingPolicy,
+    Observation,
+    Policy,
+    Space,
+    StatelessPolicy,
+    count_lanes,
+    describe,
+)
 from brittlestar.randomness import LaneDraws
 
 
 @dataclass
-class CallablePolicy(Policy):
+class CallablePolicy(DelegatingPolicy):
     """Acts by a function, a class or an object that is found by its import path.
 
     Example:
@@ -38,20 +46,6 @@ class CallablePolicy(Policy):
 
     def __post_init__(self) -> None:
         self._policy = as_policy(_build(self.path, self.kwargs), self.batched, f"`{self.path}`")
-
-    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Passes the spaces on."""
-        self._policy.bind(observation_space, action_space, draws)
-
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]:
-        """Returns what the function or object answers."""
-        return self._policy.predict(observation, state, episode_start, deterministic)
 
 
 def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Policy:

@@ -7,32 +7,43 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Observation
-from brittlestar.policies.simple import Space, StatelessPolicy, describe
+from brittlestar.policies.base import Observation, Policy, Space, describe
+from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
+from brittlestar.policies.inputs import Inputs
 from brittlestar.randomness import LaneDraws, generator
 
-Layer = tuple[np.ndarray, np.ndarray]
-"""Weights `(inputs, outputs)` and biases `(outputs,)`."""
 
-_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+def _elu(x: np.ndarray, out: np.ndarray) -> None:
+    np.copyto(out, np.where(x > 0, x, np.expm1(np.minimum(x, 0.0))))
+
+
+def _sigmoid(x: np.ndarray, out: np.ndarray) -> None:
+    np.divide(1.0, 1.0 + np.exp(-x), out=out)
+
+
+ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
     "relu": lambda x, out: np.maximum(x, 0.0, out=out),
+    "leaky_relu": lambda x, out: np.copyto(out, np.where(x > 0, x, x * x.dtype.type(0.01))),
+    "elu": _elu,
+    "sigmoid": _sigmoid,
+    "silu": lambda x, out: np.divide(x, 1.0 + np.exp(-x), out=out),
 }
-_OUTPUTS = ("clip", "tanh", "argmax")
+_OUTPUTS: dict[str, Callable[[], Head]] = {"clip": Clipped, "tanh": Squashed, "argmax": Greedy}
 
 
-class MlpPolicy(StatelessPolicy):
+class MlpPolicy(Policy):
     """Computes `output(W_n ... activation(W_1 x + b_1) ... + b_n)` for all lanes.
 
     The action of a lane is the same bit for bit whatever the number of lanes and its place among them.
 
     Args:
         layers: weights `(inputs, outputs)` and biases of each layer, first to last.
-        activation: `tanh` or `relu`, between the layers.
-        output: `clip` to the bounds of the actions, `tanh` scaled to them, or `argmax` (discrete actions).
+        activation: `tanh`, `relu`, `leaky_relu`, `elu`, `sigmoid` or `silu`, between the layers.
+        output: `clip` to the bounds of the actions, `tanh` scaled to them, `argmax` (discrete actions), or a head.
+        inputs: how observations become rows of numbers; by default as they are.
 
     Example:
         >>> policy = MlpPolicy([(np.array([[2.0], [0.0]]), np.array([0.5]))])
@@ -40,15 +51,21 @@ class MlpPolicy(StatelessPolicy):
         [[0.7], [1.0]]
     """
 
-    def __init__(self, layers: Sequence[Layer], activation: str = "tanh", output: str = "clip") -> None:
-        for field, value, valid in (("activation", activation, _ACTIVATIONS), ("output", output, _OUTPUTS)):
-            if value not in valid:
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        activation: str = "tanh",
+        output: str | Head = "clip",
+        inputs: Inputs | None = None,
+    ) -> None:
+        for field, value, valid in (("activation", activation, ACTIVATIONS), ("output", output, _OUTPUTS)):
+            if isinstance(value, str) and value not in valid:
                 raise UserError(f"`{field}` cannot be `{value}`; {nearest(value, valid)}")
         self._layers = _checked(layers)
-        self._activation, self._output = _ACTIVATIONS[activation], output
-        self._low, self._high = np.full((2, self.sizes[-1]), [[-1.0], [1.0]], dtype=np.float32)
-        self._action_shape: tuple[int, ...] = (self.sizes[-1],)
-        self._start = 0
+        self._activation = ACTIVATIONS[activation]
+        self._head = _OUTPUTS[output]() if isinstance(output, str) else output
+        self._inputs = inputs or Inputs()
+        self._draws: LaneDraws | None = None
         self._buffers: list[np.ndarray] = []
 
     @classmethod
@@ -68,36 +85,28 @@ class MlpPolicy(StatelessPolicy):
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks that the network fits, and takes the bounds of the actions."""
-        if _width(observation_space) != self.sizes[0]:
-            raise UserError(f"the network takes {self.sizes[0]} numbers, got {describe(observation_space)}")
-        if self._output == "argmax":
-            self._bind_choices(action_space)
-        else:
-            self._bind_bounds(action_space)
+        width = self._inputs.bind(observation_space)
+        if width != self.sizes[0]:
+            raise UserError(f"the network takes {self.sizes[0]} numbers, got {width} of {describe(observation_space)}")
+        self._head.bind(action_space, self.sizes[-1])
+        self._draws = draws
 
-    def _bind_choices(self, space: Space) -> None:
-        if not isinstance(space, spaces.Discrete) or space.n != self.sizes[-1]:
-            need = f"Discrete({self.sizes[-1]})"
-            raise UserError(f"`output: argmax` needs actions {need}, got {describe(space)}")
-        self._start = int(space.start)
-
-    def _bind_bounds(self, space: Space) -> None:
-        if not isinstance(space, spaces.Box) or np.prod(space.shape) != self.sizes[-1]:
-            raise UserError(f"the network gives {self.sizes[-1]} numbers, but actions are {describe(space)}")
-        if self._output == "tanh" and not space.is_bounded():
-            raise UserError(f"`output: tanh` needs actions with bounds, got {' '.join(str(space).split())}")
-        self._low, self._high, self._action_shape = space.low.ravel(), space.high.ravel(), space.shape
-
-    def act(self, observation: Observation) -> np.ndarray:
-        """Computes the actions; a dict is read in the order of its sorted keys."""
-        is_dict = isinstance(observation, dict)
-        parts = [observation[key] for key in sorted(observation)] if is_dict else [observation]
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        """Computes the actions."""
+        parts, state = self._inputs.read(observation, state, episode_start)
         lanes = len(parts[0])
         if not self._buffers or len(self._buffers[0]) != lanes:
             self._buffers = [np.empty((lanes, 1, size), self._layers[0][0].dtype) for size in self.sizes]
-        flat = [part.reshape(lanes, 1, -1) for part in parts]
-        np.concatenate(flat, axis=2, out=self._buffers[0], casting="same_kind")
-        return self._decide(self._forward())
+        np.concatenate(parts, axis=1, out=self._buffers[0][:, 0], casting="same_kind")
+        outputs = self._forward()
+        latent = self._buffers[-2][:, 0]
+        return self._head.decide(outputs, latent, None if deterministic else self._draws), state
 
     def _forward(self) -> np.ndarray:
         last = len(self._layers) - 1
@@ -111,15 +120,6 @@ class MlpPolicy(StatelessPolicy):
             if index < last:
                 self._activation(y, out=y)
         return self._buffers[-1][:, 0]
-
-    def _decide(self, outputs: np.ndarray) -> np.ndarray:
-        if self._output == "argmax":
-            return np.asarray(outputs.argmax(axis=1) + self._start)
-        if self._output == "tanh":
-            actions = self._low + 0.5 * (np.tanh(outputs) + 1.0) * (self._high - self._low)
-        else:
-            actions = np.clip(outputs, self._low, self._high)
-        return np.asarray(actions.reshape(-1, *self._action_shape))
 
 
 def _checked(layers: Sequence[Layer]) -> list[Layer]:
@@ -135,10 +135,3 @@ def _checked(layers: Sequence[Layer]) -> list[Layer]:
     dtype = np.result_type(np.float32, *(weights for weights, _ in arrays))
     # The order of the weights in memory decides the order of the sums too.
     return [(weights.astype(dtype, order="C"), biases.astype(dtype)) for weights, biases in arrays]
-
-
-def _width(space: Space) -> int:
-    parts = list(space.spaces.values()) if isinstance(space, spaces.Dict) else [space]
-    if not all(isinstance(part, spaces.Box) for part in parts):
-        return 0
-    return sum(int(np.prod(part.shape or ())) for part in parts)

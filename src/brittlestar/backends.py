@@ -1,0 +1,104 @@
+"""Which simulator runs an environment: Gymnasium's own, or EnvPool's copy of it in C++."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import re
+from collections.abc import Iterable
+
+from brittlestar.errors import UserError, nearest
+
+BACKENDS = ("auto", "gymnasium", "envpool")
+
+INSTALL = "`pip install brittlestar[envpool]`"
+
+# Compared step by step from the same state: the same physics, rewards and ends. Anything else stays with Gymnasium;
+# so do Fetch, HalfCheetah, Hopper and Walker2d, which `brittlestar.fast` steps as fast without the making of pools.
+_SAME = frozenset(
+    {
+        "CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "FrozenLake-v1",
+        "FrozenLake8x8-v1", "Ant-v5", "Swimmer-v5", "Humanoid-v5", "Reacher-v5", "InvertedPendulum-v5",
+        "InvertedDoublePendulum-v5",
+    }
+)  # fmt: skip
+
+# What Gymnasium names but can no longer make: it would need mujoco-py.
+_OLD = re.compile(
+    r"(Ant|HalfCheetah|Hopper|Humanoid|Swimmer|Walker2d)-v3"
+    r"|(HumanoidStandup|InvertedDoublePendulum|InvertedPendulum|Pusher|Reacher)-v2"
+    r"|Fetch(Reach|Push|Slide|PickAndPlace)(Dense)?-v1"
+)
+
+# Arguments of `gymnasium.make` that EnvPool has, with the same meaning, for all of `_SAME` that know them.
+_SAME_ARGUMENTS = frozenset(
+    {
+        "forward_reward_weight", "ctrl_cost_weight", "contact_cost_weight", "healthy_reward",
+        "terminate_when_unhealthy", "reset_noise_scale", "exclude_current_positions_from_observation",
+    }
+)  # fmt: skip
+_WITH_ARGUMENTS = ("Ant-v5", "Swimmer-v5")
+
+
+@functools.cache
+def available() -> bool:
+    """Says whether EnvPool is installed, without importing it."""
+    return importlib.util.find_spec("envpool") is not None
+
+
+def version() -> str:
+    """Returns EnvPool's version."""
+    try:
+        return importlib.metadata.version("envpool")
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+def is_old(env_id: str) -> bool:
+    """Says whether an id needs EnvPool, because Gymnasium no longer makes it.
+
+    Example:
+        >>> is_old("HalfCheetah-v3"), is_old("HalfCheetah-v5")
+        (True, False)
+    """
+    return _OLD.fullmatch(env_id) is not None
+
+
+def choose(
+    backend: str,
+    env_id: str,
+    arguments: Iterable[str] = (),
+    *,
+    consecutive: bool = False,
+    needs_model: bool = False,
+) -> str:
+    """Returns `gymnasium` or `envpool`.
+
+    Args:
+        backend: one of them, or `auto`: EnvPool where it is installed and known to be the same environment.
+        env_id: the registered id.
+        arguments: names of the arguments of the environment.
+        consecutive: whether the reset seeds are those of a published table, which mean Gymnasium's streams.
+        needs_model: whether something edits or draws the simulator's model, which EnvPool does not show.
+
+    Example:
+        >>> choose("auto", "FetchReach-v4")
+        'gymnasium'
+    """
+    if backend not in BACKENDS:
+        raise UserError(f"`env.backend` {backend!r} does not exist; {nearest(str(backend), BACKENDS)}")
+    if backend == "envpool" and needs_model:
+        raise UserError("`env.backend=envpool` does not show the model that this cell needs: take `gymnasium`")
+    if backend != "auto":
+        return backend
+    if not available() or needs_model:
+        return "gymnasium"
+    if is_old(env_id):
+        return "envpool"
+    return "envpool" if _is_same(env_id, arguments) and not consecutive else "gymnasium"
+
+
+def _is_same(env_id: str, arguments: Iterable[str]) -> bool:
+    known = _SAME_ARGUMENTS if env_id in _WITH_ARGUMENTS else frozenset()
+    return env_id in _SAME and known.issuperset(arguments)

@@ -1,0 +1,165 @@
+"""Reads the zip of a Stable-Baselines3 agent as data: JSON text and tensors, never its pickled objects."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.checkpoints.algorithms import find_algorithm, squashes
+from brittlestar.checkpoints.damage import damaged, existing, plain
+from brittlestar.checkpoints.spaces_text import Space, read_space
+from brittlestar.checkpoints.weights import read_weights
+from brittlestar.checkpoints.zip_entries import ZipEntries
+
+MAX_JSON_BYTES = 16 << 20
+MAX_POLICY_BYTES = 512 << 20
+
+_ACTIVATION = re.compile(r"<class 'torch\.nn\.modules\.activation\.(\w+)'>")
+_CLASS = re.compile(r"<class '([\w.]+)'>")
+_SERIALIZED = ":serialized:"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What the zip of an agent says about itself, and its weights."""
+
+    path: str
+    algorithm: str | None
+    """One of `ALGORITHMS`, or None if the file does not show it; HER is the algorithm inside it."""
+    policy_class: str
+    observation_space: Space
+    action_space: Space
+    net_arch: Any
+    """Widths of the layers as the user gave them, None where the default was used."""
+    activation: str | None
+    """`tanh`, `relu`, `leaky_relu`, ..., the text of anything else (a lambda), None where the default was used."""
+    use_sde: bool
+    squash_output: bool
+    """Whether the actor ends in a tanh that is scaled to the bounds."""
+    features_extractor: str | None
+    exploration_rate: float | None
+    gamma: float | None
+    n_quantiles: int | None
+    num_timesteps: int | None
+    weights: dict[str, np.ndarray]
+    versions: dict[str, str]
+    pickles: list[str]
+    """What Stable-Baselines3's own loader would unpickle, and so could run."""
+
+
+def read_checkpoint(path: str | Path) -> Checkpoint:
+    """Reads the zip of an agent without running anything in it."""
+    place = existing(path)
+    try:
+        with place.open("rb") as file:
+            return _read(ZipEntries(file, str(place)), str(place))
+    except OSError as error:
+        raise damaged(str(place), error.strerror or error) from None
+
+
+def _read(entries: ZipEntries, path: str) -> Checkpoint:
+    for name in ("data", "policy.pth"):
+        if name not in entries.names:
+            raise damaged(path, f"it has no entry `{name}`, so it is not a Stable-Baselines3 agent")
+    where = entries.place("data")
+    data = _read_json(entries.read("data", MAX_JSON_BYTES), where)
+    given = data.get("policy_kwargs")
+    kwargs: dict[str, Any] = given if isinstance(given, dict) else {}
+    policy_class = _policy_class(data.get("policy_class"))
+    observation_space, action_space = (
+        read_space(data.get(key), f"{where} key `{key}`,") for key in ("observation_space", "action_space")
+    )
+    weights = read_weights(entries.read("policy.pth", MAX_POLICY_BYTES), entries.place("policy.pth"))
+    algorithm = find_algorithm(policy_class, data, weights)
+    return Checkpoint(
+        path=path,
+        algorithm=algorithm,
+        policy_class=policy_class,
+        observation_space=observation_space,
+        action_space=action_space,
+        net_arch=kwargs.get("net_arch"),
+        activation=_activation(kwargs.get("activation_fn")),
+        use_sde=data.get("use_sde") is True or kwargs.get("use_sde") is True,
+        squash_output=isinstance(action_space, spaces.Box) and squashes(algorithm, policy_class, kwargs),
+        features_extractor=_class_name(kwargs.get("features_extractor_class")),
+        exploration_rate=_number(data.get("exploration_rate")),
+        gamma=_number(data.get("gamma")),
+        n_quantiles=_count(data.get("n_quantiles", kwargs.get("n_quantiles"))),
+        num_timesteps=_count(data.get("num_timesteps")),
+        weights=weights,
+        versions=_versions(entries),
+        pickles=_pickles(entries, data),
+    )
+
+
+def _read_json(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        data = json.loads(content)
+    except RecursionError:
+        raise damaged(where, "its JSON is nested too deeply") from None
+    except ValueError as error:
+        raise damaged(where, f"it is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise damaged(where, f"its JSON must be an object, got a {type(data).__name__}")
+    return data
+
+
+def _policy_class(entry: Any) -> str:
+    """Names the class by its module and the owner of its functions: `<function SACPolicy.__init__ at ...>`."""
+    if not isinstance(entry, dict):
+        return plain(entry) if isinstance(entry, str) else "unknown"
+    texts = [entry.get("__init__"), *entry.values()]
+    owners = (re.match(r"<function (\w+)\.\w+ at ", text[:200]) for text in texts if isinstance(text, str))
+    owner = next((match[1] for match in owners if match), "")
+    module = entry.get("__module__")
+    return plain(".".join(part for part in (module if isinstance(module, str) else "unknown", owner) if part))
+
+
+def _activation(text: Any) -> str | None:
+    if text is None:
+        return None
+    match = _ACTIVATION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return plain(text)
+    spelled = re.sub(r"(?:Re|Si|RRe|PRe)LU", lambda part: part[0].capitalize(), match[1])
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", spelled).lower()
+
+
+def _class_name(text: Any) -> str | None:
+    if text is None:
+        return None
+    match = _CLASS.fullmatch(text) if isinstance(text, str) else None
+    return match[1] if match else plain(text)
+
+
+def _number(value: Any) -> float | None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+    return float(value) if good and math.isfinite(value) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 1 << 62 else None
+
+
+def _versions(entries: ZipEntries) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name in ("system_info.txt", "_stable_baselines3_version"):
+        if name not in entries.names:
+            continue
+        text = entries.read(name, 1 << 16).decode("utf-8", "replace")
+        lines = text.splitlines()[:50] if name == "system_info.txt" else [f"stable_baselines3: {text.strip()}"]
+        pairs = [line.lstrip("- ").partition(": ") for line in lines]
+        versions |= {plain(key, 40): plain(value) for key, _, value in pairs if value}
+    return versions
+
+
+def _pickles(entries: ZipEntries, data: dict[str, Any]) -> list[str]:
+    keys = [plain(key) for key, value in data.items() if isinstance(value, dict) and _SERIALIZED in value]
+    return [*(f"data: {key}" for key in keys), *(plain(name) for name in entries.names if name.endswith(".pth"))]

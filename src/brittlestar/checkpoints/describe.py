@@ -1,0 +1,112 @@
+"""Says in text what is in a file or folder of an agent, without running anything in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint
+from brittlestar.checkpoints.damage import existing, plain
+from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.checkpoints.statistics import Statistics, read_statistics
+from brittlestar.checkpoints.zoo import ZooFolder, find_statistics, read_folder, read_scores
+
+_ASIDE = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")
+
+
+def describe_path(path: str) -> str:
+    """Describes a zip, a statistics pickle or a folder of rl-zoo, one fact per line."""
+    if Path(path).expanduser().is_dir():
+        folder = read_folder(path)
+        lines = [*_describe_folder(folder), *describe_checkpoint(read_checkpoint(folder.checkpoint))]
+        return "\n".join(lines + _describe_beside(folder.statistics, folder.recorded))
+    place = existing(path)
+    if place.suffix in (".pkl", ".pickle"):
+        return "\n".join(_describe_statistics(read_statistics(place), str(place)))
+    recorded = read_scores(place.parent / "evaluations.npz")
+    return "\n".join(describe_checkpoint(read_checkpoint(place)) + _describe_beside(find_statistics(place), recorded))
+
+
+def describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
+    """Returns what the zip of an agent says, one fact per line."""
+    versions = ", ".join(f"{name} {version}" for name, version in checkpoint.versions.items() if name != "OS")
+    settings = {
+        "activation": checkpoint.activation or "default",
+        "net_arch": "default" if checkpoint.net_arch is None else plain(checkpoint.net_arch),
+        "gSDE": "yes" if checkpoint.use_sde else "no",
+        "squashed": "yes" if checkpoint.squash_output else "no",
+        "extractor": checkpoint.features_extractor or "default",
+    }
+    return [
+        _line("checkpoint", checkpoint.path),
+        _line("algorithm", checkpoint.algorithm or "unknown"),
+        _line("policy", checkpoint.policy_class),
+        _line("observations", _space(checkpoint.observation_space)),
+        _line("actions", _space(checkpoint.action_space)),
+        _line("settings", ", ".join(f"{name} {value}" for name, value in settings.items())),
+        *(_line("layer", f"{name} {_shape(array)}") for name, array in actor_weights(checkpoint.weights).items()),
+        _line("timesteps", "unknown" if checkpoint.num_timesteps is None else f"{checkpoint.num_timesteps}"),
+        _line("versions", versions or "not recorded"),
+        *(_line("would run", f"{name} (if Stable-Baselines3 loads it)") for name in checkpoint.pickles),
+    ]
+
+
+def actor_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns the tensors that choose actions: without critics, values and target networks.
+
+    Example:
+        >>> sorted(actor_weights(dict.fromkeys(["actor.mu.weight", "critic.qf0.0.weight", "q_net_target.x"])))
+        ['actor.mu.weight']
+    """
+    return {
+        name: array
+        for name, array in weights.items()
+        if not name.startswith(_ASIDE) and not name.split(".")[0].endswith("_target")
+    }
+
+
+def _describe_folder(folder: ZooFolder) -> list[str]:
+    normalized = f"yes {folder.normalize_kwargs or ''}".strip() if folder.normalized else "no"
+    wrappers = [f"{name} {plain(folder.wrapper_kwargs.get(name, ''))}".strip() for name in folder.wrappers]
+    return [
+        _line("folder", folder.path),
+        _line("trained by", f"{folder.algorithm} in {folder.env_id}"),
+        _line("normalised", plain(normalized)),
+        _line("wrappers", ", ".join(wrappers) or "none"),
+        *([_line("frame stack", f"{folder.frame_stack}")] if folder.frame_stack else []),
+    ]
+
+
+def _describe_beside(statistics: str | None, recorded: np.ndarray | None) -> list[str]:
+    lines = _describe_statistics(read_statistics(statistics), statistics) if statistics else []
+    if recorded is None:
+        return [*lines, _line("recorded", "no evaluations.npz")]
+    spread = recorded.std(ddof=1) if len(recorded) > 1 else float("nan")
+    return [*lines, _line("recorded", f"return {recorded.mean():.2f}, std {spread:.2f}, n {len(recorded)}")]
+
+
+def _describe_statistics(statistics: Statistics, path: str) -> list[str]:
+    keys = {key: mean.shape for key, mean in statistics.mean.items()}
+    shapes = ", ".join(f"{plain(key)} {shape}".strip() for key, shape in keys.items()) or "none"
+    facts = [
+        f"observations {shapes}",
+        f"count {statistics.count:g}",
+        f"epsilon {statistics.epsilon:g}",
+        f"clip {statistics.clip:g}",
+        f"norm_obs {statistics.norm_obs}",
+        f"norm_reward {statistics.norm_reward}",
+    ]
+    return [_line("statistics", path), _line("", ", ".join(facts))]
+
+
+def _space(space: Space) -> str:
+    return plain(str(space), 200)
+
+
+def _shape(array: np.ndarray) -> str:
+    return f"{' x '.join(map(str, array.shape)) or 'scalar'} {array.dtype}"
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name:<13}{plain(value, 400)}".rstrip()

@@ -1,0 +1,86 @@
+"""Reads the yaml files of rl-zoo as plain lists and dicts; their Python tags construct nothing."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from brittlestar.checkpoints.damage import damaged, plain, read_file
+
+MAX_YAML_BYTES = 256 << 10
+MAX_ALIASES = 100
+MAX_EXPRESSION = 4_000
+"""Most letters of a setting that is written as Python."""
+
+_BROKEN = (yaml.YAMLError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """A safe loader that reads `!!python/...` as the plain value under the tag."""
+
+    aliases = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            self.aliases += 1
+            if self.aliases > MAX_ALIASES:
+                raise yaml.YAMLError(f"more than {MAX_ALIASES} aliases")
+        return super().compose_node(parent, index)
+
+    def flatten_mapping(self, node: Any) -> None:
+        # Merged aliases double with every line.
+        if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+            raise yaml.YAMLError("merge keys (`<<`) are not read")
+
+    def construct_plain(self, tag: str, node: Any) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            return self.construct_scalar(node)
+        if isinstance(node, yaml.MappingNode):
+            return self.construct_mapping(node, deep=True)
+        values = self.construct_sequence(node, deep=True)
+        if tag.endswith(":collections.OrderedDict"):
+            return dict(values[0]) if values else {}
+        return values
+
+
+_PlainLoader.add_multi_constructor("tag:yaml.org,2002:python/", _PlainLoader.construct_plain)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Returns the settings of a yaml file whose top level is a dict."""
+    content = read_file(path, MAX_YAML_BYTES)
+    try:
+        # A SafeLoader that constructs less, not more.
+        settings = yaml.load(content, Loader=_PlainLoader)
+    except _BROKEN as error:
+        problem = getattr(error, "problem", None) or str(error) or type(error).__name__
+        raise damaged(str(path), f"it is not plain yaml: {problem}") from None
+    if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
+        raise damaged(str(path), f"it must be a dict of settings, got a {type(settings).__name__}")
+    return settings
+
+
+def read_expression(text: str, where: str) -> Any:
+    """Reads a setting that is written as Python: a literal, or `dict(name=literal, ...)`.
+
+    Example:
+        >>> read_expression("dict(norm_obs=True, norm_reward=False)", "config.yml")
+        {'norm_obs': True, 'norm_reward': False}
+    """
+    try:
+        if len(text) > MAX_EXPRESSION:
+            raise ValueError("it is too long")
+        with warnings.catch_warnings():
+            # Python comments on the style of the text.
+            warnings.simplefilter("ignore")
+            body = ast.parse(text.strip(), mode="eval").body
+        is_dict = isinstance(body, ast.Call) and isinstance(body.func, ast.Name) and body.func.id == "dict"
+        if is_dict and isinstance(body, ast.Call) and not body.args and all(part.arg for part in body.keywords):
+            return {str(part.arg): ast.literal_eval(part.value) for part in body.keywords}
+        return ast.literal_eval(body)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        raise damaged(where, f"`{plain(text, 60)}` is not a plain setting") from None

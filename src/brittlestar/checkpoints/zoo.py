@@ -1,0 +1,171 @@
+"""Reads a folder of rl-zoo: which agent, in which environment, normalised and wrapped how, and what it scored."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittlestar.checkpoints.damage import damaged, existing, plain
+from brittlestar.checkpoints.safe_yaml import read_expression, read_yaml
+from brittlestar.checkpoints.zip_entries import ZipEntries
+from brittlestar.errors import UserError, nearest
+
+MAX_SCORES_BYTES = 64 << 20
+
+_STATISTICS = "vecnormalize.pkl"
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '([<>|](?:f[248]|[iu][1248]))', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:[0-9]{1,9}, ?){0,7}(?:[0-9]{1,9})?)\), \}\s*"
+)
+
+
+@dataclass(frozen=True)
+class ZooFolder:
+    """What a folder `<algorithm>/<env>_<n>` of rl-zoo says about its agent."""
+
+    path: str
+    algorithm: str
+    """As rl-zoo calls it: `her` is an algorithm there, its zip says which one is inside."""
+    env_id: str
+    checkpoint: str
+    statistics: str | None
+    normalized: bool
+    """Whether the agent was trained with `VecNormalize`."""
+    normalize_kwargs: dict[str, Any]
+    wrappers: list[str]
+    """Full names of environment wrappers, the innermost first."""
+    wrapper_kwargs: dict[str, Any]
+    """Their arguments by name, where there are any."""
+    frame_stack: int | None
+    env_kwargs: dict[str, Any]
+    recorded: np.ndarray | None
+    """Returns of the episodes of the last evaluation."""
+    config: dict[str, Any]
+
+
+def read_folder(path: str | Path) -> ZooFolder:
+    """Reads a folder of rl-zoo; refuses one whose agent needs statistics that are missing."""
+    folder = existing(path, "folder")
+    checkpoint = _checkpoint(folder)
+    settings = folder / checkpoint.stem if (folder / checkpoint.stem).is_dir() else folder
+    args, config, env_kwargs = (_settings(settings / name) for name in ("args.yml", "config.yml", "env_kwargs.yml"))
+    statistics = find_statistics(checkpoint)
+    has_config = (settings / "config.yml").is_file()
+    kwargs = _normalize(config.get("normalize"), str(settings / "config.yml"))
+    normalized = kwargs is not None if has_config else statistics is not None
+    if normalized and statistics is None and (kwargs or {}).get("norm_obs", True):
+        raise UserError(f"the agent of {folder} was trained with VecNormalize, but {settings / _STATISTICS} is missing")
+    wrappers = _wrappers(config.get("env_wrapper"), str(settings / "config.yml"))
+    return ZooFolder(
+        path=str(folder),
+        algorithm=_text(args.get("algo"), folder.parent.name),
+        env_id=_text(args.get("env"), re.sub(r"_[0-9]+$", "", folder.name)),
+        checkpoint=str(checkpoint),
+        statistics=statistics,
+        normalized=normalized,
+        normalize_kwargs=kwargs or {},
+        wrappers=[name for name, _ in wrappers],
+        wrapper_kwargs={name: given for name, given in wrappers if given},
+        frame_stack=_frame_stack(config.get("frame_stack"), str(settings / "config.yml")),
+        env_kwargs=env_kwargs or _mapping(args.get("env_kwargs")) or _mapping(config.get("env_kwargs")),
+        recorded=read_scores(folder / "evaluations.npz"),
+        config=config,
+    )
+
+
+def find_statistics(checkpoint: str | Path) -> str | None:
+    """Returns the VecNormalize file that belongs to a zip: in the folder of its name, or beside it."""
+    zipped = Path(checkpoint).expanduser().absolute()
+    files = (zipped.with_suffix("") / _STATISTICS, zipped.parent / _STATISTICS)
+    return next((str(file) for file in files if file.is_file()), None)
+
+
+def read_scores(path: Path) -> np.ndarray | None:
+    """Returns the episodes' returns of the last evaluation in `evaluations.npz`, or None without such a file."""
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            entries = ZipEntries(file, str(path))
+            content = entries.read("results.npy", MAX_SCORES_BYTES)
+    except OSError as error:
+        raise damaged(str(path), error.strerror or error) from None
+    results = _read_npy(content, entries.place("results.npy"))
+    if results.ndim < 2 or not results.size:
+        raise damaged(entries.place("results.npy"), f"shape {results.shape} is not (evaluations, episodes)")
+    return np.asarray(results[-1].ravel(), dtype=np.float64)
+
+
+def _read_npy(content: bytes, where: str) -> np.ndarray:
+    """Reads a file of `numpy.save`; numpy itself would allocate whatever the header claims."""
+    size = {b"\x93NUMPY\1\0": 2, b"\x93NUMPY\2\0": 4}.get(content[:8], 0)
+    start = 8 + size + int.from_bytes(content[8 : 8 + size], "little")
+    header = _NPY_HEADER.fullmatch(content[8 + size : min(start, 1000)])
+    if not size or header is None:
+        raise damaged(where, "it is not a plain array of numbers")
+    dtype, shape = np.dtype(header[1].decode()), tuple(int(word) for word in header[3].split(b",") if word.strip())
+    rest = content[start:]
+    if math.prod(shape) * dtype.itemsize != len(rest):
+        raise damaged(where, f"it is not a plain array: {len(rest)} bytes for {plain(shape, 60)} {dtype}")
+    return np.frombuffer(rest, dtype).reshape(shape, order="C" if header[2] == b"False" else "F")
+
+
+def _checkpoint(folder: Path) -> Path:
+    zips = {file.name: file for file in sorted(folder.glob("*.zip"))}
+    name = f"{re.sub(r'_[0-9]+$', '', folder.name)}.zip"
+    for wanted in (name, "best_model.zip"):
+        if wanted in zips:
+            return zips[wanted]
+    if len(zips) == 1:
+        return next(iter(zips.values()))
+    found = f"it has {len(zips)} zips; {plain(nearest(name, zips), 300)}" if zips else "it has no zip"
+    raise UserError(f"{folder} is not a folder of rl-zoo: there is no {name}, {found}")
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    return read_yaml(path) if path.is_file() and path.stat().st_size else {}
+
+
+def _normalize(value: Any, where: str) -> dict[str, Any] | None:
+    """Returns the arguments of VecNormalize, or None without it."""
+    if isinstance(value, str):
+        value = read_expression(value, f"{where}, `normalize`,")
+    if value is None or value is False:
+        return None
+    if value is True:
+        return {}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return value
+    raise damaged(f"{where}, `normalize`,", f"it must be true, false or a dict, got {plain(value, 60)}")
+
+
+def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
+    """Reads `name`, `{name: arguments}` or a list of these."""
+    wrappers: list[tuple[str, dict[str, Any]]] = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item != "None":
+            wrappers.append((plain(item), {}))
+        elif isinstance(item, dict) and all(isinstance(name, str) for name in item):
+            wrappers += [(plain(name), _mapping(given)) for name, given in item.items()]
+        elif item not in (None, "None"):
+            raise damaged(f"{where}, `env_wrapper`,", f"it must be names of wrappers, got {plain(item, 60)}")
+    return wrappers
+
+
+def _frame_stack(value: Any, where: str) -> int | None:
+    if value is None or (type(value) is int and 1 <= value <= 1000):
+        return value
+    raise damaged(f"{where}, `frame_stack`,", f"it must be a whole number from 1 to 1000, got {plain(value, 60)}")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any, otherwise: str) -> str:
+    return plain(value) if isinstance(value, str) and value else otherwise

@@ -1,0 +1,163 @@
+"""From the outputs of a network to actions: the best one, or one drawn as in training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError
+from brittlestar.policies.base import Space, describe
+from brittlestar.randomness import LaneDraws
+
+Layer = tuple[np.ndarray, np.ndarray]
+"""Weights `(inputs, outputs)` and biases `(outputs,)`."""
+
+
+class Head:
+    """Decides by the outputs of a network; with `draws`, at random."""
+
+    def bind(self, space: Space, outputs: int) -> None:
+        """Checks that the outputs fit the action space."""
+        raise NotImplementedError
+
+    def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
+        """Returns actions.
+
+        Args:
+            outputs: what the last layer gave, `(lanes, outputs)`.
+            latent: what the last layer was given, `(lanes, inputs)`.
+            draws: the policy's random numbers; None for the deterministic action.
+        """
+        raise NotImplementedError
+
+
+@dataclass
+class StateNoise:
+    """Noise that is a fixed random function of the latent state for a whole episode (gSDE)."""
+
+    std: np.ndarray
+    """`(latent, actions)`."""
+
+    def draw(self, latent: np.ndarray, draws: LaneDraws) -> np.ndarray:
+        """Returns the noise of each lane."""
+        matrix = draws.normal(self.std.shape, per_episode=True) * self.std
+        return np.matmul(latent[:, None].astype(np.float64), matrix)[:, 0]
+
+
+class _Bounded(Head):
+    """Actions in a box; until `bind`, between -1 and 1."""
+
+    _low: Any = np.float32(-1.0)
+    _high: Any = np.float32(1.0)
+    _shape: tuple[int, ...] = (-1,)
+
+    def bind(self, space: Space, outputs: int) -> None:
+        """Checks that the outputs fit the action space."""
+        if not isinstance(space, spaces.Box) or np.prod(space.shape) != outputs:
+            raise UserError(f"the network gives {outputs} numbers, but actions are {describe(space)}")
+        self._low, self._high, self._shape = space.low.ravel(), space.high.ravel(), space.shape
+
+    def _shaped(self, actions: np.ndarray) -> np.ndarray:
+        return np.asarray(actions.reshape(len(actions), *self._shape))
+
+
+@dataclass
+class Clipped(_Bounded):
+    """The outputs, clipped to the bounds; noise has its own spread (PPO, A2C, TRPO)."""
+
+    log_std: np.ndarray | None = None
+    state_noise: StateNoise | None = None
+
+    def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
+        """Returns actions."""
+        if draws is not None and self.state_noise is not None:
+            outputs = outputs + self.state_noise.draw(latent, draws)
+        elif draws is not None and self.log_std is not None:
+            outputs = outputs + np.exp(self.log_std) * draws.normal(self.log_std.shape)
+        return self._shaped(np.clip(outputs, self._low, self._high))
+
+
+@dataclass
+class Squashed(_Bounded):
+    """The outputs through tanh, scaled to the bounds (SAC, TQC, TD3, DDPG)."""
+
+    spread: Layer | None = None
+    """Layer that gives the logarithm of the noise's spread; None draws no noise."""
+    state_noise: StateNoise | None = None
+    limit: float | None = None
+    """Clips the outputs before anything else."""
+
+    def bind(self, space: Space, outputs: int) -> None:
+        """Checks that the outputs fit the action space."""
+        super().bind(space, outputs)
+        if isinstance(space, spaces.Box) and not space.is_bounded():
+            raise UserError(f"`output: tanh` needs actions with bounds, got {' '.join(str(space).split())}")
+
+    def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
+        """Returns actions."""
+        if self.limit is not None:
+            outputs = np.clip(outputs, -self.limit, self.limit)
+        if draws is not None and self.state_noise is not None:
+            outputs = outputs + self.state_noise.draw(latent, draws)
+        elif draws is not None and self.spread is not None:
+            weights, biases = self.spread
+            log_std = np.clip(np.matmul(latent[:, None], weights)[:, 0] + biases, -20, 2)
+            outputs = outputs + np.exp(log_std) * draws.normal(biases.shape)
+        return self._shaped(self._low + 0.5 * (np.tanh(outputs) + 1.0) * (self._high - self._low))
+
+
+@dataclass
+class Greedy(Head):
+    """The choice of the largest output; at random with a probability (DQN, QRDQN)."""
+
+    exploration: float = 0.0
+    _start = 0
+
+    def bind(self, space: Space, outputs: int) -> None:
+        """Checks that the outputs fit the action space."""
+        if not isinstance(space, spaces.Discrete) or space.n != outputs:
+            raise UserError(f"the network needs actions Discrete({outputs}), got {describe(space)}")
+        self._start = int(space.start)
+
+    def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
+        """Returns actions."""
+        best = outputs.argmax(axis=1)
+        if draws is not None and self.exploration > 0:
+            other = np.floor(draws.uniform() * outputs.shape[1]).astype(np.int64)
+            best = np.where(draws.uniform() < self.exploration, other, best)
+        return np.asarray(best + self._start)
+
+
+class Sampled(Head):
+    """Choices with the outputs as logits; the likeliest ones if nothing is drawn (PPO, A2C, TRPO, ARS)."""
+
+    def bind(self, space: Space, outputs: int) -> None:
+        """Checks that the outputs fit the action space."""
+        if isinstance(space, spaces.Discrete):
+            counts, start = [int(space.n)], np.asarray(int(space.start))
+        elif isinstance(space, spaces.MultiDiscrete):
+            counts, start = space.nvec.ravel().tolist(), np.asarray(space.start)
+        elif isinstance(space, spaces.MultiBinary):
+            counts, start = [1] * int(np.prod(space.shape)), np.asarray(0)
+        else:
+            counts, start = [], np.asarray(0)
+        if sum(counts) != outputs:
+            raise UserError(f"the network gives {outputs} logits, but actions are {describe(space)}")
+        self._ends, self._binary = np.cumsum(counts)[:-1], isinstance(space, spaces.MultiBinary)
+        self._start, self._shape = start, space.shape or ()
+
+    def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
+        """Returns actions."""
+        if draws is not None:
+            uniform = np.clip(draws.uniform(outputs.shape[1:]), 1e-300, 1.0)
+            # The largest of logits with Gumbel noise is a draw from their distribution; of two, with logistic noise.
+            noise = np.log(uniform) - np.log1p(-uniform) if self._binary else -np.log(-np.log(uniform))
+            outputs = outputs + noise
+        if self._binary:
+            chosen = (outputs > 0).astype(np.int64)
+        else:
+            chosen = np.stack([part.argmax(axis=1) for part in np.split(outputs, self._ends, axis=1)], axis=1)
+        return np.asarray(chosen.reshape(-1, *self._shape) + self._start)

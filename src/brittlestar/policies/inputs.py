@@ -1,0 +1,136 @@
+"""What a network is shown: observations flattened, extended, stacked and normalised as in its training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError
+from brittlestar.policies.base import Observation, Space, count_lanes, describe
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Running statistics of one entry: `clip((x - mean) / sqrt(var + epsilon))`."""
+
+    mean: np.ndarray
+    var: np.ndarray
+    epsilon: float = 1e-8
+    clip: float = 10.0
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Normalises `(lanes, n)` numbers.
+
+        Example:
+            >>> Scaling(mean=np.array([1.0]), var=np.array([4.0]), epsilon=0.0).apply(np.array([[5.0], [99.0]]))
+            array([[ 2.],
+                   [10.]])
+        """
+        return np.clip((values - self.mean) / np.sqrt(self.var + self.epsilon), -self.clip, self.clip)
+
+
+@dataclass
+class Inputs:
+    """Turns observations into one row of numbers per lane.
+
+    The order is that of training: the time that is left is appended to the observation, then frames are
+    stacked, then both are normalised.
+
+    Example:
+        >>> inputs = Inputs(keys=["observation", "desired_goal"])
+        >>> inputs.bind(spaces.Dict({"observation": spaces.Box(-1, 1, (2,)), "desired_goal": spaces.Box(-1, 1, (1,))}))
+        3
+    """
+
+    keys: list[str] | None = None
+    """Entries of a dict observation, in order; null takes them all, sorted."""
+    scalings: dict[str, Scaling] = field(default_factory=dict)
+    """Statistics by entry; `""` is a plain observation, or the whole row of a dict."""
+    time_limit: int | None = None
+    """Steps of an episode in training, if the network was shown the share of them that is left."""
+    stack: int = 1
+    """How many of the last observations the network is shown, oldest first, zeros before the first."""
+
+    def __post_init__(self) -> None:
+        self._parts: dict[str, Space] | None = None
+
+    @property
+    def has_state(self) -> bool:
+        """Whether anything is kept from step to step."""
+        return self.time_limit is not None or self.stack > 1
+
+    def bind(self, space: Space) -> int:
+        """Checks the observation space and returns how many numbers the network is shown."""
+        self._parts = self._split(space)
+        widths = [_width(part) for part in self._parts.values()]
+        if 0 in widths or not widths:
+            raise UserError(f"the network takes rows of numbers, got observations {describe(space)}")
+        width = (sum(widths) + (self.time_limit is not None)) * self.stack
+        for key, part in self._parts.items():
+            self._check_scaling(key, _width(part) if key else width)
+        if "" not in self._parts:
+            self._check_scaling("", width)
+        return width
+
+    def _split(self, space: Space) -> dict[str, Space]:
+        if not isinstance(space, spaces.Dict):
+            return {"": space}
+        for key in self.keys or []:
+            if key not in space.spaces:
+                raise UserError(f"the network takes `{key}`, got observations {describe(space)}")
+        return {key: space.spaces[key] for key in self.keys or sorted(space.spaces)}
+
+    def _check_scaling(self, key: str, width: int) -> None:
+        if key in self.scalings and self.scalings[key].mean.shape != (width,):
+            entry = f" of `{key}`" if key else ""
+            shape = self.scalings[key].mean.shape
+            raise UserError(f"the statistics{entry} have shape {shape}, but the network is shown {width} numbers")
+
+    def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
+        """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
+        lanes = count_lanes(observation)
+        parts = []
+        for key, space in (self._parts or self._guess(observation)).items():
+            values = _numbers(observation[key] if key else observation, space, lanes)
+            parts.append(self.scalings[key].apply(values) if key and key in self.scalings else values)
+        if self.has_state:
+            parts, state = self._remember(np.concatenate(parts, axis=1), state, first)
+        if "" in self.scalings:
+            parts = [self.scalings[""].apply(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))]
+        return parts, state
+
+    def _guess(self, observation: Observation) -> dict[str, Any]:
+        return dict.fromkeys(self.keys or sorted(observation)) if isinstance(observation, dict) else {"": None}
+
+    def _remember(
+        self, row: np.ndarray, state: Any, first: np.ndarray | None
+    ) -> tuple[list[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        lanes = len(row)
+        width = row.shape[1] + (self.time_limit is not None)
+        steps, frames = state or (np.zeros(lanes, dtype=np.int64), np.zeros((lanes, self.stack, width)))
+        if first is not None:
+            steps, frames = np.where(first, 0, steps), np.where(first[:, None, None], 0.0, frames)
+        if self.time_limit is not None:
+            row = np.concatenate([row, (1 - steps / self.time_limit)[:, None]], axis=1)
+        frames = np.concatenate([frames[:, 1:], row[:, None]], axis=1)
+        return [frames.reshape(lanes, -1)], (steps + 1, frames)
+
+
+def _width(space: Space) -> int:
+    if isinstance(space, spaces.Box | spaces.MultiBinary):
+        return int(np.prod(space.shape or ()))
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    return int(np.sum(space.nvec)) if isinstance(space, spaces.MultiDiscrete) else 0
+
+
+def _numbers(values: np.ndarray, space: Space | None, lanes: int) -> np.ndarray:
+    if isinstance(space, spaces.Discrete):
+        return np.eye(int(space.n))[values - space.start]
+    if isinstance(space, spaces.MultiDiscrete):
+        counts, flat = space.nvec.ravel(), (values - space.start).reshape(lanes, -1)
+        return np.concatenate([np.eye(count)[flat[:, i]] for i, count in enumerate(counts.tolist())], axis=1)
+    return values.reshape(lanes, -1)

@@ -1,0 +1,123 @@
+"""Policies from Stable-Baselines3: a zip, or a folder of rl-zoo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from gymnasium import spaces
+
+from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
+from brittlestar.checkpoints.zoo import read_scores
+from brittlestar.errors import UserError, require
+from brittlestar.gate import Record
+from brittlestar.policies.actors import rebuild
+from brittlestar.policies.base import DelegatingPolicy, Policy, Space
+from brittlestar.policies.inputs import Inputs, Scaling
+
+HER_KEYS = ["observation", "desired_goal"]
+"""What a network with a plain observation is shown of a goal environment, in this order."""
+TIME_FEATURE = "TimeFeatureWrapper"
+NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper")
+"""Wrappers that change no observation and no action."""
+
+
+@dataclass
+class Sb3Policy(DelegatingPolicy):
+    """The actor of a Stable-Baselines3 or sb3-contrib zip, rebuilt from its weights.
+
+    Nothing from the file is run, unless `trust` is set.
+    """
+
+    path: str
+    statistics: str | None = None
+    """VecNormalize file; null takes `vecnormalize.pkl` beside the zip, if there is one; `none` takes none."""
+    time_limit: int | None = None
+    """Steps of an episode in training, if it was wrapped in TimeFeatureWrapper."""
+    frame_stack: int = 1
+    trust: bool = False
+    """Load with Stable-Baselines3, which runs code from the file."""
+    algorithm: str | None = None
+    """Name of the algorithm for `trust`, if the file does not say."""
+    recorded: float | None = None
+    """Mean return that the clean policy should reach; null takes `evaluations.npz` beside the zip, if there is one."""
+
+    def __post_init__(self) -> None:
+        require(self.frame_stack >= 1, "frame_stack", "at least 1", self.frame_stack)
+        require(self.time_limit is None or self.time_limit >= 1, "time_limit", "null or at least 1", self.time_limit)
+        self.record = Record(self.recorded) if self.recorded is not None else _find_record(self.path)
+        found = self.statistics or find_statistics(self.path)
+        shown = _Shown(None if found == "none" else found, self.time_limit, self.frame_stack)
+        self._policy = _load(self.path, shown, self.trust, self.algorithm)
+
+
+@dataclass
+class ZooFolderPolicy(DelegatingPolicy):
+    """An agent in a folder of rl-zoo, with the statistics, wrappers and frames of its training."""
+
+    path: str
+    trust: bool = False
+    """Load with Stable-Baselines3, which runs code from the file."""
+
+    def __post_init__(self) -> None:
+        folder = read_folder(self.path)
+        time_limit = None
+        for wrapper in folder.wrappers:
+            name = wrapper.rpartition(".")[2]
+            if name == TIME_FEATURE:
+                time_limit = folder.wrapper_kwargs.get(wrapper, {}).get("max_steps") or _time_limit(folder.env_id)
+            elif name not in NEUTRAL_WRAPPERS:
+                raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not know")
+        self.record = Record.of(folder.recorded) if folder.recorded is not None else None
+        shown = _Shown(folder.statistics, time_limit, folder.frame_stack or 1)
+        self._policy = _load(folder.checkpoint, shown, self.trust, folder.algorithm)
+
+
+class _Shown(NamedTuple):
+    """What stands between an observation and the network."""
+
+    statistics: str | None
+    time_limit: int | None
+    frame_stack: int
+
+    def inputs(self, space: Space) -> Inputs:
+        keys = sorted(space.spaces) if isinstance(space, spaces.Dict) else HER_KEYS
+        scalings = {}
+        if self.statistics is not None:
+            read = read_statistics(self.statistics)
+            if read.norm_obs:
+                scalings = {key: Scaling(read.mean[key], read.var[key], read.epsilon, read.clip) for key in read.mean}
+        return Inputs(keys, scalings, self.time_limit, self.frame_stack)
+
+
+def _find_record(path: str) -> Record | None:
+    scores = read_scores(Path(path).expanduser().absolute().with_name("evaluations.npz"))
+    return None if scores is None else Record.of(scores)
+
+
+def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Policy:
+    checkpoint = read_checkpoint(path)
+    inputs = shown.inputs(checkpoint.observation_space)
+    if not trust:
+        return rebuild(checkpoint, inputs)
+    from brittlestar.policies.trusted import ShownPolicy, load_trusted
+
+    loaded = load_trusted(checkpoint, algorithm)
+    by_entry = isinstance(checkpoint.observation_space, spaces.Dict)
+    return ShownPolicy(loaded, inputs, by_entry) if inputs.scalings or inputs.has_state else loaded
+
+
+def _time_limit(env_id: str) -> int:
+    """Returns the registered time limit of an environment, or of a newer version of it."""
+    from gymnasium.envs.registration import parse_env_id, registry
+
+    from brittlestar.envs import register_robotics
+
+    register_robotics(env_id)
+    _, name, _ = parse_env_id(env_id)
+    limits = {spec.version or 0: spec.max_episode_steps for spec in registry.values() if spec.name == name}
+    known = [limit for _, limit in sorted(limits.items()) if limit]
+    if not known:
+        raise UserError(f"the time limit of {env_id} is not known; set `policy.time_limit` with `policy=sb3`")
+    return int(known[-1])

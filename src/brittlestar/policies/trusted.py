@@ -1,0 +1,145 @@
+"""Checkpoints through Stable-Baselines3's own loader, which runs code from the file: only where the user says so."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import warnings
+from typing import Any
+
+import numpy as np
+
+from brittlestar.checkpoints import Checkpoint
+from brittlestar.errors import UserError, nearest
+from brittlestar.policies.base import Observation, Policy, Space, count_lanes, describe
+from brittlestar.policies.inputs import Inputs
+from brittlestar.randomness import LaneDraws
+
+log = logging.getLogger(__name__)
+
+CLASSES = {
+    "ppo": "stable_baselines3.PPO",
+    "a2c": "stable_baselines3.A2C",
+    "dqn": "stable_baselines3.DQN",
+    "ddpg": "stable_baselines3.DDPG",
+    "td3": "stable_baselines3.TD3",
+    "sac": "stable_baselines3.SAC",
+    "her": "stable_baselines3.SAC",
+    "trpo": "sb3_contrib.TRPO",
+    "ars": "sb3_contrib.ARS",
+    "qrdqn": "sb3_contrib.QRDQN",
+    "tqc": "sb3_contrib.TQC",
+    "recurrent_ppo": "sb3_contrib.RecurrentPPO",
+    "ppo_lstm": "sb3_contrib.RecurrentPPO",
+    "maskable_ppo": "sb3_contrib.MaskablePPO",
+    "crossq": "sb3_contrib.CrossQ",
+}
+_FORGOTTEN = (
+    "learning_rate", "lr_schedule", "clip_range", "clip_range_vf", "delta_std_schedule", "exploration_schedule",
+    "_last_obs", "_last_original_obs", "_last_episode_starts", "ep_info_buffer", "ep_success_buffer",
+)  # fmt: skip
+"""What training needs and predicting does not; old files hold it in forms that new versions cannot read."""
+
+
+def load_trusted(checkpoint: Checkpoint, algorithm: str | None = None) -> TrustedPolicy:
+    """Loads a zip with Stable-Baselines3.
+
+    Args:
+        checkpoint: what was read from the zip without running it.
+        algorithm: its algorithm, if the file does not say.
+    """
+    path = checkpoint.path
+    name = (checkpoint.algorithm or algorithm or "").lower()
+    if name not in CLASSES:
+        raise UserError(f"`policy.algorithm` of {path} cannot be `{name}`; {nearest(name, CLASSES)}")
+    log.warning("policy.trust: running code from %s: %s", path, ", ".join(checkpoint.pickles))
+    import torch
+
+    torch.set_num_threads(1)
+    module, _, kind = CLASSES[name].rpartition(".")
+    loader = getattr(importlib.import_module(module), kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = loader.load(path, device="cpu", custom_objects=_replaced(checkpoint))
+        except Exception as error:
+            line = " ".join(str(error).split())
+            raise UserError(f"Stable-Baselines3 cannot load {path}: {type(error).__name__}: {line}") from error
+    return TrustedPolicy(model)
+
+
+def _replaced(checkpoint: Checkpoint) -> dict[str, Any]:
+    found: dict[str, Any] = dict.fromkeys(_FORGOTTEN)
+    found |= {"learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.2}
+    found |= {"buffer_size": 1, "replay_buffer_class": None, "replay_buffer_kwargs": {}}
+    return found | {
+        "observation_space": checkpoint.observation_space,
+        "action_space": checkpoint.action_space,
+    }
+
+
+class TrustedPolicy(Policy):
+    """Somebody's model, asked lane by lane: a product over all lanes would tie the bits of a lane to the others."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._draws: LaneDraws | None = None
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Checks that the model was made for these spaces."""
+        if self.model.action_space.shape != action_space.shape:
+            raise UserError(
+                f"the model's actions are {describe(self.model.action_space)}, got {describe(action_space)}"
+            )
+        self._draws = draws
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        """Asks the model; a random answer comes from the policy's own stream."""
+        lanes = count_lanes(observation)
+        states = state or [None] * lanes
+        seeds = self._draws.uniform() if self._draws is not None and not deterministic else np.zeros(lanes)
+        actions, kept = [], []
+        for lane in range(lanes):
+            if not deterministic:
+                import torch
+
+                torch.manual_seed(int(seeds[lane] * 2**53))
+            seen = {k: v[lane] for k, v in observation.items()} if isinstance(observation, dict) else observation[lane]
+            first = None if episode_start is None else episode_start[lane : lane + 1]
+            action, after = self.model.predict(seen, states[lane], first, deterministic)
+            actions.append(action)
+            kept.append(after)
+        return np.stack(actions), kept
+
+
+class ShownPolicy(Policy):
+    """A policy that is shown observations as in its training: by entry, or in one row."""
+
+    def __init__(self, policy: Policy, inputs: Inputs, by_entry: bool) -> None:
+        self._policy, self._inputs, self._by_entry = policy, inputs, by_entry
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Passes the spaces on."""
+        self._inputs.bind(observation_space)
+        self._policy.bind(observation_space, action_space, draws)
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]:
+        """Normalises, then asks."""
+        seen, inner = state or (None, None)
+        parts, seen = self._inputs.read(observation, seen, episode_start)
+        row = np.concatenate(parts, axis=1)
+        shown = dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row
+        action, inner = self._policy.predict(shown, inner, episode_start, deterministic)
+        return action, (seen, inner)

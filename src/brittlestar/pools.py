@@ -1,0 +1,277 @@
+"""Lanes on EnvPool: every episode is an environment of its own, made with its seed and run once."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+import types
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.backends import INSTALL, available, choose
+from brittlestar.envs import EnvSpec, check_spaces
+from brittlestar.errors import UserError, nearest
+from brittlestar.lanes import Batch, Lanes, _copy, _empty, _put
+from brittlestar.success import GoalReached, ReturnAtLeast, Terminated
+
+__all__ = ["PoolLanes", "available", "make_lanes"]
+
+# Suites that import in a moment, and how many environments of theirs are made at once.
+_SUITES = {"classic_control": 1024, "toy_text": 1024, "mujoco.gym": 64, "mujoco.robotics": 8}
+_OTHER = 64
+
+# What the engine sets itself.
+_OWN = (
+    "num_envs", "batch_size", "num_threads", "seed", "env_seed", "max_episode_steps", "max_num_players",
+    "thread_affinity_offset", "base_path", "gym_reset_return_info", "reward_threshold",
+)  # fmt: skip
+
+_ENDLESS = 2**31 - 1
+
+# Seconds of one step of the simulator; an action lasts `frame_skip` of them.
+_TIMESTEPS = {
+    "Acrobot": 0.2, "Pendulum": 0.05, "Ant": 0.01, "HalfCheetah": 0.01, "Hopper": 0.002, "Humanoid": 0.003,
+    "HumanoidStandup": 0.003, "InvertedDoublePendulum": 0.01, "InvertedPendulum": 0.02, "Pusher": 0.01,
+    "Reacher": 0.01, "Swimmer": 0.01, "Walker2d": 0.002, "FetchReach": 0.002, "FetchPush": 0.002,
+    "FetchSlide": 0.002, "FetchPickAndPlace": 0.002,
+}  # fmt: skip
+
+_BLIND_TO_INFO = (type(None), GoalReached, ReturnAtLeast, Terminated)
+
+
+def make_lanes(
+    spec: EnvSpec, count: int, threads: int = 1, *, consecutive: bool = False, needs_model: bool = False
+) -> Lanes | PoolLanes:
+    """Makes lanes on the backend that the environment asks for.
+
+    Example:
+        >>> type(make_lanes(EnvSpec(id="CartPole-v1", backend="gymnasium"), count=2)).__name__
+        'Lanes'
+    """
+    # A class of the user's own makes its environments its own way.
+    backend = "gymnasium"
+    if type(spec) is EnvSpec:
+        backend = choose(spec.backend, spec.id, spec.kwargs, consecutive=consecutive, needs_model=needs_model)
+    return (PoolLanes if backend == "envpool" else Lanes)(spec, count, threads)
+
+
+@dataclass
+class _Pool:
+    """Some environments that are made, reset and stepped together."""
+
+    envs: Any
+    first: Any
+    """The observation of every environment after its reset."""
+    seeds: Sequence[int]
+    taken: int = 0
+    """How many of them have got an episode."""
+    left: int = 0
+    """How many of those have been left by their lane."""
+
+
+class PoolLanes:
+    """Steps its environments with one call into EnvPool; what `rollout` needs of `Lanes`.
+
+    EnvPool seeds an environment when it is made and never again. So an episode has an environment of its own, made
+    with the episode's seed, and its numbers depend on that seed alone: not on lanes, threads or what ran before.
+    """
+
+    def __init__(self, spec: EnvSpec, count: int, threads: int = 1) -> None:
+        self.spec = spec
+        self._registry = _load(spec.id)
+        self._options = _options(self._registry, spec)
+        with _quiet():
+            shape = self._registry.make_spec(spec.id, **self._options)
+            self.observation_space, self.action_space = _plain(shape.observation_space), _plain(shape.action_space)
+        if isinstance(self.action_space, spaces.Box) and self.action_space.dtype == np.float64:
+            low, high = (bound.astype(np.float32) for bound in (self.action_space.low, self.action_space.high))
+            self.action_space = spaces.Box(low, high, dtype=np.float32)
+        check_spaces(self)
+        limit = spec.max_steps or shape.config.max_episode_steps
+        self.max_steps = limit if limit < _ENDLESS else None
+        timestep = _TIMESTEPS.get(spec.id.rpartition("-")[0].replace("Dense", ""))
+        self.step_seconds = timestep and timestep * getattr(shape.config, "frame_skip", 1)
+        self.observation: Any = None
+        self._reads_info = type(spec.success) not in _BLIND_TO_INFO or bool(
+            spec.signals.completion_key or spec.signals.collision_key
+        )
+        self._pools: list[_Pool] = []
+        self._places: list[_Pool | None] = []
+        self.use_threads(threads)
+        self.resize(count)
+
+    def resize(self, count: int) -> None:
+        """Uses `count` lanes; whatever ran in them is over."""
+        self.count = count
+        self.plan(())
+        self._ids, self._steps = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int64)
+        self._nothing: list[dict[str, Any]] = [{}] * count
+        self.observation = _empty(self.observation_space, count)
+
+    def use_threads(self, threads: int) -> None:
+        """Sets how many threads step the environments that are made from now on."""
+        self._threads = threads
+
+    def plan(self, seeds: Iterable[int]) -> None:
+        """Tells the seeds of the coming episodes, in order, so that many environments can be made at once."""
+        self.close()
+        self._seeds = deque(seeds)
+
+    def reset(self, lane: int, seed: int) -> None:
+        """Starts an episode in one lane, in an environment that has never run."""
+        self._leave(self._places[lane])
+        pool = self._places[lane] = self._fresh(seed)
+        self._ids[lane], self._steps[lane] = pool.taken, 0
+        _put(self.observation, lane, _row(pool.first, pool.taken))
+        pool.taken += 1
+
+    def _fresh(self, seed: int) -> _Pool:
+        """Returns a pool whose next environment has this seed."""
+        newest = self._pools[-1] if self._pools else None
+        if newest and newest.taken < len(newest.seeds) and newest.seeds[newest.taken] == seed:
+            return newest
+        seeds = [seed]
+        if self._seeds and self._seeds[0] == seed:
+            suite = _suite(self._registry, self.spec.id)
+            most = min(len(self._seeds), _SUITES.get(suite, _OTHER))
+            seeds = [self._seeds.popleft() for _ in range(most)]
+        self._pools.append(self._make(seeds))
+        return self._pools[-1]
+
+    def _make(self, seeds: list[int]) -> _Pool:
+        # EnvPool calls an episode that ends by itself in its last step truncated only; so the steps are counted here.
+        limit = _ENDLESS if self.max_steps is None else self.max_steps + 1
+        with _quiet():
+            envs = self._registry.make_gymnasium(
+                self.spec.id,
+                num_envs=len(seeds),
+                seed=[_int32(seed) for seed in seeds],
+                num_threads=min(self._threads, len(seeds)),
+                max_episode_steps=limit,
+                **self._options,
+            )
+            return _Pool(envs, envs.reset()[0], seeds)
+
+    def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
+        """Steps the lanes listed in `active`, each with its row of `actions`."""
+        self.observation = _copy(self.observation)
+        batch = Batch(
+            self.observation,
+            np.zeros(self.count),
+            np.zeros(self.count, dtype=bool),
+            np.zeros(self.count, dtype=bool),
+            self._nothing.copy() if self._reads_info else self._nothing,
+        )
+        for pool in self._pools:
+            inside = [self._places[lane] is pool for lane in active.tolist()] if len(self._pools) > 1 else ...
+            self._step_pool(pool, active[inside], actions, batch)
+        return batch
+
+    def _step_pool(self, pool: _Pool, lanes: np.ndarray, actions: np.ndarray, batch: Batch) -> None:
+        if not len(lanes):
+            return
+        observation, reward, terminated, truncated, info = pool.envs.step(actions[lanes], self._ids[lanes])
+        _put(batch.observation, lanes, observation)
+        self._steps[lanes] += 1
+        batch.reward[lanes], batch.terminated[lanes] = reward, terminated
+        batch.truncated[lanes] = truncated | (self._steps[lanes] == (self.max_steps or -1))
+        if self._reads_info:
+            columns = {key: values for key, values in info.items() if key not in ("env_id", "players", "elapsed_step")}
+            for place, lane in enumerate(lanes.tolist()):
+                batch.infos[lane] = {key: values[place] for key, values in columns.items()}
+
+    def _leave(self, pool: _Pool | None) -> None:
+        if pool is None:
+            return
+        pool.left += 1
+        if pool.left == len(pool.seeds):
+            self._pools = [other for other in self._pools if other is not pool]
+            pool.envs.close()
+
+    def close(self) -> None:
+        """Closes every environment."""
+        for pool in self._pools:
+            pool.envs.close()
+        self._pools, self._places = [], [None] * self.count
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides that float32 cannot hold some bounds exactly."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _load(env_id: str) -> Any:
+    """Imports the part of EnvPool that has an id, because all of it takes seconds."""
+    if not available():
+        raise UserError(f"`env.backend=envpool` needs EnvPool: {INSTALL}")
+    if "envpool" not in sys.modules:
+        _stand_in()
+    registry = importlib.import_module("envpool.registration")
+    for suite in _SUITES:
+        if env_id in registry.registry.specs:
+            return registry
+        importlib.import_module(f"envpool.{suite}.registration")
+    if env_id not in registry.registry.specs:
+        importlib.import_module("envpool.entry")
+    if env_id not in registry.registry.specs:
+        raise UserError(f"`env.id` {env_id!r}: EnvPool has no such id; {nearest(env_id, registry.list_all_envs())}")
+    return registry
+
+
+def _stand_in() -> None:
+    """Puts a package in the place of EnvPool's that imports everything only when it is asked for something."""
+    found = importlib.util.find_spec("envpool")
+    assert found is not None
+    package = types.ModuleType("envpool")
+    package.__spec__, package.__file__ = found, found.origin
+    package.__path__ = list(found.submodule_search_locations or ())
+
+    def load(name: str) -> Any:
+        if name.startswith("__") or found.loader is None:
+            raise AttributeError(f"module 'envpool' has no attribute {name!r}")
+        del package.__getattr__
+        found.loader.exec_module(package)
+        return getattr(package, name)
+
+    package.__getattr__ = load  # type: ignore[method-assign]
+    sys.modules["envpool"] = package
+
+
+def _suite(registry: Any, env_id: str) -> str:
+    return str(registry.registry.specs[env_id][0]).removeprefix("envpool.")
+
+
+def _options(registry: Any, spec: EnvSpec) -> dict[str, Any]:
+    known = registry.make_spec(spec.id).config._fields
+    for name in spec.kwargs:
+        if name not in known or name in _OWN:
+            valid = nearest(name, [field for field in known if field not in _OWN])
+            raise UserError(f"`env.kwargs` do not fit EnvPool's {spec.id}: {name!r} is unknown; {valid}")
+    return dict(spec.kwargs)
+
+
+def _plain(space: Any) -> spaces.Space:
+    """Puts the entries of a dict in the order that Gymnasium gives them."""
+    return spaces.Dict(dict(sorted(space.items()))) if isinstance(space, spaces.Dict) else space
+
+
+def _int32(seed: int) -> int:
+    """Returns the lowest 32 bits of a seed as EnvPool takes them."""
+    return (seed + 2**31) % 2**32 - 2**31
+
+
+def _row(observation: Any, index: int) -> Any:
+    if isinstance(observation, dict):
+        return {key: array[index] for key, array in observation.items()}
+    return observation[index]

@@ -1,0 +1,55 @@
+"""`env=auto`: the environment that a checkpoint was trained in."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any, cast
+
+from brittlestar.config import config_folder
+from brittlestar.errors import UserError
+
+AUTO = "auto"
+_KEPT: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
+"""Settings that a user may add to `env=auto`, and what they are if nobody did."""
+
+
+def resolve(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
+    """Returns the config of the environment, with `id: auto` replaced by what the policy's file or folder says.
+
+    Example:
+        >>> resolve({"id": "CartPole-v1", "lanes": 4}, {})
+        {'id': 'CartPole-v1', 'lanes': 4}
+    """
+    if env.get("id") != AUTO:
+        return env
+    path = policy.get("path")
+    if not isinstance(path, str):
+        raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
+    known = dict(_known(_trained_in(path)))
+    return known | {key: env[key] for key, unset in _KEPT.items() if env.get(key, unset) != unset}
+
+
+@functools.cache
+def _trained_in(path: str) -> str:
+    if Path(path).expanduser().is_dir():
+        from brittlestar.checkpoints import read_folder
+
+        return read_folder(path).env_id
+    name = Path(path).stem
+    if not re.fullmatch(r"[\w.:/-]+-v\d+", name):
+        raise UserError(f"`env=auto`: {path} does not name its environment, as `CartPole-v1.zip` would")
+    return name
+
+
+@functools.cache
+def _known(env_id: str) -> dict[str, Any]:
+    """Returns the option of the group `env` with this id, or `gym` for any other."""
+    from omegaconf import OmegaConf
+
+    nodes = [OmegaConf.to_container(OmegaConf.load(file)) for file in sorted((config_folder() / "env").glob("*.yaml"))]
+    options = cast("list[dict[str, Any]]", nodes)
+    same = [option for option in options if option["id"] == env_id]
+    other = next(option for option in options if option["id"] == "???")
+    return same[0] if same else other | {"id": env_id}

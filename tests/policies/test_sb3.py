@@ -1,0 +1,256 @@
+import warnings
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from brittlestar.checkpoints import read_checkpoint, read_statistics
+from brittlestar.errors import UserError
+from brittlestar.policies.actors import rebuild
+from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
+from brittlestar.randomness import LaneDraws
+
+AGENTS = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+NAMES = sorted(str(file.parent.relative_to(AGENTS)) for file in AGENTS.glob("*/*/*.zip"))
+needs_agents = pytest.mark.skipif(not NAMES, reason="needs the trained agents of ../shared/checkpoints")
+torch = pytest.importorskip("torch")
+
+
+def zip_of(name):
+    return str(next((AGENTS / name).glob("*.zip")))
+
+
+def observations(space, count, scale=1):
+    rng = np.random.default_rng(0)
+    if isinstance(space, spaces.Dict):
+        return {
+            key: (scale * rng.standard_normal((count, *part.shape))).astype(np.float32) for key, part in space.items()
+        }
+    return (scale * rng.standard_normal((count, *space.shape))).astype(np.float32)
+
+
+def bound(policy, observation_space, action_space, lanes):
+    draws = LaneDraws(seed=0, stream="policy", lanes=lanes)
+    draws.at(np.arange(lanes), np.zeros(lanes, dtype=np.int64))
+    policy.bind(observation_space, action_space, draws)
+    return policy
+
+
+def goal_space():
+    box = spaces.Box(-1, 1, (3,), np.float32)
+    return spaces.Dict({"observation": box, "achieved_goal": box, "desired_goal": spaces.Box(-1, 1, (2,), np.float32)})
+
+
+class Toy(gym.Env):
+    """Any spaces."""
+
+    def __init__(self, seen, acts):
+        self.observation_space, self.action_space = seen, acts
+
+
+SEEN, ACTS = spaces.Box(-1, 1, (5,), np.float32), spaces.Box(-2.0, 3.0, (2,), np.float32)
+MADE = [
+    ("PPO", {}, SEEN, ACTS),
+    ("PPO", {"use_sde": True, "policy_kwargs": {"squash_output": True}}, SEEN, ACTS),
+    ("PPO", {"policy_kwargs": {"activation_fn": torch.nn.ELU, "net_arch": [8]}}, SEEN, spaces.Discrete(3)),
+    ("PPO", {"policy_kwargs": {"activation_fn": torch.nn.SiLU}}, SEEN, spaces.MultiDiscrete([2, 4])),
+    ("A2C", {"policy_kwargs": {"activation_fn": torch.nn.LeakyReLU}}, SEEN, spaces.MultiBinary(3)),
+    ("A2C", {}, spaces.Discrete(4), spaces.Discrete(3)),
+    ("A2C", {"policy": "MultiInputPolicy"}, goal_space(), ACTS),
+    ("DQN", {}, SEEN, spaces.Discrete(3)),
+    ("DDPG", {}, SEEN, ACTS),
+    ("TD3", {}, SEEN, ACTS),
+    ("SAC", {}, SEEN, ACTS),
+    ("SAC", {"use_sde": True}, SEEN, ACTS),
+    ("SAC", {"policy": "MultiInputPolicy"}, goal_space(), ACTS),
+    ("TRPO", {}, SEEN, ACTS),
+    ("ARS", {}, SEEN, ACTS),
+    ("ARS", {"policy": "LinearPolicy"}, SEEN, ACTS),
+    ("QRDQN", {}, SEEN, spaces.Discrete(3)),
+    ("TQC", {}, SEEN, ACTS),
+    ("CrossQ", {}, SEEN, ACTS),
+    ("MaskablePPO", {}, SEEN, spaces.Discrete(3)),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "options", "seen", "acts"), MADE)
+def test_every_algorithm_is_rebuilt(tmp_path, algorithm, options, seen, acts):
+    import sb3_contrib
+    import stable_baselines3
+
+    kind = getattr(stable_baselines3, algorithm, None) or getattr(sb3_contrib, algorithm)
+    options = {"policy": "MlpPolicy"} | options
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kind(env=Toy(seen, acts), seed=3, device="cpu", **options)
+    with torch.no_grad():
+        # New networks answer nearly nothing: let them speak up, and batch norms have seen something.
+        rng = torch.Generator().manual_seed(0)
+        for name, value in model.policy.state_dict().items():
+            if value.dtype.is_floating_point:
+                noise = torch.rand(value.shape, generator=rng)
+                value.copy_(noise + 0.5 if "ra_var" in name else value + 0.3 * (noise - 0.5))
+    model.save(tmp_path / "model.zip")
+    checkpoint = read_checkpoint(str(tmp_path / "model.zip"))
+    policy = bound(Sb3Policy(str(tmp_path / "model.zip")), checkpoint.observation_space, checkpoint.action_space, 100)
+    shown = (
+        np.random.default_rng(0).integers(4, size=100)
+        if isinstance(seen, spaces.Discrete)
+        else observations(seen, 100, scale=3)
+    )
+    theirs = model.predict(shown, deterministic=True)[0]
+    ours = policy.predict(shown)[0]
+    assert len(np.unique(ours, axis=0)) > 1
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def made(tmp_path, policy, seen, **options):
+    import stable_baselines3
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stable_baselines3.PPO(policy, Toy(seen, ACTS), device="cpu", **options).save(tmp_path / "model.zip")
+    return str(tmp_path / "model.zip")
+
+
+def test_what_cannot_be_derived_is_refused_with_the_reason(tmp_path):
+    image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
+    with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* convolutions.*`policy.trust=true`"):
+        Sb3Policy(made(tmp_path, "CnnPolicy", image))
+    with pytest.raises(UserError, match="activation `softplus` is not one of tanh, relu"):
+        Sb3Policy(made(tmp_path, "MlpPolicy", SEEN, policy_kwargs={"activation_fn": torch.nn.Softplus}))
+
+
+def test_trust_runs_what_cannot_be_derived(tmp_path, caplog):
+    image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
+    policy = bound(Sb3Policy(made(tmp_path, "CnnPolicy", image), trust=True), image, ACTS, lanes=3)
+    assert "running code from" in caplog.text
+    seen = np.random.default_rng(0).integers(255, size=(3, 3, 36, 36)).astype(np.uint8)
+    together, _ = policy.predict(seen)
+    alone, _ = bound(policy, image, ACTS, lanes=1).predict(seen[1:2])
+    assert np.array_equal(together[1:2], alone)
+
+
+def test_a_recurrent_policy_remembers_by_lane_and_forgets_at_a_start(tmp_path):
+    import sb3_contrib
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sb3_contrib.RecurrentPPO("MlpLstmPolicy", Toy(SEEN, ACTS), device="cpu", seed=0).save(tmp_path / "model.zip")
+    with pytest.raises(UserError, match="it is recurrent"):
+        Sb3Policy(str(tmp_path / "model.zip"))
+    policy = bound(Sb3Policy(str(tmp_path / "model.zip"), trust=True), SEEN, ACTS, lanes=2)
+    seen = observations(SEEN, 2)
+    first, state = policy.predict(seen, None, np.array([True, True]))
+    second, state = policy.predict(seen, state, np.array([False, True]))
+    assert not np.array_equal(first[0], second[0])
+    assert np.array_equal(first[1], second[1])
+
+
+@needs_agents
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rebuilt_actor_is_that_of_stable_baselines3(name):
+    from brittlestar.policies.trusted import load_trusted
+
+    checkpoint = read_checkpoint(zip_of(name))
+    policy = bound(rebuild(checkpoint, Inputs()), checkpoint.observation_space, checkpoint.action_space, lanes=200)
+    seen = observations(checkpoint.observation_space, 200)
+    theirs = load_trusted(checkpoint).model.predict(seen, deterministic=True)[0]
+    np.testing.assert_allclose(policy.predict(seen)[0], theirs, atol=1e-5)
+
+
+@needs_agents
+@pytest.mark.parametrize("name", ["ppo/HalfCheetah-v3_1", "ppo/Pendulum-v1_1", "sac/Pendulum-v1_1", "sac/Hopper-v3_1"])
+def test_random_actions_spread_as_those_of_stable_baselines3(name):
+    from brittlestar.policies.trusted import load_trusted
+
+    checkpoint = read_checkpoint(zip_of(name))
+    seen = np.repeat(observations(checkpoint.observation_space, 1), 4000, axis=0) * 0.1
+    policy = bound(rebuild(checkpoint, Inputs()), checkpoint.observation_space, checkpoint.action_space, lanes=4000)
+    ours = policy.predict(seen, deterministic=False)[0]
+    model = load_trusted(checkpoint).model
+    torch.manual_seed(0)
+    theirs = []
+    for row in seen[:4000] if not checkpoint.use_sde else seen[:1500]:
+        if checkpoint.use_sde:
+            model.policy.reset_noise() if hasattr(model.policy, "reset_noise") else model.actor.reset_noise()
+        theirs.append(model.predict(row, deterministic=False)[0])
+    theirs = np.array(theirs)
+    error = 4 * theirs.std(axis=0) / np.sqrt(len(theirs)) + 4 * ours.std(axis=0) / np.sqrt(len(ours)) + 1e-3
+    assert (np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) < error).all()
+    np.testing.assert_allclose(ours.std(axis=0), theirs.std(axis=0), rtol=0.1, atol=1e-3)
+
+
+@needs_agents
+def test_a_zoo_folder_is_normalised_as_in_training():
+    policy = ZooFolderPolicy(str(AGENTS / "ppo/HalfCheetah-v3_1"))
+    space, acts = spaces.Box(-np.inf, np.inf, (17,)), spaces.Box(-1, 1, (6,))
+    bound(policy, space, acts, lanes=5)
+    seen = observations(space, 5) * 3
+    statistics = read_statistics(str(AGENTS / "ppo/HalfCheetah-v3_1/HalfCheetah-v3/vecnormalize.pkl"))
+    scaled = np.clip((seen - statistics.mean[""]) / np.sqrt(statistics.var[""] + 1e-8), -10, 10)
+    plain = bound(Sb3Policy(zip_of("ppo/HalfCheetah-v3_1"), statistics="none"), space, acts, lanes=5)
+    np.testing.assert_allclose(policy.predict(seen)[0], plain.predict(scaled)[0], atol=1e-5)
+    assert not np.allclose(policy.predict(seen)[0], plain.predict(seen)[0], atol=1e-2)
+
+
+@needs_agents
+def test_statistics_beside_a_zip_are_found():
+    space, acts = spaces.Box(-np.inf, np.inf, (17,)), spaces.Box(-1, 1, (6,))
+    found = bound(Sb3Policy(zip_of("ppo/HalfCheetah-v3_1")), space, acts, lanes=3)
+    folder = bound(ZooFolderPolicy(str(AGENTS / "ppo/HalfCheetah-v3_1")), space, acts, lanes=3)
+    seen = observations(space, 3)
+    assert np.array_equal(found.predict(seen)[0], folder.predict(seen)[0])
+
+
+@needs_agents
+def test_time_feature_and_goals_come_from_the_folder():
+    ant = ZooFolderPolicy(str(AGENTS / "ppo/Ant-v3_1"))
+    bound(ant, spaces.Box(-np.inf, np.inf, (111,)), spaces.Box(-1, 1, (8,)), lanes=1)
+    seen = np.zeros((1, 111))
+    first, state = ant.predict(seen, None, np.array([True]))
+    second, _ = ant.predict(seen, state, np.array([False]))
+    assert not np.array_equal(first, second)
+    goal = {key: spaces.Box(-np.inf, np.inf, (n,)) for key, n in (("observation", 10), ("desired_goal", 3))}
+    reach = spaces.Dict(goal | {"achieved_goal": goal["desired_goal"]})
+    her = bound(ZooFolderPolicy(str(AGENTS / "her/FetchReach-v1_1")), reach, spaces.Box(-1, 1, (4,)), lanes=2)
+    assert her.predict(observations(reach, 2))[0].shape == (2, 4)
+
+
+@needs_agents
+@pytest.mark.parametrize("name", ["ppo/HalfCheetah-v3_1", "her/FetchReach-v1_1", "ppo/Ant-v3_1"])
+def test_trust_gives_the_same_actions(name):
+    safe = ZooFolderPolicy(str(AGENTS / name))
+    trusted = ZooFolderPolicy(str(AGENTS / name), trust=True)
+    checkpoint = read_checkpoint(zip_of(name))
+    space = checkpoint.observation_space
+    if name.startswith("her"):
+        sizes = {"observation": 10, "desired_goal": 3, "achieved_goal": 3}
+        space = spaces.Dict({key: spaces.Box(-np.inf, np.inf, (n,)) for key, n in sizes.items()})
+    if name.startswith("ppo/Ant"):
+        space = spaces.Box(-np.inf, np.inf, (111,))
+    seen = observations(space, 4)
+    start = np.ones(4, dtype=bool)
+    answers = [
+        bound(policy, space, checkpoint.action_space, lanes=4).predict(seen, None, start)[0]
+        for policy in (safe, trusted)
+    ]
+    np.testing.assert_allclose(*answers, atol=1e-5)
+
+
+@needs_agents
+def test_a_network_in_the_wrong_environment_is_refused():
+    policy = Sb3Policy(zip_of("ppo/CartPole-v1_1"))
+    with pytest.raises(UserError, match="takes 4 numbers, got 6"):
+        bound(policy, spaces.Box(-1, 1, (6,)), spaces.Discrete(2), lanes=1)
+    with pytest.raises(UserError, match=r"gives 2 logits, but actions are Discrete\(3\)"):
+        bound(policy, spaces.Box(-1, 1, (4,)), spaces.Discrete(3), lanes=1)
+
+
+def test_a_missing_checkpoint_says_where_it_looked(tmp_path):
+    (tmp_path / "model.zip").touch()
+    with pytest.raises(UserError, match=f"{tmp_path}.*did you mean `model.zip`"):
+        Sb3Policy(str(tmp_path / "modle.zip"))
