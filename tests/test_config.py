@@ -13,6 +13,7 @@ from brittlestar.config import GROUPS, Config, config_folder, plain, register
 OPTIONS = [(group, path.stem) for group in GROUPS for path in sorted((config_folder() / group).glob("*.yaml"))]
 EXPERIMENTS = [path.stem for path in sorted((config_folder() / "experiment").glob("*.yaml"))]
 NEEDED = {"gym": ["env.id=CartPole-v1"], "callable": ["policy.path=builtins:abs"]}
+NEEDED |= {name: ["policy.path=is/read/later"] for name in ("torchscript", "onnx")}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,19 +26,22 @@ def hydra():
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory):
     """A folder of rl-zoo with an agent that has learnt nothing."""
-    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    stable_baselines3, torch = pytest.importorskip("stable_baselines3"), pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("ppo") / "CartPole-v1_1"
     folder.mkdir()
-    stable_baselines3.PPO("MlpPolicy", "CartPole-v1", device="cpu").save(folder / "CartPole-v1.zip")
+    model = stable_baselines3.PPO("MlpPolicy", "CartPole-v1", device="cpu")
+    model.save(folder / "CartPole-v1.zip")
+    actor = {f"actor.{name}": value for name, value in model.policy.mlp_extractor.policy_net.state_dict().items()}
+    torch.save(actor, folder / "cleanrl.pth")
     return folder
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_and_builds(group, name, request):
     needed = NEEDED.get(name, [])
-    if name in ("sb3", "zoo_folder"):
-        folder = request.getfixturevalue("agent")
-        needed = [f"policy.path={folder / 'CartPole-v1.zip' if name == 'sb3' else folder}"]
+    if name in ("sb3", "zoo_folder", "cleanrl"):
+        file = {"sb3": "CartPole-v1.zip", "zoo_folder": "", "cleanrl": "cleanrl.pth"}[name]
+        needed = [f"policy.path={request.getfixturevalue('agent') / file}"]
     config = plain(compose("config", [f"{group}={name}", *needed]))
     built = build(config[group], group)
     assert type(built) is locate(config[group]["_target_"], group)

@@ -1,11 +1,14 @@
 """The commands and the code of README and docs run as they are written (with fewer episodes, unless slow)."""
 
+import functools
+import io
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -23,8 +26,23 @@ def commands() -> list[str]:
     return list(dict.fromkeys(line for line in found if line.startswith("python ")))
 
 
-def prepare(shell) -> None:
-    """Lays out what the pages assume: the two files of the README, and two sweeps."""
+@functools.cache
+def agent() -> bytes:
+    """An agent that has learnt nothing."""
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    file = io.BytesIO()
+    stable_baselines3.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(file)
+    return file.getvalue()
+
+
+def prepare(shell, line: str) -> None:
+    """Lays out what the pages assume: the two files of the README, and an agent with its record."""
+    if "agents/" in line:
+        folder = shell.folder / "agents/ppo/CartPole-v1_1"
+        folder.mkdir(parents=True)
+        (folder / "CartPole-v1.zip").write_bytes(agent())
+        # So spread that any return is in keeping with it.
+        np.savez(folder / "evaluations.npz", results=np.array([[-1e6, 1e6]]))
     readme = (ROOT / "README.md").read_text()
     (shell.folder / "noise.py").write_text(next(b for b in blocks(ROOT / "README.md", "python") if "dataclass" in b))
     yaml = shell.folder / "my_conf" / "perturbation" / "offset_observation.yaml"
@@ -41,7 +59,7 @@ def run_command(shell, line: str, *more: str) -> None:
 
 @pytest.mark.parametrize("line", commands())
 def test_commands(shell, line):
-    prepare(shell)
+    prepare(shell, line)
     for name in re.findall(r"multirun/(first|second)", line):
         more = ["env=cartpole", "policy=random", "episodes=2", f"seed={'0,1' if name == 'first' else '2,3'}"]
         shell("-m", "perturbation.sigma=0,0.1", *more, f"hydra.sweep.dir=multirun/{name}")
@@ -51,7 +69,7 @@ def test_commands(shell, line):
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in commands() if "run.py" in line])
 def test_commands_as_they_are_written(shell, line):
-    prepare(shell)
+    prepare(shell, line)
     run_command(shell, line)
 
 

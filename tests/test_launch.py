@@ -1,5 +1,6 @@
 """Sweeps: what varied, reuse, resume after a kill, and the same bytes whatever the workers."""
 
+import contextlib
 import os
 import random
 import signal
@@ -136,6 +137,29 @@ def test_a_sweep_killed_at_ten_random_moments_goes_on(shell):
     interrupted(shell, kills=10)
     shell.sweep(*SLOWER, "store=killed_store", name="killed")
     assert contents(shell.folder / "whole") == contents(shell.folder / "killed")
+
+
+def test_workers_end_with_a_parent_that_was_killed(shell):
+    process = start(shell, *SLOWER, "hydra.sweep.dir=sweep")
+    deadline = time.monotonic() + 60
+    while not list(shell.folder.glob("outputs/store/*/*/manifest.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(members(process.pid)) > 2, "the parent, the process that forks, and workers"
+    process.kill()
+    process.communicate(timeout=60)
+    while members(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not members(process.pid)
+
+
+def members(group: int) -> list[int]:
+    """Returns the living processes of a group."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of = stat.read_text().rpartition(")")[2].split()[:3]
+            found += [int(stat.parent.name)] if int(of) == group and state != "Z" else []
+    return found
 
 
 def test_ctrl_c_loses_nothing(shell):

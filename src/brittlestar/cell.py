@@ -20,7 +20,7 @@ from brittlestar.build import build
 from brittlestar.config import Config
 from brittlestar.errors import HarnessError, UserError, nearest
 from brittlestar.identity import NONE, cell_config, cell_hash, provenance
-from brittlestar.training_env import resolve
+from brittlestar.training_env import AUTO, resolve
 
 CHECKS = (None, "baseline")
 EPISODE_SEEDS = ("independent", "consecutive")
@@ -73,7 +73,9 @@ def identify(job: Job) -> str:
         raise UserError(f"`check` must be null or baseline, got {job.config['check']}")
     if job.config.get("check"):
         job.config["perturbation"] = NONE
-    job.config["env"] = resolve(job.config["env"], job.config["policy"])
+    if job.config["env"].get("id") == AUTO:
+        job.config["env"] = resolve(job.config["env"], job.config["policy"])
+        job.choices = job.choices | {"env": job.config["env"]["id"]}
     return cell_hash(job.config)
 
 

@@ -16,14 +16,16 @@ _KEPT: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
 
 
 def resolve(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
-    """Returns the config of the environment, with `id: auto` replaced by what the policy's file or folder says.
+    """Returns the config of the environment that the policy's file or folder names.
+
+    Args:
+        env: the option `auto`, with what the user added.
+        policy: the policy's config.
 
     Example:
-        >>> resolve({"id": "CartPole-v1", "lanes": 4}, {})
-        {'id': 'CartPole-v1', 'lanes': 4}
+        >>> resolve({"id": "auto"}, {"path": "agents/CartPole-v1.zip"})["id"]
+        'CartPole-v1'
     """
-    if env.get("id") != AUTO:
-        return env
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")

@@ -11,6 +11,7 @@ from brittlestar.checkpoints.damage import existing, plain
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.checkpoints.statistics import Statistics, read_statistics
 from brittlestar.checkpoints.zoo import ZooFolder, find_statistics, read_folder, read_scores
+from brittlestar.policies.base import describe
 
 _ASIDE = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")
 
@@ -101,7 +102,8 @@ def _describe_statistics(statistics: Statistics, path: str) -> list[str]:
 
 
 def _space(space: Space) -> str:
-    return plain(str(space), 200)
+    text = plain(str(space), 200)
+    return text if len(text) <= 100 else describe(space)
 
 
 def _shape(array: np.ndarray) -> str:

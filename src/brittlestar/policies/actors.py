@@ -72,8 +72,8 @@ def _activation(checkpoint: Checkpoint, on_policy: bool) -> str:
 
 
 def _on_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], Head]:
-    layers = [*_stack(weights, "mlp_extractor.shared_net"), *_stack(weights, "mlp_extractor.policy_net")]
-    layers.append(_layer(weights, "action_net"))
+    layers = [*stack(weights, "mlp_extractor.shared_net"), *stack(weights, "mlp_extractor.policy_net")]
+    layers.append(layer(weights, "action_net"))
     if not isinstance(checkpoint.action_space, spaces.Box):
         return layers, Sampled()
     log_std = weights.get("log_std")
@@ -84,25 +84,25 @@ def _on_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], H
 
 
 def _off_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], Head]:
-    if "actor.mu.weight" not in weights and not _stack(weights, "actor.latent_pi"):
-        return _stack(weights, "actor.mu"), Squashed()
-    layers = _stack(weights, "actor.latent_pi")
+    if "actor.mu.weight" not in weights and not stack(weights, "actor.latent_pi"):
+        return stack(weights, "actor.mu"), Squashed()
+    layers = stack(weights, "actor.latent_pi")
     if "actor.log_std" in weights:  # gSDE
         # The mean is a layer and a clamp, or a layer alone.
         clamped = "actor.mu.0.weight" in weights
-        layers.append(_layer(weights, "actor.mu.0" if clamped else "actor.mu"))
+        layers.append(layer(weights, "actor.mu.0" if clamped else "actor.mu"))
         noise = StateNoise(_spread(weights["actor.log_std"], layers[-1]))
         return layers, Squashed(state_noise=noise, limit=_GSDE_MEAN_LIMIT if clamped else None)
     # CrossQ has one more batch norm before both outputs.
     last = list(_modules(weights, "actor.latent_pi"))[-1:]
     norm = _norm(weights, last[0]) if last and f"{last[0]}.ra_mean" in weights else None
-    layers.append(_folded(norm, _layer(weights, "actor.mu")))
-    return layers, Squashed(spread=_folded(norm, _layer(weights, "actor.log_std")))
+    layers.append(_folded(norm, layer(weights, "actor.mu")))
+    return layers, Squashed(spread=_folded(norm, layer(weights, "actor.log_std")))
 
 
 def _value_based(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], Head]:
     prefix = "quantile_net.quantile_net" if "quantile_net.quantile_net.0.weight" in weights else "q_net.q_net"
-    layers = _stack(weights, prefix)
+    layers = stack(weights, prefix)
     actions = int(checkpoint.action_space.n) if isinstance(checkpoint.action_space, spaces.Discrete) else 0
     if prefix.startswith("quantile") and layers and actions:
         # The mean over quantiles is linear, so it can be taken of the weights.
@@ -112,7 +112,7 @@ def _value_based(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer],
 
 
 def _random_search(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], Head]:
-    layers = _stack(weights, "action_net")
+    layers = stack(weights, "action_net")
     if not isinstance(checkpoint.action_space, spaces.Box):
         return layers, Greedy()
     return layers, Squashed() if checkpoint.squash_output else Clipped()
@@ -123,7 +123,8 @@ def _spread(log_std: np.ndarray, mean: Layer) -> np.ndarray:
     return np.asarray(np.exp(log_std) * np.ones_like(mean[0]))
 
 
-def _layer(weights: Weights, name: str) -> Layer:
+def layer(weights: Weights, name: str) -> Layer:
+    """Returns a `torch.nn.Linear` by its name; without biases they are 0."""
     if f"{name}.weight" not in weights:
         raise UserError(f"the checkpoint has no `{name}.weight`; {nearest(f'{name}.weight', weights)}")
     matrix = weights[f"{name}.weight"]
@@ -132,7 +133,7 @@ def _layer(weights: Weights, name: str) -> Layer:
     return matrix.T, weights.get(f"{name}.bias", np.zeros(len(matrix), matrix.dtype))
 
 
-def _stack(weights: Weights, prefix: str) -> list[Layer]:
+def stack(weights: Weights, prefix: str) -> list[Layer]:
     """Returns the layers of a `torch.nn.Sequential`; a batch norm is folded into the layer behind it."""
     layers: list[Layer] = []
     norm: Layer | None = None
@@ -140,7 +141,7 @@ def _stack(weights: Weights, prefix: str) -> list[Layer]:
         if f"{name}.ra_mean" in weights:
             norm = _norm(weights, name)
         else:
-            layers.append(_folded(norm, _layer(weights, name)))
+            layers.append(_folded(norm, layer(weights, name)))
             norm = None
     return layers
 

@@ -89,6 +89,8 @@ class Squashed(_Bounded):
     state_noise: StateNoise | None = None
     limit: float | None = None
     """Clips the outputs before anything else."""
+    spread_range: tuple[float, float] | None = None
+    """Squashes what `spread` gives to this range, as CleanRL does; None clips it, as Stable-Baselines3 does."""
 
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
@@ -103,10 +105,15 @@ class Squashed(_Bounded):
         if draws is not None and self.state_noise is not None:
             outputs = outputs + self.state_noise.draw(latent, draws)
         elif draws is not None and self.spread is not None:
-            weights, biases = self.spread
-            log_std = np.clip(np.matmul(latent[:, None], weights)[:, 0] + biases, -20, 2)
-            outputs = outputs + np.exp(log_std) * draws.normal(biases.shape)
+            outputs = outputs + np.exp(self._log_std(latent, *self.spread)) * draws.normal(outputs.shape[1:])
         return self._shaped(self._low + 0.5 * (np.tanh(outputs) + 1.0) * (self._high - self._low))
+
+    def _log_std(self, latent: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+        log_std = np.matmul(latent[:, None], weights)[:, 0] + biases
+        if self.spread_range is None:
+            return np.clip(log_std, -20, 2)
+        low, high = self.spread_range
+        return np.asarray(low + 0.5 * (high - low) * (np.tanh(log_std) + 1))
 
 
 @dataclass

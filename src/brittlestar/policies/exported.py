@@ -1,0 +1,125 @@
+"""Networks that were saved without their library: CleanRL state dicts, TorchScript, ONNX."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.checkpoints.damage import existing
+from brittlestar.checkpoints.weights import read_weights
+from brittlestar.errors import UserError
+from brittlestar.policies.actors import layer, stack
+from brittlestar.policies.base import DelegatingPolicy, Observation, Space, StatelessPolicy, count_lanes
+from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
+from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.mlp import MlpPolicy
+from brittlestar.randomness import LaneDraws
+
+_CLEANRL_SPREAD = (-5.0, 2.0)
+
+
+@dataclass
+class CleanRlPolicy(DelegatingPolicy):
+    """The actor of a state dict that CleanRL saved; nothing from the file is run."""
+
+    path: str
+
+    def __post_init__(self) -> None:
+        file = existing(self.path)
+        layers, activation, head = _cleanrl(read_weights(file.read_bytes(), str(file)), self.path)
+        self._policy = MlpPolicy(layers, activation, head)
+
+
+def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], str, Head]:
+    if any(array.ndim > 2 for array in weights.values()):
+        raise UserError(f"{path} has convolutions, whose strides are not in the file: export it as TorchScript or ONNX")
+    if "actor_mean.0.weight" in weights:
+        return stack(weights, "actor_mean"), "tanh", Clipped(weights["actor_logstd"].ravel())
+    if "actor.0.weight" in weights:
+        return stack(weights, "actor"), "tanh", Sampled()
+    if "network.0.weight" in weights:
+        return stack(weights, "network"), "relu", Greedy()
+    hidden = [layer(weights, name) for name in ("fc1", "fc2") if f"{name}.weight" in weights]
+    if hidden and "fc_mean.weight" in weights:
+        spread = layer(weights, "fc_logstd")
+        return [*hidden, layer(weights, "fc_mean")], "relu", Squashed(spread, spread_range=_CLEANRL_SPREAD)
+    if hidden and "fc_mu.weight" in weights:
+        return [*hidden, layer(weights, "fc_mu")], "relu", Squashed()
+    raise UserError(f"{path} is not the actor of a CleanRL script: it has {', '.join(list(weights)[:4])}, ...")
+
+
+class _ExportedPolicy(StatelessPolicy):
+    """Asks a network lane by lane: a product over all lanes would tie the bits of a lane to the others."""
+
+    path: str
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Finds out how observations and actions look."""
+        self._inputs, self._space = Inputs(), action_space
+        self._inputs.bind(observation_space)
+        self._answer = self._load(str(existing(self.path)))
+
+    def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
+        raise NotImplementedError
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """Shows each lane's row of numbers to the network; several outputs for a choice are its scores."""
+        row = np.concatenate(self._inputs.read(observation, None, None)[0], axis=1).astype(np.float32)
+        answers = np.stack([self._answer(row[lane : lane + 1])[0] for lane in range(count_lanes(observation))])
+        if np.issubdtype(self._space.dtype, np.integer) and answers.ndim == 2 and answers.dtype.kind == "f":
+            return np.asarray(answers.argmax(axis=1) + getattr(self._space, "start", 0))
+        if isinstance(self._space, spaces.Box):
+            answers = np.clip(answers.reshape(-1, *self._space.shape), self._space.low, self._space.high)
+        return answers
+
+
+@dataclass
+class TorchScriptPolicy(_ExportedPolicy):
+    """A network saved by `torch.jit.save`: rows of numbers in, actions or scores out."""
+
+    path: str
+
+    def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
+        import torch
+
+        torch.set_num_threads(1)
+        try:
+            with warnings.catch_warnings():
+                # torch advises another format; the file is what it is.
+                warnings.simplefilter("ignore")
+                network = torch.jit.load(path, map_location="cpu").eval()
+        except RuntimeError as error:
+            raise UserError(f"{path} is no TorchScript file: {str(error).splitlines()[0]}") from None
+
+        def answer(row: np.ndarray) -> np.ndarray:
+            with torch.no_grad():
+                return np.asarray(network(torch.from_numpy(row)).numpy())
+
+        return answer
+
+
+@dataclass
+class OnnxPolicy(_ExportedPolicy):
+    """A network in an ONNX file: its first output is the actions or the scores."""
+
+    path: str
+
+    def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
+        try:
+            import onnxruntime  # type: ignore[import-untyped]
+        except ImportError:
+            raise UserError("ONNX files need onnxruntime: `pip install brittlestar[onnx]`") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        try:
+            session: Any = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise UserError(f"{Path(path)} is no ONNX file: {str(error).splitlines()[0]}") from None
+        name = session.get_inputs()[0].name
+        return lambda row: np.asarray(session.run(None, {name: row})[0])

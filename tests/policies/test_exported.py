@@ -1,0 +1,122 @@
+import warnings
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from brittlestar.errors import UserError
+from brittlestar.policies.exported import CleanRlPolicy, OnnxPolicy, TorchScriptPolicy
+from brittlestar.randomness import LaneDraws
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+SEEN = spaces.Box(-np.inf, np.inf, (5,), np.float32)
+ACTS = spaces.Box(-2.0, 3.0, (2,), np.float32)
+
+
+def bound(policy, acts=ACTS, lanes=8):
+    draws = LaneDraws(seed=0, stream="policy", lanes=lanes)
+    draws.at(np.arange(lanes), np.zeros(lanes, dtype=np.int64))
+    policy.bind(SEEN, acts, draws)
+    return policy
+
+
+def seen(lanes=8):
+    return np.random.default_rng(0).standard_normal((lanes, 5)).astype(np.float32)
+
+
+def mlp(outputs, activation=nn.Tanh):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(5, 8), activation(), nn.Linear(8, 8), activation(), nn.Linear(8, outputs))
+
+
+def answers(network):
+    with torch.no_grad():
+        return network(torch.from_numpy(seen())).numpy()
+
+
+def save(tmp_path, **modules):
+    state = {f"{name}.{key}": value for name, m in modules.items() for key, value in m.state_dict().items()}
+    return state, tmp_path / "actor.pth"
+
+
+def test_cleanrl_ppo_in_a_box(tmp_path):
+    network = mlp(2)
+    state, file = save(tmp_path, actor_mean=network, critic=mlp(1))
+    torch.save(state | {"actor_logstd": torch.log(torch.tensor([[0.5, 0.1]]))}, file)
+    policy = bound(CleanRlPolicy(str(file)))
+    np.testing.assert_allclose(policy.predict(seen())[0], np.clip(answers(network), ACTS.low, ACTS.high), atol=1e-6)
+    many = bound(CleanRlPolicy(str(file)), lanes=5000).predict(np.zeros((5000, 5)), deterministic=False)[0]
+    np.testing.assert_allclose(many.std(axis=0), [0.5, 0.1], rtol=0.05)
+
+
+def test_cleanrl_choices(tmp_path):
+    for name, activation in (("actor", nn.Tanh), ("network", nn.ReLU)):
+        network = mlp(3, activation)
+        state, file = save(tmp_path, **{name: network})
+        torch.save(state, file)
+        policy = bound(CleanRlPolicy(str(file)), spaces.Discrete(3))
+        assert policy.predict(seen())[0].tolist() == answers(network).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("last", ["fc_mean", "fc_mu"])
+def test_cleanrl_sac_and_td3(tmp_path, last):
+    torch.manual_seed(0)
+    parts = {"fc1": nn.Linear(5, 8), "fc2": nn.Linear(8, 8), last: nn.Linear(8, 2)}
+    parts |= {"fc_logstd": nn.Linear(8, 2)} if last == "fc_mean" else {}
+    state, file = save(tmp_path, **parts)
+    torch.save(state, file)
+    network = nn.Sequential(parts["fc1"], nn.ReLU(), parts["fc2"], nn.ReLU(), parts[last], nn.Tanh())
+    policy = bound(CleanRlPolicy(str(file)))
+    expected = answers(network) * 2.5 + 0.5
+    np.testing.assert_allclose(policy.predict(seen())[0], expected, atol=1e-5)
+    drawn = policy.predict(seen(), deterministic=False)[0]
+    assert np.allclose(drawn, expected, atol=1e-5) == (last == "fc_mu")
+
+
+def test_cleanrl_files_of_other_kinds_are_refused(tmp_path):
+    torch.save(nn.Conv2d(1, 1, 3).state_dict(), tmp_path / "conv.pth")
+    with pytest.raises(UserError, match="convolutions"):
+        CleanRlPolicy(str(tmp_path / "conv.pth"))
+    torch.save({"encoder.weight": torch.zeros(2, 2)}, tmp_path / "other.pth")
+    with pytest.raises(UserError, match=r"not the actor of a CleanRL script: it has encoder.weight"):
+        CleanRlPolicy(str(tmp_path / "other.pth"))
+    with pytest.raises(UserError, match=r"did you mean `conv.pth`"):
+        CleanRlPolicy(str(tmp_path / "cnov.pth"))
+
+
+def test_torchscript(tmp_path):
+    network = mlp(2)
+    file = tmp_path / "actor.pt"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.trace(network, torch.zeros(1, 5)).save(str(file))
+    policy = bound(TorchScriptPolicy(str(file)))
+    together = policy.predict(seen())[0]
+    np.testing.assert_allclose(together, np.clip(answers(network), ACTS.low, ACTS.high), atol=1e-6)
+    assert np.array_equal(bound(policy, lanes=1).predict(seen()[3:4])[0], together[3:4])
+    choices = bound(policy, spaces.Discrete(2, start=5)).predict(seen())[0]
+    assert choices.tolist() == (answers(network).argmax(axis=1) + 5).tolist()
+    (tmp_path / "broken.pt").write_bytes(b"nothing")
+    with pytest.raises(UserError, match="is no TorchScript file"):
+        bound(TorchScriptPolicy(str(tmp_path / "broken.pt")))
+
+
+def test_onnx(tmp_path):
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install brittlestar[onnx]")
+    onnx = pytest.importorskip("onnx", reason="needs onnx to write the file")
+    weights = np.arange(10, dtype=np.float32).reshape(5, 2) / 10
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "actor",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 5])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, 2])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "actor.onnx")
+    policy = bound(OnnxPolicy(str(tmp_path / "actor.onnx")))
+    np.testing.assert_allclose(policy.predict(seen())[0], np.clip(seen() @ weights, -2, 3), atol=1e-6)
+    (tmp_path / "broken.onnx").write_bytes(b"nothing")
+    with pytest.raises(UserError, match="is no ONNX file"):
+        bound(OnnxPolicy(str(tmp_path / "broken.onnx")))

@@ -1,0 +1,35 @@
+import pytest
+import yaml
+
+from brittlestar.config import config_folder
+from brittlestar.errors import UserError
+from brittlestar.training_env import resolve
+
+AUTO = yaml.safe_load((config_folder() / "env/auto.yaml").read_text())
+
+
+def test_a_known_environment_brings_its_success_and_references():
+    cartpole = yaml.safe_load((config_folder() / "env/cartpole.yaml").read_text())
+    assert resolve(AUTO, {"path": "somewhere/CartPole-v1.zip"}) == cartpole
+
+
+def test_any_other_id_is_run_as_it_is():
+    found = resolve(AUTO, {"path": "LunarLander-v3.zip"})
+    assert (found["id"], found["success"]) == ("LunarLander-v3", None)
+
+
+def test_what_the_user_adds_is_kept():
+    asked = AUTO | {"max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium"}
+    found = resolve(asked, {"path": "CartPole-v1.zip"})
+    assert {key: found[key] for key in ("id", "max_steps", "kwargs", "backend")} == {
+        "id": "CartPole-v1", "max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [({}, "this policy has none"), ({"path": "model.zip"}, "model.zip does not name its environment")],
+)
+def test_a_policy_that_does_not_say(policy, message):
+    with pytest.raises(UserError, match=message):
+        resolve(AUTO, policy)
