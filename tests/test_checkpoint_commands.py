@@ -65,6 +65,11 @@ def test_check_baseline(shell, agents):
             "takes 4 numbers, got 6",
         ),
         (["policy=zoo_folder", "policy.path=agents/ppo", "env=cartpole"], "is not a folder of rl-zoo"),
+        (
+            ["policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1", "env=gym", "env.id=CartPole-v0"],
+            "was trained in CartPole-v1, not in CartPole-v0: take `env=auto`",
+        ),
+        (["env=cartpole", "policy=random", "env.kwargs={a: 1}"], "`+env.kwargs.NAME=VALUE`"),
         (["check=baseline", "env=cartpole", "policy=random"], "no policy came with a recorded return"),
         (["check=basline"], "`check` must be null or baseline, got basline"),
         (["policy=sb3", "policy.path=glob(nowhere/*.zip)"], "matches no file in"),

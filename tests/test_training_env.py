@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -24,6 +26,14 @@ def test_what_the_user_adds_is_kept():
     assert {key: found[key] for key in ("id", "max_steps", "kwargs", "backend")} == {
         "id": "CartPole-v1", "max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "alive"), [("a2c", True), ("ppo", False)])
+def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
+    folder = Path(__file__).parents[2] / f"shared/checkpoints/rl-trained-agents/{name}/Ant-v3_1"
+    if not folder.is_dir():
+        pytest.skip("needs the trained agents of ../shared/checkpoints")
+    assert resolve(AUTO, {"path": str(folder)})["kwargs"] == {"post_constraint": alive}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from brittlestar.cell import cores
 from brittlestar.tablefiles import markdown
 
+from .against_sb3 import sb3_cartpole, sb3_half_cheetah
 from .commands import aggregate, cached, cold_sweep, help_page
 from .engine import cartpole, half_cheetah
 from .fetch import fetch_reach
@@ -24,6 +25,8 @@ SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "cold_sweep": cold_sweep,
     "cartpole": cartpole,
     "half_cheetah": half_cheetah,
+    "sb3_cartpole": sb3_cartpole,
+    "sb3_half_cheetah": sb3_half_cheetah,
     "framework": framework,
     "cached": cached,
     "aggregate": aggregate,

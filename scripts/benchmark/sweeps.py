@@ -14,6 +14,7 @@ from hydra.types import HydraContext, RunMode
 
 from brittlestar.config import config_folder, plain, register
 from brittlestar.launch import launch
+from brittlestar.records import read_manifest
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 
@@ -33,13 +34,15 @@ def make_launcher(folder: Path) -> CellLauncher:
     return launcher
 
 
-def run_sweep(launcher: CellLauncher, overrides: list[list[str]]) -> None:
-    """Runs the cells of a sweep without its tables; every one must end well."""
+def run_sweep(launcher: CellLauncher, overrides: list[list[str]]) -> int:
+    """Runs the cells of a sweep without its tables and returns their steps; every one must end well."""
     with contextlib.redirect_stderr(io.StringIO()):
         outcomes = [job.return_value for job in launch(launcher, overrides, 0)]
     for outcome in outcomes:
         if outcome.status != "done":
             raise RuntimeError(f"a cell ended as {outcome.status}: {outcome.error}")
+    manifests = [read_manifest(Path(outcome.folder)) for outcome in outcomes]
+    return sum(manifest["timing"]["steps"] for manifest in manifests if manifest)
 
 
 def on_workers(launcher: CellLauncher, function: Callable[..., Any], items: Iterable[Any]) -> list[Any]:

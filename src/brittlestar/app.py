@@ -167,6 +167,8 @@ def explain(error: BaseException) -> str | None:
     unknown = re.search(r"Could not (?:override|append|delete) '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
         key = (unknown[1] or unknown[2]).partition("@")[0]
+        if key in _keys():
+            return f"`{key}` takes new keys one by one: `+{key}.NAME=VALUE`"
         return f"`{key}` does not exist; {nearest(key, _keys())}"
     wrong = re.search(r"Error merging override (\S+)\s+(.*?)\s+full_key", text, re.DOTALL)
     return f"`{wrong[1]}`: {wrong[2]}" if wrong else " ".join(text.split())

@@ -166,10 +166,20 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
         _policy(json.dumps(config["policy"])),
         *(build(cell[group], group) for group in ("perturbation", "mitigation", "stress_schedule")),
     )
+    _check_env(parts.policy, config["env"]["id"])
     lanes = _lanes(json.dumps(config["env"]), plan.consecutive)
     lanes.resize(even_lanes(config["lanes"], plan.episodes))
     lanes.use_threads(config["threads"] or job.threads)
     return rollout(lanes, parts, plan, on_episode), lanes.spec.measure
+
+
+def _check_env(policy: Any, env_id: str) -> None:
+    trained_in = getattr(policy, "trained_in", env_id)
+    if trained_in != env_id and policy.adapter is None:
+        raise UserError(
+            f"{policy.path} was trained in {trained_in}, not in {env_id}: take `env=auto`, or say by "
+            "`policy.adapter=same` that both show the same (or `pad`, `ant_v3`)"
+        )
 
 
 @functools.lru_cache(maxsize=4)

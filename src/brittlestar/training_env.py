@@ -11,6 +11,7 @@ from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
 AUTO = "auto"
+_ANT_CONTACTS = slice(27, 111)
 _KEPT: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
 """Settings that a user may add to `env=auto`, and what they are if nobody did."""
 
@@ -29,12 +30,15 @@ def resolve(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
-    known = dict(_known(_trained_in(path)))
+    known = dict(_known(trained_in(path)))
+    if known["id"] == "Ant-v3":
+        known["kwargs"] = {"post_constraint": _saw_contacts(path)}
     return known | {key: env[key] for key, unset in _KEPT.items() if env.get(key, unset) != unset}
 
 
 @functools.cache
-def _trained_in(path: str) -> str:
+def trained_in(path: str) -> str:
+    """Returns the id that a folder of rl-zoo, or the name of a zip, says."""
     if Path(path).expanduser().is_dir():
         from brittlestar.checkpoints import read_folder
 
@@ -43,6 +47,16 @@ def _trained_in(path: str) -> str:
     if not re.fullmatch(r"[\w.:/-]+-v\d+", name):
         raise UserError(f"`env=auto`: {path} does not name its environment, as `CartPole-v1.zip` would")
     return name
+
+
+@functools.cache
+def _saw_contacts(path: str) -> bool:
+    """Whether the contact forces that Ant shows were alive in training; most versions of MuJoCo left them 0."""
+    from brittlestar.checkpoints import find_statistics, read_folder, read_statistics
+
+    folder = Path(path).expanduser().is_dir()
+    statistics = read_folder(path).statistics if folder else find_statistics(path)
+    return statistics is not None and bool((read_statistics(statistics).var[""][_ANT_CONTACTS] > 1e-6).any())
 
 
 @functools.cache

@@ -3,7 +3,7 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.policies.inputs import Inputs, Scaling
+from brittlestar.policies.inputs import Fit, Inputs, Scaling
 
 
 def box(*shape):
@@ -52,6 +52,12 @@ def test_frames_are_stacked_oldest_first_and_forgotten_at_a_start():
         row, state = read(inputs, np.array([[float(step)]]), state, np.array(first))
         rows.append(row[0].tolist())
     assert rows == [[0, 0, 1], [0, 1, 2], [1, 2, 3], [0, 0, 4]]
+
+
+def test_another_version_of_an_observation_is_made_to_fit_before_time_and_statistics():
+    inputs = Inputs(scalings={"": scaling(0, 0, 0, 0)}, time_limit=2, fit=Fit(keep=1, width=3))
+    assert inputs.bind(box(2)) == 4
+    assert read(inputs, np.array([[4.0, 6.0]]), None, np.array([True]))[0].tolist() == [[2.0, 0.0, 0.0, 0.5]]
 
 
 def test_choices_are_shown_one_hot():

@@ -250,6 +250,24 @@ def test_a_network_in_the_wrong_environment_is_refused():
         bound(policy, spaces.Box(-1, 1, (4,)), spaces.Discrete(3), lanes=1)
 
 
+@needs_agents
+def test_adapters():
+    ant, acts = str(AGENTS / "ppo/Ant-v3_1"), spaces.Box(-1, 1, (8,))
+    newer = np.random.default_rng(0).standard_normal((2, 105))
+    older = np.concatenate([newer[:, :27], np.zeros((2, 84))], axis=1)
+    start = np.ones(2, dtype=bool)
+    plain = bound(ZooFolderPolicy(ant), spaces.Box(-np.inf, np.inf, (111,)), acts, lanes=2)
+    known = bound(ZooFolderPolicy(ant, "ant_v3"), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
+    blind = bound(ZooFolderPolicy(ant, "pad"), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
+    expected = plain.predict(older, None, start)[0]
+    assert np.array_equal(known.predict(newer, None, start)[0], expected)
+    assert not np.array_equal(blind.predict(newer, None, start)[0], expected)
+    with pytest.raises(UserError, match=r"statistics have shape \(112,\), but the network is shown 106 numbers"):
+        bound(ZooFolderPolicy(ant), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
+    with pytest.raises(UserError, match="`adapter` cannot be `padd`; did you mean `pad`"):
+        ZooFolderPolicy(ant, "padd")
+
+
 def test_a_missing_checkpoint_says_where_it_looked(tmp_path):
     (tmp_path / "model.zip").touch()
     with pytest.raises(UserError, match=f"{tmp_path}.*did you mean `model.zip`"):

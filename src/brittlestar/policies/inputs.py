@@ -32,6 +32,26 @@ class Scaling:
         return np.clip((values - self.mean) / np.sqrt(self.var + self.epsilon), -self.clip, self.clip)
 
 
+@dataclass(frozen=True)
+class Fit:
+    """Keeps the first numbers of an observation, and fills up with zeros."""
+
+    keep: int
+    width: int
+
+    def apply(self, row: np.ndarray) -> np.ndarray:
+        """Fits `(lanes, n)` numbers.
+
+        Example:
+            >>> Fit(keep=2, width=4).apply(np.array([[1.0, 2.0, 3.0]]))
+            array([[1., 2., 0., 0.]])
+        """
+        fitted = np.zeros((len(row), self.width), row.dtype)
+        kept = min(self.keep, row.shape[1])
+        fitted[:, :kept] = row[:, :kept]
+        return fitted
+
+
 @dataclass
 class Inputs:
     """Turns observations into one row of numbers per lane.
@@ -51,6 +71,8 @@ class Inputs:
     """Statistics by entry; `""` is a plain observation, or the whole row of a dict."""
     time_limit: int | None = None
     """Steps of an episode in training, if the network was shown the share of them that is left."""
+    fit: Fit | None = None
+    """How an observation of another version of the environment is made to fit."""
     stack: int = 1
     """How many of the last observations the network is shown, oldest first, zeros before the first."""
 
@@ -68,7 +90,8 @@ class Inputs:
         widths = [_width(part) for part in self._parts.values()]
         if 0 in widths or not widths:
             raise UserError(f"the network takes rows of numbers, got observations {describe(space)}")
-        width = (sum(widths) + (self.time_limit is not None)) * self.stack
+        base = self.fit.width if self.fit else sum(widths)
+        width = (base + (self.time_limit is not None)) * self.stack
         for key, part in self._parts.items():
             self._check_scaling(key, _width(part) if key else width)
         if "" not in self._parts:
@@ -96,6 +119,8 @@ class Inputs:
         for key, space in (self._parts or self._guess(observation)).items():
             values = _numbers(observation[key] if key else observation, space, lanes)
             parts.append(self.scalings[key].apply(values) if key and key in self.scalings else values)
+        if self.fit:
+            parts = [self.fit.apply(np.concatenate(parts, axis=1))]
         if self.has_state:
             parts, state = self._remember(np.concatenate(parts, axis=1), state, first)
         if "" in self.scalings:

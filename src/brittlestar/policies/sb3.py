@@ -6,18 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
 from brittlestar.checkpoints.zoo import read_scores
-from brittlestar.errors import UserError, require
+from brittlestar.errors import UserError, nearest, require
 from brittlestar.gate import Record
 from brittlestar.policies.actors import rebuild
-from brittlestar.policies.base import DelegatingPolicy, Policy, Space
-from brittlestar.policies.inputs import Inputs, Scaling
+from brittlestar.policies.base import DelegatingPolicy, Policy, Space, describe
+from brittlestar.policies.inputs import Fit, Inputs, Scaling
 
 HER_KEYS = ["observation", "desired_goal"]
 """What a network with a plain observation is shown of a goal environment, in this order."""
+ADAPTERS = {
+    "same": "the observation means the same",
+    "pad": "zeros for numbers that are missing, and numbers that are too many cut off, whatever they mean",
+    "ant_v3": "Ant of another version for an agent that saw no contact forces: 27 numbers, then zeros",
+}
+ANT_WITHOUT_CONTACTS = 27
 TIME_FEATURE = "TimeFeatureWrapper"
 NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper")
 """Wrappers that change no observation and no action."""
@@ -40,6 +47,8 @@ class Sb3Policy(DelegatingPolicy):
     """Load with Stable-Baselines3, which runs code from the file."""
     algorithm: str | None = None
     """Name of the algorithm for `trust`, if the file does not say."""
+    adapter: str | None = None
+    """For another version of the environment: `pad` or `ant_v3`, see `ADAPTERS`."""
     recorded: float | None = None
     """Mean return that the clean policy should reach; null takes `evaluations.npz` beside the zip, if there is one."""
 
@@ -48,7 +57,7 @@ class Sb3Policy(DelegatingPolicy):
         require(self.time_limit is None or self.time_limit >= 1, "time_limit", "null or at least 1", self.time_limit)
         self.record = Record(self.recorded) if self.recorded is not None else _find_record(self.path)
         found = self.statistics or find_statistics(self.path)
-        shown = _Shown(None if found == "none" else found, self.time_limit, self.frame_stack)
+        shown = _Shown(None if found == "none" else found, self.time_limit, self.frame_stack, self.adapter)
         self._policy = _load(self.path, shown, self.trust, self.algorithm)
 
 
@@ -57,11 +66,14 @@ class ZooFolderPolicy(DelegatingPolicy):
     """An agent in a folder of rl-zoo, with the statistics, wrappers and frames of its training."""
 
     path: str
+    adapter: str | None = None
+    """For another environment than that of the training: one of `ADAPTERS`; null refuses it."""
     trust: bool = False
     """Load with Stable-Baselines3, which runs code from the file."""
 
     def __post_init__(self) -> None:
         folder = read_folder(self.path)
+        self.trained_in = folder.env_id
         time_limit = None
         for wrapper in folder.wrappers:
             name = wrapper.rpartition(".")[2]
@@ -70,7 +82,7 @@ class ZooFolderPolicy(DelegatingPolicy):
             elif name not in NEUTRAL_WRAPPERS:
                 raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not know")
         self.record = Record.of(folder.recorded) if folder.recorded is not None else None
-        shown = _Shown(folder.statistics, time_limit, folder.frame_stack or 1)
+        shown = _Shown(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
         self._policy = _load(folder.checkpoint, shown, self.trust, folder.algorithm)
 
 
@@ -80,15 +92,26 @@ class _Shown(NamedTuple):
     statistics: str | None
     time_limit: int | None
     frame_stack: int
+    adapter: str | None
 
     def inputs(self, space: Space) -> Inputs:
+        if self.adapter is not None and self.adapter not in ADAPTERS:
+            raise UserError(f"`adapter` cannot be `{self.adapter}`; {nearest(self.adapter, ADAPTERS)}")
         keys = sorted(space.spaces) if isinstance(space, spaces.Dict) else HER_KEYS
         scalings = {}
         if self.statistics is not None:
             read = read_statistics(self.statistics)
             if read.norm_obs:
                 scalings = {key: Scaling(read.mean[key], read.var[key], read.epsilon, read.clip) for key in read.mean}
-        return Inputs(keys, scalings, self.time_limit, self.frame_stack)
+        return Inputs(keys, scalings, self.time_limit, self._fit(space), self.frame_stack)
+
+    def _fit(self, space: Space) -> Fit | None:
+        if self.adapter in (None, "same"):
+            return None
+        if not isinstance(space, spaces.Box) or self.frame_stack > 1:
+            raise UserError(f"`adapter: {self.adapter}` is for single plain observations, not {describe(space)}")
+        width = int(np.prod(space.shape)) - (self.time_limit is not None)
+        return Fit(ANT_WITHOUT_CONTACTS if self.adapter == "ant_v3" else width, width)
 
 
 def _find_record(path: str) -> Record | None:
