@@ -13,10 +13,12 @@ from pathlib import Path
 from brittlestar import cell
 from brittlestar.api import load
 from brittlestar.launch import Composer
+from brittlestar.policies import Policy
+from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.rollout import Parts, Plan
 
 from .figures import Figure
-from .replay import Episode, bare_speed, count_steps, record
+from .replay import Episode, bare_env, bare_speed, count_steps, record
 from .sweeps import make_launcher, on_workers, run_sweep, stop_workers
 from .timing import clocked, median_ratio, take_turns
 
@@ -28,16 +30,30 @@ _CELL_EPISODES = 20
 def fetch_reach(quick: bool) -> list[Figure]:
     """The P controller under observation noise."""
     with tempfile.TemporaryDirectory() as folder:
-        return _Comparison(Path(folder), cells=cell.cores() * (2 if quick else 4)).figures(rounds=2 if quick else 5)
+        return _compare(Path(folder), load("policy", "p_controller"), ["policy=p_controller"], quick)
+
+
+def fetch_reach_sac(quick: bool) -> list[Figure]:
+    """A SAC actor, 2x256, that has learnt nothing."""
+    from stable_baselines3 import SAC
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model.zip"
+        SAC("MultiInputPolicy", bare_env(_ID), seed=0, device="cpu", buffer_size=1).save(path)
+        return _compare(Path(folder), Sb3Policy(path), ["policy=sb3", f"policy.path={path}"], quick)
+
+
+def _compare(folder: Path, policy: Policy, words: list[str], quick: bool) -> list[Figure]:
+    return _Comparison(folder, cell.cores() * (2 if quick else 4), policy, words).figures(rounds=2 if quick else 5)
 
 
 class _Comparison:
     """One sweep, and the same episodes in bare loops, one share per core."""
 
-    def __init__(self, folder: Path, cells: int) -> None:
-        self.seeds, self.cores = range(cells), cell.cores()
+    def __init__(self, folder: Path, cells: int, policy: Policy, words: list[str]) -> None:
+        self.seeds, self.cores, self.words = range(cells), cell.cores(), words
         self.folders = (folder / str(number) for number in range(1000))
-        parts = Parts(load("policy", "p_controller"), load("perturbation", "gaussian_observation", sigma=_SIGMA))
+        parts = Parts(policy, load("perturbation", "gaussian_observation", sigma=_SIGMA))
         recorded = [record(load("env", "fetch_reach"), parts, Plan(_CELL_EPISODES, seed)) for seed in self.seeds]
         self.shares: list[list[Episode]] = [
             list(itertools.chain(*recorded[i :: self.cores])) for i in range(self.cores)
@@ -85,7 +101,7 @@ class _Comparison:
         return float(sum(inside)) / (self.cores * (time.perf_counter() - started))
 
     def overrides(self, store: Path) -> Iterator[list[str]]:
-        fixed = ["env=fetch_reach", "policy=p_controller", f"perturbation.sigma={_SIGMA}", f"episodes={_CELL_EPISODES}"]
+        fixed = ["env=fetch_reach", *self.words, f"perturbation.sigma={_SIGMA}", f"episodes={_CELL_EPISODES}"]
         return ([*fixed, f"store={store}", f"seed={seed}"] for seed in self.seeds)
 
 

@@ -16,12 +16,13 @@ from brittlestar.tablefiles import markdown
 from .against_sb3 import sb3_cartpole, sb3_half_cheetah
 from .commands import aggregate, cached, cold_sweep, help_page
 from .engine import cartpole, half_cheetah
-from .fetch import fetch_reach
+from .fetch import fetch_reach, fetch_reach_sac
 from .figures import Figure
 from .framework import framework
 
 SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "fetch_reach": fetch_reach,
+    "fetch_reach_sac": fetch_reach_sac,
     "cold_sweep": cold_sweep,
     "cartpole": cartpole,
     "half_cheetah": half_cheetah,

@@ -134,10 +134,9 @@ def _file(value: str, is_class: bool) -> Iterator[str]:
     path = Path(value).expanduser()
     if not is_class and path.exists():
         # A checkpoint may be a folder, or have its statistics and records beside it or in a folder of its name.
-        folders = [path] if path.is_dir() else [path.with_suffix("")]
-        yield from (str(file) for folder in folders for file in sorted(folder.rglob("*")) if file.is_file())
-        if path.is_file():
-            yield from (str(file) for file in (path, *map(path.with_name, COMPANIONS)) if file.is_file())
+        folder = path if path.is_dir() else path.with_suffix("")
+        beside = [] if path.is_dir() else [path, *map(path.with_name, COMPANIONS)]
+        yield from (str(file) for file in (*beside, *folder.glob("*"), *folder.glob("*/*")) if file.is_file())
         return
     module = value.rpartition(".")[0] if is_class or ":" not in value else value.partition(":")[0]
     source = _source(module)
