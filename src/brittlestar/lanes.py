@@ -61,7 +61,7 @@ class Lanes:
         self._parts = [form for form in forms if form is not None] if None not in forms else []
         self._steps = np.zeros(count, dtype=np.int64)
         self.count = count
-        self.observation = _empty(self.observation_space, count)
+        self.observation = empty_batch(self.observation_space, count)
 
     def use_threads(self, threads: int) -> None:
         """Sets how many threads step the lanes; an environment in plain Python gains nothing from two."""
@@ -76,11 +76,11 @@ class Lanes:
         """Starts an episode in one lane."""
         observation, _ = self.envs[lane].reset(seed=seed)
         self._steps[lane] = 0
-        _put(self.observation, lane, observation)
+        put_rows(self.observation, lane, observation)
 
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
         """Steps the lanes listed in `active`, each with its row of `actions`."""
-        self.observation = _copy(self.observation)
+        self.observation = copy_batch(self.observation)
         self._rewards, self._terminated = np.zeros(self.count), np.zeros(self.count, dtype=bool)
         self._truncated = np.zeros(self.count, dtype=bool)
         self._infos: list[dict[str, Any]] = [{}] * self.count
@@ -97,7 +97,7 @@ class Lanes:
         results = []
         for lane in lanes.tolist():
             observation, *result, self._infos[lane] = self.envs[lane].step(actions[lane])
-            _put(self.observation, lane, observation)
+            put_rows(self.observation, lane, observation)
             results.append(result)
         if results:
             self._rewards[lanes], self._terminated[lanes], self._truncated[lanes] = zip(*results, strict=True)
@@ -110,7 +110,7 @@ class Lanes:
         for form in forms:
             form.simulate()
         observation, self._rewards[lanes], self._terminated[lanes], infos = forms[0].finish(forms)
-        _put(self.observation, lanes, observation)
+        put_rows(self.observation, lanes, observation)
         self._steps[lanes] += 1
         self._truncated[lanes] = self._steps[lanes] == (self.max_steps or -1)
         for lane, info in zip(lanes.tolist(), infos, strict=True):
@@ -134,19 +134,22 @@ def even_lanes(lanes: int, episodes: int) -> int:
     return math.ceil(episodes / math.ceil(episodes / lanes))
 
 
-def _empty(space: spaces.Space, count: int) -> Any:
+def empty_batch(space: spaces.Space, count: int) -> Any:
+    """Returns observations of zeros for some lanes."""
     if isinstance(space, spaces.Dict):
-        return {key: _empty(part, count) for key, part in space.items()}
+        return {key: empty_batch(part, count) for key, part in space.items()}
     return np.zeros((count, *(space.shape or ())), dtype=space.dtype)
 
 
-def _copy(observation: Any) -> Any:
+def copy_batch(observation: Any) -> Any:
+    """Returns a copy of batched observations."""
     if isinstance(observation, dict):
         return {key: array.copy() for key, array in observation.items()}
     return observation.copy()
 
 
-def _put(batch: Any, lane: int | np.ndarray, observation: Any) -> None:
+def put_rows(batch: Any, lane: int | np.ndarray, observation: Any) -> None:
+    """Writes the observation of one lane, or of several, into a batch."""
     try:
         if isinstance(batch, dict):
             for key, array in batch.items():

@@ -19,7 +19,7 @@ from gymnasium import spaces
 from brittlestar.backends import INSTALL, available, choose
 from brittlestar.envs import EnvSpec, check_spaces
 from brittlestar.errors import UserError, nearest
-from brittlestar.lanes import Batch, Lanes, _copy, _empty, _put
+from brittlestar.lanes import Batch, Lanes, copy_batch, empty_batch, put_rows
 from brittlestar.success import GoalReached, ReturnAtLeast, Terminated
 
 __all__ = ["PoolLanes", "available", "make_lanes"]
@@ -114,7 +114,7 @@ class PoolLanes:
         self.plan(())
         self._ids, self._steps = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int64)
         self._nothing: list[dict[str, Any]] = [{}] * count
-        self.observation = _empty(self.observation_space, count)
+        self.observation = empty_batch(self.observation_space, count)
 
     def use_threads(self, threads: int) -> None:
         """Sets how many threads step the environments that are made from now on."""
@@ -130,7 +130,7 @@ class PoolLanes:
         self._leave(self._places[lane])
         pool = self._places[lane] = self._fresh(seed)
         self._ids[lane], self._steps[lane] = pool.taken, 0
-        _put(self.observation, lane, _row(pool.first, pool.taken))
+        put_rows(self.observation, lane, _row(pool.first, pool.taken))
         pool.taken += 1
 
     def _fresh(self, seed: int) -> _Pool:
@@ -162,7 +162,7 @@ class PoolLanes:
 
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
         """Steps the lanes listed in `active`, each with its row of `actions`."""
-        self.observation = _copy(self.observation)
+        self.observation = copy_batch(self.observation)
         batch = Batch(
             self.observation,
             np.zeros(self.count),
@@ -179,7 +179,7 @@ class PoolLanes:
         if not len(lanes):
             return
         observation, reward, terminated, truncated, info = pool.envs.step(actions[lanes], self._ids[lanes])
-        _put(batch.observation, lanes, observation)
+        put_rows(batch.observation, lanes, observation)
         self._steps[lanes] += 1
         batch.reward[lanes], batch.terminated[lanes] = reward, terminated
         batch.truncated[lanes] = truncated | (self._steps[lanes] == (self.max_steps or -1))
