@@ -64,6 +64,11 @@ def test_check_baseline(shell, agents):
             ["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=acrobot"],
             "takes 4 numbers, got 6",
         ),
+        (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1", "env=cartpole"], "take `policy=zoo_folder`"),
+        (
+            ["policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=cartpole"],
+            "take `policy=sb3`",
+        ),
         (["policy=zoo_folder", "policy.path=agents/ppo", "env=cartpole"], "is not a folder of rl-zoo"),
         (
             ["policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1", "env=gym", "env.id=CartPole-v0"],

@@ -53,6 +53,8 @@ class Sb3Policy(DelegatingPolicy):
     """Mean return that the clean policy should reach; null takes `evaluations.npz` beside the zip, if there is one."""
 
     def __post_init__(self) -> None:
+        if Path(self.path).expanduser().is_dir():
+            raise UserError(f"{self.path} is a folder: take `policy=zoo_folder`, or a zip in it")
         require(self.frame_stack >= 1, "frame_stack", "at least 1", self.frame_stack)
         require(self.time_limit is None or self.time_limit >= 1, "time_limit", "null or at least 1", self.time_limit)
         self.record = Record(self.recorded) if self.recorded is not None else _find_record(self.path)
@@ -72,6 +74,8 @@ class ZooFolderPolicy(DelegatingPolicy):
     """Load with Stable-Baselines3, which runs code from the file."""
 
     def __post_init__(self) -> None:
+        if Path(self.path).expanduser().is_file():
+            raise UserError(f"{self.path} is a file: take `policy=sb3`, or the folder it is in")
         folder = read_folder(self.path)
         self.trained_in = folder.env_id
         time_limit = None
