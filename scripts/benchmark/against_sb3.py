@@ -23,7 +23,7 @@ def sb3_half_cheetah(quick: bool) -> list[Figure]:
     from stable_baselines3 import SAC
 
     model = SAC("MlpPolicy", "HalfCheetah-v5", seed=0, device="cpu", buffer_size=1)
-    return _compare(model, "HalfCheetah-v5", "half_cheetah", (4 if quick else 16), one=15, best=5)
+    return _compare(model, "HalfCheetah-v5", "half_cheetah", (16 if quick else 64), one=15, best=5)
 
 
 def sb3_cartpole(quick: bool) -> list[Figure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from brittlestar.envs import EnvSpec, check_spaces
 from brittlestar.errors import HarnessError
-from brittlestar.fast import fast_form
+from brittlestar.fast import Together, fast_form
 
 
 @dataclass
@@ -25,7 +25,39 @@ class Batch:
     reward: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
-    infos: list[dict]
+    infos: Infos
+
+
+class Infos(Sequence[dict[str, Any]]):
+    """The `info` of every lane; of lanes that step together, made when somebody looks.
+
+    Example:
+        >>> infos = Infos(2)
+        >>> infos.put(np.array([1]), {"speed": np.array([0.5])})
+        >>> infos[0], float(infos[1]["speed"])
+        ({}, 0.5)
+    """
+
+    def __init__(self, count: int) -> None:
+        self._infos: list[dict[str, Any]] = [{}] * count
+        self._columns: list[tuple[np.ndarray, dict[str, Any]]] = []
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def __getitem__(self, lane: Any) -> Any:
+        while self._columns:
+            lanes, columns = self._columns.pop()
+            for place, each in enumerate(lanes.tolist()):
+                self._infos[each] = {key: values[place] for key, values in columns.items()}
+        return self._infos[lane]
+
+    def __setitem__(self, lane: int, info: dict[str, Any]) -> None:
+        self._infos[lane] = info
+
+    def put(self, lanes: np.ndarray, columns: dict[str, Any]) -> None:
+        """Takes one array per key, with a number for each of some lanes."""
+        self._columns.append((lanes, columns))
 
 
 class Lanes:
@@ -59,7 +91,9 @@ class Lanes:
         # Steps in parts, if every lane has them; its wrappers only count the steps, so that is done here.
         forms = [fast_form(env) for env in self.envs[:count]]
         self._parts = [form for form in forms if form is not None] if None not in forms else []
+        self._groups: dict[bytes, Together] = {}
         self._steps = np.zeros(count, dtype=np.int64)
+        self._begun: dict[int, dict[str, Any]] = {}
         self.count = count
         self.observation = empty_batch(self.observation_space, count)
 
@@ -74,7 +108,7 @@ class Lanes:
 
     def reset(self, lane: int, seed: int) -> None:
         """Starts an episode in one lane."""
-        observation, _ = self.envs[lane].reset(seed=seed)
+        observation, self._begun[lane] = self.envs[lane].reset(seed=seed)
         self._steps[lane] = 0
         put_rows(self.observation, lane, observation)
 
@@ -83,7 +117,8 @@ class Lanes:
         self.observation = copy_batch(self.observation)
         self._rewards, self._terminated = np.zeros(self.count), np.zeros(self.count, dtype=bool)
         self._truncated = np.zeros(self.count, dtype=bool)
-        self._infos: list[dict[str, Any]] = [{}] * self.count
+        self._begun = {}
+        self._infos = Infos(self.count)
         shares = [active[i :: self._threads] for i in range(self._threads)]
         step = self._step_together if self._parts else self._step_each
         waiting = [self._pool.submit(step, share, actions) for share in shares[1:]] if self._pool else []
@@ -103,18 +138,52 @@ class Lanes:
             self._rewards[lanes], self._terminated[lanes], self._truncated[lanes] = zip(*results, strict=True)
 
     def _step_together(self, lanes: np.ndarray, actions: np.ndarray) -> None:
-        forms = [self._parts[lane] for lane in lanes.tolist()]
-        if not forms:
+        together = self._together(lanes)
+        if not together:
             return
-        forms[0].begin(forms, actions[lanes])
-        for form in forms:
-            form.simulate()
-        observation, self._rewards[lanes], self._terminated[lanes], infos = forms[0].finish(forms)
+        form = together.forms[0]
+        form.begin(together, actions[lanes])
+        form.simulate(together)
+        observation, self._rewards[lanes], self._terminated[lanes], columns = form.finish(together)
         put_rows(self.observation, lanes, observation)
         self._steps[lanes] += 1
         self._truncated[lanes] = self._steps[lanes] == (self.max_steps or -1)
-        for lane, info in zip(lanes.tolist(), infos, strict=True):
-            self._infos[lane] = info
+        self._infos.put(lanes, columns)
+
+    def _together(self, lanes: np.ndarray) -> Together:
+        key = lanes.tobytes()
+        if key not in self._groups:
+            # Lanes leave one by one when the episodes run out: no need to keep every set of them.
+            if len(self._groups) > 2 * self._threads:
+                self._groups.clear()
+            self._groups[key] = Together([self._parts[lane] for lane in lanes.tolist()])
+        return self._groups[key]
+
+    def masks(self, active: np.ndarray) -> np.ndarray | None:
+        """Returns which choices are open in each lane, `(lanes, choices)`; None if the environment does not say.
+
+        It says so by `action_masks()`, its own or a wrapper's, as for sb3-contrib, or by `info["action_mask"]`, as
+        Gymnasium's Taxi does. In lanes that are not `active` every choice is open.
+        """
+        rows = [self._mask(lane) for lane in active.tolist()]
+        if all(row is None for row in rows):
+            return None
+        widths = {0 if row is None else len(row) for row in rows}
+        if len(widths) > 1:
+            raise HarnessError(f"the environment's action masks differ in length: {sorted(widths)}")
+        masks = np.ones((self.count, *widths), dtype=bool)
+        masks[active] = rows
+        return masks
+
+    def _mask(self, lane: int) -> np.ndarray | None:
+        env = self.envs[lane]
+        if env.has_wrapper_attr("action_masks"):
+            mask = env.get_wrapper_attr("action_masks")()
+        else:
+            mask = (self._begun[lane] if lane in self._begun else self._infos[lane]).get("action_mask")
+        # Gymnasium masks several choices by a tuple, one mask for each.
+        parts = mask if isinstance(mask, tuple) else (mask,)
+        return None if mask is None else np.concatenate([np.ravel(part) for part in parts]).astype(bool)
 
     def close(self) -> None:
         """Closes every environment."""

@@ -19,8 +19,7 @@ from gymnasium import spaces
 from brittlestar.backends import INSTALL, available, choose
 from brittlestar.envs import EnvSpec, check_spaces
 from brittlestar.errors import UserError, nearest
-from brittlestar.lanes import Batch, Lanes, copy_batch, empty_batch, put_rows
-from brittlestar.success import GoalReached, ReturnAtLeast, Terminated
+from brittlestar.lanes import Batch, Infos, Lanes, copy_batch, empty_batch, put_rows
 
 __all__ = ["PoolLanes", "available", "make_lanes"]
 
@@ -36,6 +35,9 @@ _OWN = (
 
 _ENDLESS = 2**31 - 1
 
+# Environments with action masks in Gymnasium.
+_MASKED = ("Taxi-v3",)
+
 # Seconds of one step of the simulator; an action lasts `frame_skip` of them.
 _TIMESTEPS = {
     "Acrobot": 0.2, "Pendulum": 0.05, "Ant": 0.01, "HalfCheetah": 0.01, "Hopper": 0.002, "Humanoid": 0.003,
@@ -44,7 +46,8 @@ _TIMESTEPS = {
     "FetchSlide": 0.002, "FetchPickAndPlace": 0.002,
 }  # fmt: skip
 
-_BLIND_TO_INFO = (type(None), GoalReached, ReturnAtLeast, Terminated)
+_BOOKKEEPING = ("env_id", "players", "elapsed_step")
+"""Keys of `info` that are EnvPool's own."""
 
 
 def make_lanes(
@@ -100,9 +103,6 @@ class PoolLanes:
         timestep = _TIMESTEPS.get(spec.id.rpartition("-")[0].replace("Dense", ""))
         self.step_seconds = timestep and timestep * getattr(shape.config, "frame_skip", 1)
         self.observation: Any = None
-        self._reads_info = type(spec.success) not in _BLIND_TO_INFO or bool(
-            spec.signals.completion_key or spec.signals.collision_key
-        )
         self._pools: list[_Pool] = []
         self._places: list[_Pool | None] = []
         self.use_threads(threads)
@@ -113,7 +113,6 @@ class PoolLanes:
         self.count = count
         self.plan(())
         self._ids, self._steps = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int64)
-        self._nothing: list[dict[str, Any]] = [{}] * count
         self.observation = empty_batch(self.observation_space, count)
 
     def use_threads(self, threads: int) -> None:
@@ -168,12 +167,18 @@ class PoolLanes:
             np.zeros(self.count),
             np.zeros(self.count, dtype=bool),
             np.zeros(self.count, dtype=bool),
-            self._nothing.copy() if self._reads_info else self._nothing,
+            Infos(self.count),
         )
         for pool in self._pools:
             inside = [self._places[lane] is pool for lane in active.tolist()] if len(self._pools) > 1 else ...
             self._step_pool(pool, active[inside], actions, batch)
         return batch
+
+    def masks(self, active: np.ndarray) -> None:
+        """Returns None, because EnvPool shows no action masks; refuses an environment that should have some."""
+        if self.spec.id in _MASKED:
+            lost = f"the action masks of {self.spec.id}, which this policy was trained with"
+            raise UserError(f"`env.backend=envpool` does not show {lost}: take `gymnasium`")
 
     def _step_pool(self, pool: _Pool, lanes: np.ndarray, actions: np.ndarray, batch: Batch) -> None:
         if not len(lanes):
@@ -183,10 +188,7 @@ class PoolLanes:
         self._steps[lanes] += 1
         batch.reward[lanes], batch.terminated[lanes] = reward, terminated
         batch.truncated[lanes] = truncated | (self._steps[lanes] == (self.max_steps or -1))
-        if self._reads_info:
-            columns = {key: values for key, values in info.items() if key not in ("env_id", "players", "elapsed_step")}
-            for place, lane in enumerate(lanes.tolist()):
-                batch.infos[lane] = {key: values[place] for key, values in columns.items()}
+        batch.infos.put(lanes, {key: values for key, values in info.items() if key not in _BOOKKEEPING})
 
     def _leave(self, pool: _Pool | None) -> None:
         if pool is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gymnasium as gym
 
-from brittlestar.fast.base import FastEnv
+from brittlestar.fast.base import FastEnv, Together
 
-__all__ = ["FastEnv", "accelerate", "fast_form"]
+__all__ = ["FastEnv", "Together", "accelerate", "fast_form"]
 
 
 def accelerate(env: gym.Env) -> bool:

@@ -14,7 +14,36 @@ class Answers(NamedTuple):
     observation: Any
     reward: np.ndarray
     terminated: np.ndarray
-    infos: list[dict[str, Any]]
+    infos: dict[str, np.ndarray]
+    """One array per key of `info`."""
+
+
+class Together:
+    """Some environments of one kind that step together, and lists over them that are made once."""
+
+    def __init__(self, forms: Sequence[Any]) -> None:
+        self.forms = forms
+        self.pairs = [(form.model, form.data) for form in forms]
+        self._shared = all(form.model is forms[0].model for form in forms)
+        self._lists: dict[str, list[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def every(self, name: str) -> list[Any]:
+        """Returns one attribute of every form; arrays are views, so they stay those of the simulator."""
+        if name not in self._lists:
+            self._lists[name] = [getattr(form, name) for form in self.forms]
+        return self._lists[name]
+
+    def rows(self, name: str) -> np.ndarray:
+        """Returns a copy of one array attribute of every form, one row each."""
+        return np.concatenate(self.every(name)).reshape(len(self.forms), -1)
+
+    def timesteps(self) -> Any:
+        """Returns the seconds of a substep: a number, or one of each environment where models differ."""
+        models = [self.pairs[0][0]] if self._shared else [model for model, _ in self.pairs]
+        return np.array([model.opt.timestep for model in models])
 
 
 class FastEnv:
@@ -27,16 +56,17 @@ class FastEnv:
 
     def __init__(self, env: Any) -> None:
         self.env, self.model, self.data = env, env.model, env.data
+        self.alone = Together([self])
 
-    def begin(self, forms: Sequence[Any], actions: np.ndarray) -> None:
+    def begin(self, together: Together, actions: np.ndarray) -> None:
         """Gives each of some environments like this one its row of `actions`."""
         raise NotImplementedError
 
-    def simulate(self) -> None:
-        """Moves the simulation on."""
+    def simulate(self, together: Together) -> None:
+        """Moves their simulations on."""
         raise NotImplementedError
 
-    def finish(self, forms: Sequence[Any]) -> Answers:
+    def finish(self, together: Together) -> Answers:
         """Returns what each of some environments like this one shows now."""
         raise NotImplementedError
 
@@ -45,11 +75,11 @@ class FastEnv:
         action = np.asarray(action)
         if action.shape != self.env.action_space.shape:
             raise ValueError(f"Action dimension mismatch. Expected {self.env.action_space.shape}, found {action.shape}")
-        self.begin([self], action[None])
-        self.simulate()
-        batch, reward, terminated, infos = self.finish([self])
+        self.begin(self.alone, action[None])
+        self.simulate(self.alone)
+        batch, reward, terminated, infos = self.finish(self.alone)
         observation = {key: rows[0] for key, rows in batch.items()} if isinstance(batch, dict) else batch[0]
-        return observation, reward[0], bool(terminated[0]), False, infos[0]
+        return observation, reward[0], bool(terminated[0]), False, {key: values[0] for key, values in infos.items()}
 
     def agrees(self) -> bool:
         """Whether the environment's own methods give the same numbers in its present state."""

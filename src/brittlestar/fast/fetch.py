@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from brittlestar.fast.base import Answers, FastEnv
+from brittlestar.fast.base import Answers, FastEnv, Together
 
 _PACKAGE = "gymnasium_robotics.envs.fetch."
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])
@@ -62,7 +62,7 @@ class FastFetch(FastEnv):
         """Compares numbers of the environment's own methods, in its present state."""
         env, plain = self.env, type(self.env)
         want = [*plain._get_obs(env).values(), *self._effect_of(lambda: plain._set_action(env, _PROBE))]
-        have = [*self._get_obs().values(), *self._effect_of(lambda: self.begin([self], _PROBE[None]))]
+        have = [*self._get_obs().values(), *self._effect_of(lambda: self.begin(self.alone, _PROBE[None]))]
         return all(np.array_equal(a, b) for a, b in zip(want, have, strict=True))
 
     def _effect_of(self, act: Callable[[], None]) -> list[np.ndarray]:
@@ -80,11 +80,11 @@ class FastFetch(FastEnv):
         self.env._get_obs = self._get_obs
 
     def _get_obs(self) -> dict[str, np.ndarray]:
-        return {key: rows[0] for key, rows in self._observe([self]).items()}
+        return {key: rows[0] for key, rows in self._observe(self.alone).items()}
 
-    def begin(self, forms: Sequence[FastFetch], actions: np.ndarray) -> None:
+    def begin(self, together: Together, actions: np.ndarray) -> None:
         """Moves each gripper's target."""
-        env, model = self.env, self.model
+        env, model, forms = self.env, self.model, together.forms
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(forms) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
         driven, is_relative = model.nu > 0, model.actuator_biastype != 0
@@ -95,30 +95,31 @@ class FastFetch(FastEnv):
             np.add(form.xpos, move, out=form.mocap_pos)
             np.add(form.xquat, _ROTATION, out=form.mocap_quat)
 
-    def simulate(self) -> None:
-        """Steps, and closes a blocked gripper."""
-        env = self.env
-        env._mujoco.mj_step(self.model, self.data, nstep=env.n_substeps)
-        if env.block_gripper:
-            self.qpos[self.finger_qpos] = 0.0
-            # All that the observation needs of `mj_forward`, which would look for collisions, too.
-            env._mujoco.mj_kinematics(self.model, self.data)
-            env._mujoco.mj_comPos(self.model, self.data)
+    def simulate(self, together: Together) -> None:
+        """Steps, and closes blocked grippers."""
+        env, mujoco = self.env, self.env._mujoco
+        for (model, data), qpos in zip(together.pairs, together.every("qpos"), strict=True):
+            mujoco.mj_step(model, data, env.n_substeps)
+            if env.block_gripper:
+                qpos[self.finger_qpos] = 0.0
+                # All that the observation needs of `mj_forward`, which would look for collisions, too.
+                mujoco.mj_kinematics(model, data)
+                mujoco.mj_comPos(model, data)
 
-    def finish(self, forms: Sequence[FastFetch]) -> Answers:
+    def finish(self, together: Together) -> Answers:
         """Observes, and judges the distance to the goal."""
-        env, observation = self.env, self._observe(forms)
+        env, observation = self.env, self._observe(together)
         gap = observation["achieved_goal"] - observation["desired_goal"]
         distance = np.sqrt(np.add.reduce(gap * gap, axis=1))
         success = (distance < env.distance_threshold).astype(np.float32)
         sparse = env.reward_type == "sparse"
         reward = -(distance > env.distance_threshold).astype(np.float32) if sparse else -distance
-        infos = [{"is_success": value} for value in success]
-        return Answers(observation, reward, np.zeros(len(forms), dtype=bool), infos)
+        return Answers(observation, reward, np.zeros(len(reward), dtype=bool), {"is_success": success})
 
-    def _observe(self, forms: Sequence[FastFetch]) -> dict[str, np.ndarray]:
+    def _observe(self, together: Together) -> dict[str, np.ndarray]:
         # gripper 3, [object 3, object - gripper 3,] fingers 2, [rotation 3, velocity 3, spin 3,] gripper velocity 3,
         # fingers' velocity 2
+        forms = together.forms
         rows = np.empty((len(forms), 25 if self.env.has_object else 10))
         fingers = 9 if self.env.has_object else 3
         for row, form in zip(rows, forms, strict=True):
@@ -126,7 +127,7 @@ class FastFetch(FastEnv):
             row[fingers : fingers + 2] = form.qpos[form.finger_qpos]
             form._put_velocity(form.grip, row[-5:-2])
             row[-2:] = form.qvel[form.finger_qvel]
-        elapsed = np.array([[form.env.n_substeps * form.model.opt.timestep] for form in forms])
+        elapsed = (self.env.n_substeps * together.timesteps())[:, None]
         rows[:, -5:] *= elapsed
         if self.env.has_object:
             self._observe_objects(forms, rows, elapsed)
@@ -134,7 +135,7 @@ class FastFetch(FastEnv):
         goals = np.array([form.env.goal for form in forms])
         return {"observation": rows, "achieved_goal": achieved.copy(), "desired_goal": goals}
 
-    def _observe_objects(self, forms: Sequence[FastFetch], rows: np.ndarray, elapsed: np.ndarray) -> None:
+    def _observe_objects(self, forms: Any, rows: np.ndarray, elapsed: np.ndarray) -> None:
         for row, form in zip(rows, forms, strict=True):
             row[3:6], row[11:14] = form.object_pos, _euler(form.object_mat)
             form._put_velocity(form.block, row[14:17])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from brittlestar.fast.base import Answers, FastEnv
+from brittlestar.fast.base import Answers, FastEnv, Together
 
 _CLIPS = {"HalfCheetahEnv": False, "HopperEnv": True, "Walker2dEnv": True}
 """The class names, and whether the observed velocities are clipped; those that clip can fall, too."""
@@ -28,7 +27,7 @@ class FastRunner(FastEnv):
         self.qpos, self.qvel, self.ctrl = self.data.qpos, self.data.qvel, self.data.ctrl
         self.shown = self.qpos[1:] if env._exclude_current_positions_from_observation else self.qpos
         self.clips = _CLIPS[type(env).__name__]
-        self.before = self.qpos[0]
+        self.before = self.qpos[:1]
 
     def agrees(self) -> bool:
         """Compares a step with the environment's own, and takes both back."""
@@ -43,37 +42,36 @@ class FastRunner(FastEnv):
             mujoco.mj_setState(self.model, self.data, state, kind)
         return bool(answers[0] == answers[1])
 
-    def begin(self, forms: Sequence[FastRunner], actions: np.ndarray) -> None:
+    def begin(self, together: Together, actions: np.ndarray) -> None:
         """Sets the motors."""
         self.actions = actions
-        for form, action in zip(forms, actions, strict=True):
-            form.before = form.qpos[0]
-            form.ctrl[:] = action
+        self.before = together.rows("qpos")[:, 0]
+        for ctrl, action in zip(together.every("ctrl"), actions, strict=True):
+            ctrl[:] = action
 
-    def simulate(self) -> None:
+    def simulate(self, together: Together) -> None:
         """Steps."""
-        mujoco.mj_step(self.model, self.data, nstep=self.env.frame_skip)
+        step, substeps = mujoco.mj_step, self.env.frame_skip
+        for model, data in together.pairs:
+            step(model, data, substeps)
 
-    def finish(self, forms: Sequence[FastRunner]) -> Answers:
+    def finish(self, together: Together) -> Answers:
         """Observes, and rewards the distance run."""
-        env, positions = self.env, len(self.shown)
-        observation = np.empty((len(forms), positions + len(self.qvel)))
-        for row, form in zip(observation, forms, strict=True):
-            row[:positions], row[positions:] = form.shown, form.qvel
-        after = np.array([form.qpos[0] for form in forms])
-        elapsed = np.array([form.model.opt.timestep * env.frame_skip for form in forms])
-        velocity = (after - np.array([form.before for form in forms])) / elapsed
+        env, positions = self.env, together.rows("qpos")
+        after = positions[:, 0].copy()
+        hidden = positions.shape[1] - len(self.shown)
+        observation = np.concatenate([positions[:, hidden:], together.rows("qvel")], axis=1)
+        velocity = (after - self.before) / (together.timesteps() * env.frame_skip)
         forward = env._forward_reward_weight * velocity
         cost = env._ctrl_cost_weight * np.add.reduce(np.square(self.actions), axis=1)
-        columns = {"x_position": after, "x_velocity": velocity, "reward_forward": forward, "reward_ctrl": -cost}
-        infos = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        infos = {"x_position": after, "x_velocity": velocity, "reward_forward": forward, "reward_ctrl": -cost}
         if not self.clips:
-            return Answers(observation, forward - cost, np.zeros(len(forms), dtype=bool), infos)
-        np.clip(observation[:, positions:], -10, 10, out=observation[:, positions:])
-        healthy = [form.env.is_healthy for form in forms]
+            return Answers(observation, forward - cost, np.zeros(len(after), dtype=bool), infos)
+        velocities = observation[:, len(self.shown) :]
+        np.clip(velocities, -10, 10, out=velocities)
+        healthy = [form.env.is_healthy for form in together.forms]
         survive = [is_healthy * env._healthy_reward for is_healthy in healthy]
-        for form, info, lasting in zip(forms, infos, survive, strict=True):
-            info |= {"z_distance_from_origin": form.qpos[1] - env.init_qpos[1], "reward_survive": lasting}
+        infos |= {"z_distance_from_origin": positions[:, 1] - env.init_qpos[1], "reward_survive": survive}
         fell = ~np.array(healthy, dtype=bool) & env._terminate_when_unhealthy
         return Answers(observation, forward + np.array(survive) - cost, fell, infos)
 
