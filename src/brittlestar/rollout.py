@@ -126,6 +126,7 @@ class _Run:
         self.parts.perturbation.bind(*spaces_, self.lanes.count)
         self.parts.mitigation.bind(*spaces_, self.lanes.count)
         self.parts.policy.bind(*spaces_, self.draws["policy"])
+        self.wants_masks = self.parts.policy.wants_masks
 
     def _start(self, lane: int) -> None:
         if self.next_episode == self.plan.episodes:
@@ -177,8 +178,9 @@ class _Run:
 
     def _command(self, seen: Any) -> np.ndarray:
         self.draws["policy"].at(self.episode, self.metrics.length)
+        masks = {"action_masks": self.lanes.masks(self.active)} if self.wants_masks else {}
         action, self.policy_state = self.parts.policy.predict(
-            seen, self.policy_state, self.first, self.plan.deterministic
+            seen, self.policy_state, self.first, self.plan.deterministic, **masks
         )
         return self._checked_action(action)
 

@@ -80,3 +80,26 @@ def test_choices_are_shown_one_hot():
 def test_spaces_that_do_not_fit(inputs, space, message):
     with pytest.raises(UserError, match=message):
         inputs.bind(space)
+
+
+@pytest.mark.parametrize(
+    ("space", "expected"),
+    [
+        (spaces.Box(-1, 1, (2, 3), np.float32), (2, 6)),
+        (spaces.Box(0, 255, (4, 5, 3), np.uint8), (4, 5, 6)),
+        (spaces.Box(0, 255, (3, 4, 5), np.uint8), (6, 4, 5)),
+    ],
+)
+def test_frames_with_several_axes_are_stacked_as_in_stable_baselines3(space, expected):
+    from stable_baselines3.common.vec_env.stacked_observations import StackedObservations
+
+    theirs, inputs, state = StackedObservations(2, 2, space), Inputs(stack=2), None
+    assert inputs.bind(space) == np.prod(expected)
+    assert inputs.shape == expected
+    frames = np.random.default_rng(0).integers(255, size=(3, 2, *space.shape)).astype(space.dtype)
+    shown = theirs.reset(frames[0].copy())
+    for step, frame in enumerate(frames):
+        if step:
+            shown, _ = theirs.update(frame, np.zeros(2, dtype=bool), [{}, {}])
+        (row,), state = inputs.read(frame, state, np.full(2, step == 0))
+        np.testing.assert_array_equal(row.reshape(2, *inputs.shape), shown)

@@ -120,6 +120,8 @@ def test_what_cannot_be_derived_is_refused_with_the_reason(tmp_path):
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* convolutions.*`policy.trust=true`"):
         Sb3Policy(made(tmp_path, "CnnPolicy", image))
+    with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* it sees images"):
+        Sb3Policy(made(tmp_path, "MlpPolicy", image))
     with pytest.raises(UserError, match="activation `softplus` is not one of tanh, relu"):
         Sb3Policy(made(tmp_path, "MlpPolicy", SEEN, policy_kwargs={"activation_fn": torch.nn.Softplus}))
 
@@ -134,14 +136,12 @@ def test_trust_runs_what_cannot_be_derived(tmp_path, caplog):
     assert np.array_equal(together[1:2], alone)
 
 
-def test_a_recurrent_policy_remembers_by_lane_and_forgets_at_a_start(tmp_path):
+def test_a_trusted_recurrent_policy_remembers_by_lane_and_forgets_at_a_start(tmp_path):
     import sb3_contrib
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sb3_contrib.RecurrentPPO("MlpLstmPolicy", Toy(SEEN, ACTS), device="cpu", seed=0).save(tmp_path / "model.zip")
-    with pytest.raises(UserError, match="it is recurrent"):
-        Sb3Policy(str(tmp_path / "model.zip"))
     policy = bound(Sb3Policy(str(tmp_path / "model.zip"), trust=True), SEEN, ACTS, lanes=2)
     seen = observations(SEEN, 2)
     first, state = policy.predict(seen, None, np.array([True, True]))

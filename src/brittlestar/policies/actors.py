@@ -11,10 +11,12 @@ from gymnasium import spaces
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed, StateNoise
-from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.inputs import Inputs, Reader, is_image
 from brittlestar.policies.mlp import ACTIVATIONS, MlpPolicy
+from brittlestar.policies.recurrent import LstmInputs, lstm_layers
 
 Weights = dict[str, np.ndarray]
+_LSTMS = ("lstm_actor.", "lstm_critic.")
 _EXTRACTORS = ("FlattenExtractor", "CombinedExtractor")
 _GSDE_MEAN_LIMIT = 2.0
 _BATCH_RENORM_EPSILON = 0.001
@@ -42,7 +44,8 @@ def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
         layers, head = _random_search(checkpoint, weights)
     else:
         raise _refusal(checkpoint, f"its weights ({', '.join(list(weights)[:3])}, ...) belong to no known algorithm")
-    return MlpPolicy(layers, _activation(checkpoint, on_policy="action_net.weight" in weights), head, inputs)
+    activation = _activation(checkpoint, on_policy="action_net.weight" in weights)
+    return MlpPolicy(layers, activation, head, _remembered(checkpoint, inputs))
 
 
 def _refusal(checkpoint: Checkpoint, reason: str) -> UserError:
@@ -53,8 +56,8 @@ def _refusal(checkpoint: Checkpoint, reason: str) -> UserError:
 
 
 def _refuse_underivable(checkpoint: Checkpoint) -> None:
-    if any("lstm" in name for name in checkpoint.weights):
-        raise _refusal(checkpoint, "it is recurrent")
+    if any("lstm" in name and not name.startswith(_LSTMS) for name in checkpoint.weights):
+        raise _refusal(checkpoint, "it is recurrent in a way of its own")
     if any(array.ndim > 2 for array in checkpoint.weights.values()):
         raise _refusal(checkpoint, "it has convolutions, whose strides are not in the file")
     extractor = (checkpoint.features_extractor or "").rpartition(".")[2].strip("'>")
@@ -62,6 +65,17 @@ def _refuse_underivable(checkpoint: Checkpoint) -> None:
         raise _refusal(checkpoint, f"it has a features extractor of its own ({extractor})")
     if any("features_extractor." in name for name in checkpoint.weights):
         raise _refusal(checkpoint, "its features extractor has weights of its own")
+    if is_image(checkpoint.observation_space):
+        raise _refusal(checkpoint, "it sees images, and whether it scales or turns them is not in the file")
+
+
+def _remembered(checkpoint: Checkpoint, inputs: Inputs) -> Reader:
+    if not any(name.startswith(_LSTMS) for name in checkpoint.weights):
+        return inputs
+    try:
+        return LstmInputs(inputs, lstm_layers(checkpoint.weights, "lstm_actor"))
+    except UserError as error:
+        raise _refusal(checkpoint, str(error)) from None
 
 
 def _activation(checkpoint: Checkpoint, on_policy: bool) -> str:
@@ -75,7 +89,7 @@ def _on_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], H
     layers = [*stack(weights, "mlp_extractor.shared_net"), *stack(weights, "mlp_extractor.policy_net")]
     layers.append(layer(weights, "action_net"))
     if not isinstance(checkpoint.action_space, spaces.Box):
-        return layers, Sampled()
+        return layers, Sampled(masked=checkpoint.algorithm == "maskable_ppo")
     log_std = weights.get("log_std")
     noise = StateNoise(_spread(log_std, layers[-1])) if checkpoint.use_sde and log_std is not None else None
     if checkpoint.squash_output:

@@ -22,6 +22,15 @@ class Policy:
     lane must depend on that lane's observation and state alone, never on the other lanes.
     """
 
+    @property
+    def wants_masks(self) -> bool:
+        """Whether `predict` takes `action_masks` too.
+
+        These are the choices that are open in the true state, `(lanes, choices)`, or None if the environment does
+        not say.
+        """
+        return False
+
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
         """Checks the spaces and keeps what `predict` needs; `draws` is the policy's own random stream."""
 
@@ -93,6 +102,11 @@ class DelegatingPolicy(Policy):
 
     _policy: Policy
 
+    @property
+    def wants_masks(self) -> bool:
+        """Whether the other policy wants them."""
+        return self._policy.wants_masks
+
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
         """Passes the spaces on."""
         self._policy.bind(observation_space, action_space, draws)
@@ -103,6 +117,7 @@ class DelegatingPolicy(Policy):
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
+        **masks: Any,
     ) -> tuple[np.ndarray, Any]:
         """Returns what the other policy answers."""
-        return self._policy.predict(observation, state, episode_start, deterministic)
+        return self._policy.predict(observation, state, episode_start, deterministic, **masks)

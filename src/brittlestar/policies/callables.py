@@ -106,18 +106,36 @@ class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
 
 
 class _PredictPolicy(_ForeignPolicy):
+    def __init__(self, thing: Any, name: str) -> None:
+        super().__init__(thing, name)
+        self._wants_masks = _takes_masks(thing.predict)
+
+    @property
+    def wants_masks(self) -> bool:
+        return self._wants_masks
+
     def predict(
         self,
         observation: Observation,
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
+        **masks: Any,
     ) -> tuple[np.ndarray, Any]:
-        answer = self._thing.predict(observation, state=state, episode_start=episode_start, deterministic=deterministic)
+        answer = self._thing.predict(
+            observation, state=state, episode_start=episode_start, deterministic=deterministic, **masks
+        )
         if not isinstance(answer, tuple) or len(answer) != 2:
             got = type(answer).__name__
             raise UserError(f"{self._name}: `predict` must return (actions, state), got {got}")
         return self._checked(answer[0], count_lanes(observation)), answer[1]
+
+
+def _takes_masks(predict: Callable[..., Any]) -> bool:
+    try:
+        return "action_masks" in inspect.signature(predict).parameters
+    except (TypeError, ValueError):  # Some callables in C do not say what they take.
+        return False
 
 
 def _row(observation: Observation, lane: int) -> Observation:

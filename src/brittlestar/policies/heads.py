@@ -15,13 +15,30 @@ from brittlestar.randomness import LaneDraws
 Layer = tuple[np.ndarray, np.ndarray]
 """Weights `(inputs, outputs)` and biases `(outputs,)`."""
 
+_CLOSED = -1e8
+"""The logit of a choice that is closed, as in sb3-contrib."""
+
 
 class Head:
     """Decides by the outputs of a network; with `draws`, at random."""
 
+    masked = False
+    """Whether choices can be closed before it decides."""
+
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
         raise NotImplementedError
+
+    def mask(self, outputs: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """Returns the outputs with those of closed choices so low that none is taken while another one is open.
+
+        Args:
+            outputs: what the last layer gave, `(lanes, outputs)`.
+            masks: which choices are open, of the same shape.
+        """
+        if masks.shape != outputs.shape:
+            raise UserError(f"action masks must have {outputs.shape[1]} entries, one per choice, got {masks.shape[1]}")
+        return np.where(masks, outputs, outputs.dtype.type(_CLOSED))
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
         """Returns actions.
@@ -138,8 +155,12 @@ class Greedy(Head):
         return np.asarray(best + self._start)
 
 
+@dataclass
 class Sampled(Head):
     """Choices with the outputs as logits; the likeliest ones if nothing is drawn (PPO, A2C, TRPO, ARS)."""
+
+    masked: bool = False
+    """Whether choices can be closed; a switch then has two logits, off and on (MaskablePPO)."""
 
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
@@ -148,12 +169,12 @@ class Sampled(Head):
         elif isinstance(space, spaces.MultiDiscrete):
             counts, start = space.nvec.ravel().tolist(), np.asarray(space.start)
         elif isinstance(space, spaces.MultiBinary):
-            counts, start = [1] * int(np.prod(space.shape)), np.asarray(0)
+            counts, start = [1 + self.masked] * int(np.prod(space.shape)), np.asarray(0)
         else:
             counts, start = [], np.asarray(0)
         if sum(counts) != outputs:
             raise UserError(f"the network gives {outputs} logits, but actions are {describe(space)}")
-        self._ends, self._binary = np.cumsum(counts)[:-1], isinstance(space, spaces.MultiBinary)
+        self._ends, self._binary = np.cumsum(counts)[:-1], isinstance(space, spaces.MultiBinary) and not self.masked
         self._start, self._shape = start, space.shape or ()
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from gymnasium import spaces
@@ -52,6 +52,16 @@ class Fit:
         return fitted
 
 
+class Reader(Protocol):
+    """What stands between observations and a network."""
+
+    def bind(self, space: Space) -> int:
+        """Checks the observation space and returns how many numbers the network is shown."""
+
+    def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
+        """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
+
+
 @dataclass
 class Inputs:
     """Turns observations into one row of numbers per lane.
@@ -78,6 +88,8 @@ class Inputs:
 
     def __post_init__(self) -> None:
         self._parts: dict[str, Space] | None = None
+        self._frame: tuple[int, ...] = (-1,)
+        self._along = 0
 
     @property
     def has_state(self) -> bool:
@@ -87,6 +99,7 @@ class Inputs:
     def bind(self, space: Space) -> int:
         """Checks the observation space and returns how many numbers the network is shown."""
         self._parts = self._split(space)
+        self._frame, self._along = self._axes(space)
         widths = [_width(part) for part in self._parts.values()]
         if 0 in widths or not widths:
             raise UserError(f"the network takes rows of numbers, got observations {describe(space)}")
@@ -97,6 +110,20 @@ class Inputs:
         if "" not in self._parts:
             self._check_scaling("", width)
         return width
+
+    def _axes(self, space: Space) -> tuple[tuple[int, ...], int]:
+        if not isinstance(space, spaces.Box) or len(space.shape) < 2 or self.fit or self.time_limit is not None:
+            return (-1,), 0
+        # As `VecFrameStack` does: the channels of a picture are its shortest axis.
+        return space.shape, 0 if is_image(space) and np.argmin(space.shape) == 0 else len(space.shape) - 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What a row is before it is flattened, if the observation has several axes."""
+        shape = list(self._frame)
+        if len(shape) > 1:
+            shape[self._along] *= self.stack
+        return tuple(shape)
 
     def _split(self, space: Space) -> dict[str, Space]:
         if not isinstance(space, spaces.Dict):
@@ -141,7 +168,25 @@ class Inputs:
         if self.time_limit is not None:
             row = np.concatenate([row, (1 - steps / self.time_limit)[:, None]], axis=1)
         frames = np.concatenate([frames[:, 1:], row[:, None]], axis=1)
-        return [frames.reshape(lanes, -1)], (steps + 1, frames)
+        return [self._stacked(frames)], (steps + 1, frames)
+
+    def _stacked(self, frames: np.ndarray) -> np.ndarray:
+        if len(self._frame) == 1:
+            return frames.reshape(len(frames), -1)
+        each = [frames[:, age].reshape(len(frames), *self._frame) for age in range(self.stack)]
+        return np.concatenate(each, axis=self._along + 1).reshape(len(frames), -1)
+
+
+def is_image(space: Space) -> bool:
+    """Says whether Stable-Baselines3 takes observations for pictures.
+
+    Example:
+        >>> is_image(spaces.Box(0, 255, (64, 64, 3), np.uint8)), is_image(spaces.Box(0, 1, (64, 64, 3)))
+        (True, False)
+    """
+    if not isinstance(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
+        return False
+    return bool((space.low == 0).all() and (space.high == 255).all())
 
 
 def _width(space: Space) -> int:
@@ -154,7 +199,7 @@ def _width(space: Space) -> int:
 
 def _numbers(values: np.ndarray, space: Space | None, lanes: int) -> np.ndarray:
     if isinstance(space, spaces.Discrete):
-        return np.eye(int(space.n))[values - space.start]
+        return np.equal.outer(values - space.start, np.arange(int(space.n))).astype(np.float64)
     if isinstance(space, spaces.MultiDiscrete):
         counts, flat = space.nvec.ravel(), (values - space.start).reshape(lanes, -1)
         return np.concatenate([np.eye(count)[flat[:, i]] for i, count in enumerate(counts.tolist())], axis=1)

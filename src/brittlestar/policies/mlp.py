@@ -11,7 +11,7 @@ import numpy as np
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Observation, Policy, Space, describe
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
-from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.inputs import Inputs, Reader
 from brittlestar.randomness import LaneDraws, generator
 
 
@@ -56,7 +56,7 @@ class MlpPolicy(Policy):
         layers: Sequence[Layer],
         activation: str = "tanh",
         output: str | Head = "clip",
-        inputs: Inputs | None = None,
+        inputs: Reader | None = None,
     ) -> None:
         for field, value, valid in (("activation", activation, ACTIVATIONS), ("output", output, _OUTPUTS)):
             if isinstance(value, str) and value not in valid:
@@ -64,7 +64,7 @@ class MlpPolicy(Policy):
         self._layers = _checked(layers)
         self._activation = ACTIVATIONS[activation]
         self._head = _OUTPUTS[output]() if isinstance(output, str) else output
-        self._inputs = inputs or Inputs()
+        self._inputs: Reader = inputs or Inputs()
         self._draws: LaneDraws | None = None
         self._buffers: list[np.ndarray] = []
 
@@ -83,6 +83,11 @@ class MlpPolicy(Policy):
         """Widths of the input, of the hidden layers and of the output."""
         return [len(self._layers[0][0]), *(len(biases) for _, biases in self._layers)]
 
+    @property
+    def wants_masks(self) -> bool:
+        """Whether the network was trained with masks."""
+        return self._head.masked
+
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks that the network fits, and takes the bounds of the actions."""
         width = self._inputs.bind(observation_space)
@@ -97,6 +102,7 @@ class MlpPolicy(Policy):
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
+        action_masks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Any]:
         """Computes the actions."""
         parts, state = self._inputs.read(observation, state, episode_start)
@@ -105,6 +111,8 @@ class MlpPolicy(Policy):
             self._buffers = [np.empty((lanes, 1, size), self._layers[0][0].dtype) for size in self.sizes]
         np.concatenate(parts, axis=1, out=self._buffers[0][:, 0], casting="same_kind")
         outputs = self._forward()
+        if action_masks is not None:
+            outputs = self._head.mask(outputs, action_masks)
         latent = self._buffers[-2][:, 0]
         return self._head.decide(outputs, latent, None if deterministic else self._draws), state
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 import warnings
 from typing import Any
@@ -84,6 +85,12 @@ class TrustedPolicy(Policy):
     def __init__(self, model: Any) -> None:
         self.model = model
         self._draws: LaneDraws | None = None
+        self._wants_masks = "action_masks" in inspect.signature(model.predict).parameters
+
+    @property
+    def wants_masks(self) -> bool:
+        """Whether the model takes masks."""
+        return self._wants_masks
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks that the model was made for these spaces."""
@@ -99,6 +106,7 @@ class TrustedPolicy(Policy):
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
+        action_masks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Any]:
         """Asks the model; a random answer comes from the policy's own stream."""
         lanes = count_lanes(observation)
@@ -112,7 +120,8 @@ class TrustedPolicy(Policy):
                 torch.manual_seed(int(seeds[lane] * 2**53))
             seen = {k: v[lane] for k, v in observation.items()} if isinstance(observation, dict) else observation[lane]
             first = None if episode_start is None else episode_start[lane : lane + 1]
-            action, after = self.model.predict(seen, states[lane], first, deterministic)
+            masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
+            action, after = self.model.predict(seen, states[lane], first, deterministic, **masks)
             actions.append(action)
             kept.append(after)
         return np.stack(actions), kept
@@ -123,6 +132,11 @@ class ShownPolicy(Policy):
 
     def __init__(self, policy: Policy, inputs: Inputs, by_entry: bool) -> None:
         self._policy, self._inputs, self._by_entry = policy, inputs, by_entry
+
+    @property
+    def wants_masks(self) -> bool:
+        """Whether the policy wants them."""
+        return self._policy.wants_masks
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Passes the spaces on."""
@@ -135,11 +149,12 @@ class ShownPolicy(Policy):
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
+        **masks: Any,
     ) -> tuple[np.ndarray, Any]:
         """Normalises, then asks."""
         seen, inner = state or (None, None)
         parts, seen = self._inputs.read(observation, seen, episode_start)
-        row = np.concatenate(parts, axis=1)
+        row = np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape)
         shown = dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row
-        action, inner = self._policy.predict(shown, inner, episode_start, deterministic)
+        action, inner = self._policy.predict(shown, inner, episode_start, deterministic, **masks)
         return action, (seen, inner)

@@ -1,0 +1,122 @@
+"""What a recurrent network is shown: its LSTM's answer to all observations of the episode so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from brittlestar.errors import UserError
+from brittlestar.policies.base import Observation, Space, describe
+from brittlestar.policies.heads import Layer
+from brittlestar.policies.inputs import Reader
+
+_TENSOR = re.compile(r"(weight|bias)_(ih|hh)_l\d+")
+_GATES = 4
+
+
+class LstmInputs:
+    """Puts an LSTM between the observations and a network: `h, c = lstm(x, h, c)` at each step, `h = c = 0` at a start.
+
+    What a lane remembers is the same bit for bit whatever the number of lanes and its place among them.
+
+    Args:
+        inputs: how observations become rows of numbers.
+        layers: of each layer, first to last, weights `(inputs + units, 4 units)`, biases `(4 units,)`; the columns are
+            the input, forget, cell and output gates.
+
+    Example:
+        >>> from brittlestar.policies.inputs import Inputs
+        >>> weights = np.array([[0.0, 0.0, 9.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+        >>> memory = LstmInputs(Inputs(), [(weights, np.zeros(4))])
+        >>> (first,), state = memory.read(np.ones((1, 1)), None, np.array([True]))
+        >>> (second,), state = memory.read(np.ones((1, 1)), state, np.array([False]))
+        >>> first.round(3).tolist(), second.round(3).tolist()
+        ([[0.231]], [[0.318]])
+    """
+
+    def __init__(self, inputs: Reader, layers: Sequence[Layer]) -> None:
+        self._inputs = inputs
+        self._layers = [_checked(index, *layer) for index, layer in enumerate(layers)]
+        units = [len(biases) // _GATES for _, biases in self._layers]
+        widths = [len(weights) - count for (weights, _), count in zip(self._layers, units, strict=True)]
+        if not units or widths[1:] != units[:-1]:
+            raise UserError(f"`layers` must each take the units of the one before, got inputs {widths}, units {units}")
+        self._width, self._units = widths[0], units
+
+    def bind(self, space: Space) -> int:
+        """Checks the observation space and returns how many numbers the network behind the LSTM is shown."""
+        width = self._inputs.bind(space)
+        if width != self._width:
+            raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe(space)}")
+        return self._units[-1]
+
+    def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
+        """Returns what the last layer answers, and the state for the next step."""
+        seen, memory = state or (None, None)
+        parts, seen = self._inputs.read(observation, seen, first)
+        row = np.concatenate(parts, axis=1)
+        kept = []
+        for layer, (hidden, cell) in zip(self._layers, memory or self._blank(len(row)), strict=True):
+            if memory and first is not None:
+                hidden, cell = (np.where(first[:, None], cell.dtype.type(0), values) for values in (hidden, cell))
+            kept.append(_step(*layer, row, hidden, cell))
+            row = kept[-1][0]
+        return [row], (seen, kept)
+
+    def _blank(self, lanes: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        dtype = self._layers[0][0].dtype
+        return [(np.zeros((lanes, units), dtype), np.zeros((lanes, units), dtype)) for units in self._units]
+
+
+def lstm_layers(weights: Mapping[str, np.ndarray], name: str) -> list[Layer]:
+    """Returns the layers of a `torch.nn.LSTM` by its name; without biases they are 0.
+
+    Raises:
+        UserError: it runs backwards too, or has projections, or lacks a tensor.
+    """
+    tensors = {key.removeprefix(f"{name}."): array for key, array in weights.items() if key.startswith(f"{name}.")}
+    for tensor in tensors:
+        if not _TENSOR.fullmatch(tensor):
+            raise UserError(f"`{name}` must be a plain LSTM, got one with `{tensor}`")
+    count = sum(tensor.startswith("weight_ih") for tensor in tensors)
+    for index in range(count):
+        for kind in ("ih", "hh"):
+            if f"weight_{kind}_l{index}" not in tensors:
+                raise UserError(f"`{name}` must have `weight_{kind}_l{index}`, got {', '.join(tensors)}")
+    return [_layer(tensors, index) for index in range(count)]
+
+
+def _layer(tensors: Mapping[str, np.ndarray], index: int) -> Layer:
+    matrices = [tensors[f"weight_{kind}_l{index}"] for kind in ("ih", "hh")]
+    biases = [tensors.get(f"bias_{kind}_l{index}", np.zeros(len(matrices[0]), np.float32)) for kind in ("ih", "hh")]
+    return np.concatenate(matrices, axis=1).T, biases[0] + biases[1]
+
+
+def _checked(index: int, weights: np.ndarray, biases: np.ndarray) -> Layer:
+    units = len(biases) // _GATES
+    if weights.ndim != 2 or biases.shape != (_GATES * units,) or weights.shape[1:] != biases.shape or not units:
+        need, got = "weights (n, 4 units) and biases (4 units,)", f"{weights.shape} and {biases.shape}"
+        raise UserError(f"`layers[{index}]` must be {need}, got {got}")
+    if len(weights) <= units:
+        raise UserError(f"`layers[{index}]` must take more than its {units} units, got {len(weights)} rows")
+    # The logistic function of x is (tanh(x / 2) + 1) / 2, and half a number has the same digits: so one tanh serves
+    # all gates, and none of them overflows.
+    halves = np.repeat(np.array([0.5, 0.5, 1.0, 0.5]), units)
+    dtype = np.result_type(np.float32, weights)
+    return (weights * halves).astype(dtype, order="C"), (biases * halves).astype(dtype)
+
+
+def _step(
+    weights: np.ndarray, biases: np.ndarray, row: np.ndarray, hidden: np.ndarray, cell: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    both = np.concatenate([row, hidden], axis=1, dtype=weights.dtype, casting="same_kind")
+    # One vector-matrix product per lane, as in `MlpPolicy`.
+    gates = np.matmul(both[:, None], weights)[:, 0]
+    gates += biases
+    np.tanh(gates, out=gates)
+    into, forget, new, out = np.split(gates, _GATES, axis=1)
+    cell = (0.5 * forget + 0.5) * cell + (0.5 * into + 0.5) * new
+    return (0.5 * out + 0.5) * np.tanh(cell), cell

@@ -1,0 +1,106 @@
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from brittlestar.checkpoints import read_checkpoint
+from brittlestar.envs import EnvSpec
+from brittlestar.lanes import Lanes
+from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.rollout import Parts, Plan, rollout
+
+pytest.importorskip("torch")
+stable_baselines3 = pytest.importorskip("stable_baselines3")
+
+SIZE = 36
+
+
+class Picture(gym.Env):
+    """A bright bar in a dark picture, which moves by what is done; the return tells the actions."""
+
+    def __init__(self, channels_first=False, acts=None):
+        shape = (3, SIZE, SIZE) if channels_first else (SIZE, SIZE, 3)
+        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+        self.action_space = acts or spaces.Box(-1, 1, (2,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.left, self.noise = int(self.np_random.integers(2, 6)), self.np_random.integers(255, size=(SIZE, SIZE, 3))
+        return self._look(0.0), {}
+
+    def _look(self, moved):
+        picture = np.roll(self.noise, round(10 * moved), axis=0).astype(np.uint8)
+        return picture if self.observation_space.shape[-1] == 3 else picture.transpose(2, 0, 1)
+
+    def step(self, action):
+        self.left -= 1
+        return self._look(float(np.sum(action))), float(np.sum(action)), self.left == 0, False, {}
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    gym.register("Picture-v0", Picture)
+    yield
+    del gym.registry["Picture-v0"]
+
+
+def made(folder, env, policy="CnnPolicy"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = stable_baselines3.PPO(policy, env, device="cpu", seed=0, n_steps=8)
+    model.save(folder / "model.zip")
+    return model, str(folder / "model.zip")
+
+
+def returns(model, env, seeds):
+    found = []
+    for seed in seeds:
+        (seen, _), total, over = env.reset(seed=int(seed)), 0.0, False
+        while not over:
+            seen, reward, over, _, _ = env.step(model.predict(seen, deterministic=True)[0])
+            total += reward
+        found.append(total)
+    return found
+
+
+@pytest.mark.parametrize("policy", ["CnnPolicy", "MlpPolicy"])
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_pictures_run_in_lanes_as_in_stable_baselines3(tmp_path, channels_first, policy, caplog):
+    spec = EnvSpec(id="Picture-v0", kwargs={"channels_first": channels_first})
+    model, path = made(tmp_path, Picture(channels_first), policy)
+    rows = [rollout(Lanes(spec, n), Parts(Sb3Policy(path, trust=True)), Plan(episodes=5)) for n in (1, 3)]
+    assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
+    assert len(np.unique(rows[0].column("return"))) == 5
+    np.testing.assert_allclose(
+        rows[0].column("return"), returns(model, Picture(channels_first), rows[0].column("reset_seed")), atol=1e-5
+    )
+
+
+def test_it_says_what_it_is_about_to_run(tmp_path, caplog):
+    _, path = made(tmp_path, Picture())
+    Sb3Policy(path, trust=True)
+    listed = read_checkpoint(path).pickles
+    assert "policy.pth" in listed
+    assert any(name.startswith("data: ") for name in listed)
+    assert f"running code from {path}: {', '.join(listed)}" in caplog.text
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_stacked_pictures(tmp_path, channels_first):
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
+
+    envs = VecFrameStack(DummyVecEnv([lambda: Picture(channels_first)]), 4)
+    model, path = made(tmp_path, envs)
+    spec, plan = EnvSpec(id="Picture-v0", kwargs={"channels_first": channels_first}), Plan(episodes=3)
+    rows = rollout(Lanes(spec, 2), Parts(Sb3Policy(path, trust=True, frame_stack=4)), plan)
+    found = []
+    for seed in rows.column("reset_seed").tolist():
+        envs.seed(int(seed))
+        seen, total, over = envs.reset(), 0.0, False
+        while not over:
+            seen, reward, (over,), _ = envs.step(model.predict(seen, deterministic=True)[0])
+            total += float(reward[0])
+        found.append(total)
+    np.testing.assert_allclose(rows.column("return"), found, atol=1e-5)
