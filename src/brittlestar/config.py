@@ -13,6 +13,8 @@ from brittlestar.errors import UserError
 MISSING: Any = "???"
 GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
 """The config groups that compose one cell."""
+HUB = "hub:"
+"""A path that starts so is a repository of the Hugging Face hub."""
 
 
 @dataclass
@@ -33,6 +35,8 @@ class Config:
     store: str = "outputs/store"
     study: str | None = None
     check: str | None = None
+    models: str | None = None
+    model: str | None = None
 
 
 def config_folder() -> Path:

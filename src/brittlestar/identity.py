@@ -17,6 +17,7 @@ from typing import Any
 
 from brittlestar import backends
 from brittlestar.build import build
+from brittlestar.config import HUB
 
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy")
 """Packages whose version can change a result."""
@@ -27,10 +28,13 @@ ENGINE = (
 )  # fmt: skip
 """Modules of this package whose code can change a result."""
 
-NEUTRAL = ("check", "lanes", "threads", "store", "study")
+NEUTRAL = ("check", "lanes", "models", "store", "study", "threads")
 """Top-level keys that change where, how fast and under which name a cell runs, never its result."""
 
-COMPANIONS = ("vecnormalize.pkl", "evaluations.npz")
+LABEL = "model"
+"""What the user calls a policy: tells curves apart, and changes no result either."""
+
+COMPANIONS = ("vecnormalize.pkl", "vec_normalize.pkl", "evaluations.npz", "results.json")
 """Files beside a checkpoint that belong to it."""
 
 NONE = {"_target_": "brittlestar.perturbations.Perturbation"}
@@ -41,7 +45,7 @@ def cell_config(config: dict[str, Any]) -> dict[str, Any]:
 
     A perturbation of strength 0 is the same as none, whatever its name; `backend: auto` is the one it chooses.
     """
-    cell = {key: value for key, value in config.items() if key not in NEUTRAL}
+    cell = {key: value for key, value in config.items() if key not in (*NEUTRAL, LABEL)}
     cell["env"] = {key: value for key, value in config["env"].items() if key != "lanes"}
     cell["env"]["backend"] = simulator(config)["backend"]
     if is_identity(json.dumps(config["perturbation"], sort_keys=True)):
@@ -131,6 +135,11 @@ def _files(node: Any) -> Iterator[str]:
 
 
 def _file(value: str, is_class: bool) -> Iterator[str]:
+    if value.startswith(HUB):
+        from brittlestar.checkpoints.hub import fetch
+
+        yield from map(str, fetch(value))
+        return
     path = Path(value).expanduser()
     if not is_class and path.exists():
         # A checkpoint may be a folder, or have its statistics and records beside it or in a folder of its name.

@@ -43,7 +43,8 @@ def trained_in(path: str) -> str:
         from brittlestar.checkpoints import read_folder
 
         return read_folder(path).env_id
-    name = Path(path).stem
+    # Agents of the hub are called `ppo-CartPole-v1`.
+    name = re.sub(r"^[a-z0-9_]+-(?=[A-Z])", "", Path(path).stem)
     if not re.fullmatch(r"[\w.:/-]+-v\d+", name):
         raise UserError(f"`env=auto`: {path} does not name its environment, as `CartPole-v1.zip` would")
     return name

@@ -6,6 +6,7 @@ import reprlib
 from pathlib import Path
 from typing import BinaryIO
 
+from brittlestar.config import HUB
 from brittlestar.errors import UserError, nearest
 
 _SHOWN = 120
@@ -30,8 +31,15 @@ def damaged(where: str, reason: object) -> UserError:
 
 
 def existing(path: str | Path, kind: str = "file") -> Path:
-    """Returns the path as absolute, or says where it looked and which name there is nearest."""
-    place = Path(path).expanduser().absolute()
+    """Returns the path as absolute, or says where it looked and which name there is nearest.
+
+    What stands on the Hugging Face hub is downloaded.
+    """
+    from brittlestar.checkpoints.hub import local
+
+    place = local(path).absolute()
+    if kind == "folder" and str(path).startswith(HUB):
+        return place.parent
     if place.is_dir() if kind == "folder" else place.is_file():
         return place
     if place.exists():

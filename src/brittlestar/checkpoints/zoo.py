@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from brittlestar.checkpoints.damage import damaged, existing, plain
+from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.safe_yaml import read_expression, read_yaml
 from brittlestar.checkpoints.zip_entries import ZipEntries
+from brittlestar.config import HUB
 from brittlestar.errors import UserError, nearest
 
 MAX_SCORES_BYTES = 64 << 20
 
 _STATISTICS = "vecnormalize.pkl"
+_ON_THE_HUB = "vec_normalize.pkl"
 _NPY_HEADER = re.compile(
     rb"\{'descr': '([<>|](?:f[248]|[iu][1248]))', 'fortran_order': (True|False), "
     rb"'shape': \(((?:[0-9]{1,9}, ?){0,7}(?:[0-9]{1,9})?)\), \}\s*"
@@ -51,7 +54,7 @@ class ZooFolder:
 def read_folder(path: str | Path) -> ZooFolder:
     """Reads a folder of rl-zoo; refuses one whose agent needs statistics that are missing."""
     folder = existing(path, "folder")
-    checkpoint = _checkpoint(folder)
+    checkpoint = _from_hub(str(path)) if str(path).startswith(HUB) else _checkpoint(folder)
     settings = folder / checkpoint.stem if (folder / checkpoint.stem).is_dir() else folder
     args, config, env_kwargs = (_settings(settings / name) for name in ("args.yml", "config.yml", "env_kwargs.yml"))
     statistics = find_statistics(checkpoint)
@@ -80,8 +83,8 @@ def read_folder(path: str | Path) -> ZooFolder:
 
 def find_statistics(checkpoint: str | Path) -> str | None:
     """Returns the VecNormalize file that belongs to a zip: in the folder of its name, or beside it."""
-    zipped = Path(checkpoint).expanduser().absolute()
-    files = (zipped.with_suffix("") / _STATISTICS, zipped.parent / _STATISTICS)
+    zipped = local(checkpoint).absolute()
+    files = (zipped.with_suffix("") / _STATISTICS, zipped.parent / _STATISTICS, zipped.parent / _ON_THE_HUB)
     return next((str(file) for file in files if file.is_file()), None)
 
 
@@ -113,6 +116,13 @@ def _read_npy(content: bytes, where: str) -> np.ndarray:
     if math.prod(shape) * dtype.itemsize != len(rest):
         raise damaged(where, f"it is not a plain array: {len(rest)} bytes for {plain(shape, 60)} {dtype}")
     return np.frombuffer(rest, dtype).reshape(shape, order="C" if header[2] == b"False" else "F")
+
+
+def _from_hub(path: str) -> Path:
+    zipped = local(path)
+    if not zipped.with_name("args.yml").is_file():
+        raise UserError(f"{path} has no args.yml, so it is not from rl-zoo: take `policy=sb3`")
+    return zipped
 
 
 def _checkpoint(folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +12,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
+from brittlestar.checkpoints.damage import read_file
+from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.zoo import read_scores
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.gate import Record
@@ -25,6 +29,7 @@ ADAPTERS = {
     "ant_v3": "Ant of another version for an agent that saw no contact forces: 27 numbers, then zeros",
 }
 ANT_WITHOUT_CONTACTS = 27
+MAX_RESULTS_BYTES = 64 << 10
 TIME_FEATURE = "TimeFeatureWrapper"
 NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper")
 """Wrappers that change no observation and no action."""
@@ -85,7 +90,7 @@ class ZooFolderPolicy(DelegatingPolicy):
                 time_limit = folder.wrapper_kwargs.get(wrapper, {}).get("max_steps") or _time_limit(folder.env_id)
             elif name not in NEUTRAL_WRAPPERS:
                 raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not know")
-        self.record = Record.of(folder.recorded) if folder.recorded is not None else None
+        self.record = _find_record(folder.checkpoint)
         shown = _Shown(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
         self._policy = _load(folder.checkpoint, shown, self.trust, folder.algorithm)
 
@@ -119,8 +124,22 @@ class _Shown(NamedTuple):
 
 
 def _find_record(path: str) -> Record | None:
-    scores = read_scores(Path(path).expanduser().absolute().with_name("evaluations.npz"))
-    return None if scores is None else Record.of(scores)
+    """Returns what was recorded beside a zip: by an evaluation in training, or for the hub."""
+    place = local(path).absolute()
+    scores = read_scores(place.with_name("evaluations.npz"))
+    return _published(place.with_name("results.json")) if scores is None else Record.of(scores)
+
+
+def _published(path: Path) -> Record | None:
+    if not path.is_file():
+        return None
+    try:
+        found = json.loads(read_file(path, MAX_RESULTS_BYTES))
+        mean, std, episodes = (float(found[key]) for key in ("mean_reward", "std_reward", "n_eval_episodes"))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        # Any program may call its file so.
+        return None
+    return Record(mean, std, int(episodes)) if math.isfinite(mean + std) and std >= 0 and 1 <= episodes < 1e9 else None
 
 
 def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Policy:
