@@ -120,3 +120,19 @@ def test_without_a_curve_an_old_picture_goes(make_cell, fail_cell, tmp_path):
 def test_measures_of_a_row(make_cell):
     assert measures(aggregate(curve(make_cell)).curve[0]) == ["success_any", "success_final"]
     assert measures(aggregate([make_cell(measure="return")]).curve[0]) == ["return"]
+
+
+def test_a_policy_that_misses_its_record_is_marked(make_cell, tmp_path, axes):
+    cells = []
+    for kp, mean in ((1.0, -1.0), (2.0, 500.0)):
+        cells += curve(make_cell, config={"policy": {"kp": kp}})
+        for cell in cells[-4:]:
+            cell.manifest["record"] = {"mean": mean, "std": 0.0, "episodes": 9}
+    draw(cells, tmp_path)
+    lines = axes[0].get_lines()
+    assert [line.get_label() for line in lines] == [
+        "kp 1 any step", "kp 1 final step",
+        "kp 2 any step (baseline mismatch)", "kp 2 final step (baseline mismatch)",
+    ]  # fmt: skip
+    assert [line.get_linestyle() for line in lines] == ["-", "--", ":", "-."]
+    assert [line.get_markerfacecolor() == "none" for line in lines] == [False, False, True, True]

@@ -89,6 +89,18 @@ def test_notes_are_in_the_report(make_cell, save_cells, tmp_path, plain):
         assert "note: up to 50.0% of the episodes are solved at reset" in text
 
 
+def test_a_missed_baseline_stands_at_the_top_of_the_report(make_cell, save_cells, tmp_path, plain):
+    for mean, missed in ((-1.0, False), (500.0, True)):
+        cells = curve(make_cell)
+        for cell in cells:
+            cell.manifest["record"] = {"mean": mean, "std": 0.0, "episodes": 9}
+        _, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+        text = (tmp_path / "report.md").read_text()
+        assert text.startswith("# Degradation curve\n\n**Warning: baseline mismatch.**") == missed
+        line = "baseline mismatch: recorded 500 [500, 500] (9 episodes), found -1"
+        assert (text.count(line), shown.count(line)) == (missed, missed)
+
+
 def test_failures_are_in_the_report(make_cell, fail_cell, save_cells, tmp_path, plain):
     cells = [*curve(make_cell), fail_cell(make_cell(strength=0.2), "the arm fell off")]
     tables, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)

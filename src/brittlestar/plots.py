@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar.cells import RATES, Row
+from brittlestar.gate import MISMATCH
+from brittlestar.identity import LABEL
 from brittlestar.tablefiles import text
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ MARKERS = ("o", "s", "^")
 MOST_CURVES = 12
 MOST_PANELS = 6
 STYLES = {"success_any": "-", "success_final": "--"}
+MISSED_STYLES = {"success_any": ":", "success_final": "-."}
+"""Curves of a policy that misses its recorded return; their markers are hollow, too."""
 
 
 def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
@@ -64,7 +68,7 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
 
 def _panel(axes: Axes, rows: list[Row], columns: list[str]) -> list[str]:
     curves = _curves(rows, columns)
-    varied = [i for i in range(len(columns)) if len({key[i] for key in curves}) > 1]
+    varied = [i for i, name in enumerate(columns) if name == LABEL or len({key[i] for key in curves}) > 1]
     for number, (key, points) in enumerate(list(curves.items())[:MOST_CURVES]):
         label = ", ".join(f"{columns[i].rpartition('.')[2]} {text(key[i])}" for i in varied)
         for measure in measures(points[0]):
@@ -83,6 +87,9 @@ def _band(axes: Axes, points: list[Row], measure: str, label: str, number: int) 
     step = measure.replace("success_", "") + " step" if measure in RATES else ""
     name = " ".join(filter(None, (label, step))) or measure.replace("_", " ")
     style: dict[str, Any] = {"color": colour, "linestyle": STYLES.get(measure, "-"), "marker": marker, "markersize": 3}
+    if points[0].get("baseline_check") == MISMATCH:
+        name = f"{name} ({MISMATCH})"
+        style |= {"linestyle": MISSED_STYLES.get(measure, ":"), "markerfacecolor": "none"}
     if len(points) > 1:
         axes.plot(x, middle, label=name, **style)
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)

@@ -20,6 +20,9 @@ PARTING = 0.1
 """Any-step and final-step success that differ by more than this are pointed out."""
 SHOWN_ROWS = 200
 SHOWN_NOTES = 5
+_MISSED = (
+    "These policies miss their recorded return before anything disturbs them: their curves say nothing of robustness."
+)
 
 
 @contextlib.contextmanager
@@ -43,7 +46,8 @@ def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Table
         write_tables(tables, out)
         left_out = plot_curves(tables.curve, tables.grouping.columns, out / "curve")
         notes = remarks(tables) + ([f"note: the plot leaves {len(left_out)} curves out"] if left_out else [])
-        (out / "report.md").write_text(_report(tables, shown, notes))
+        missed = mismatches(tables)
+        (out / "report.md").write_text(_report(tables, shown, notes, missed))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     files = [
@@ -52,7 +56,15 @@ def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Table
         f"report  {out}/report.md",
         f"cells   {', '.join(f'{folder}/*/' for folder in folders)}",
     ]
-    return tables, "\n\n".join(part for part in (shown, "\n".join(notes), "\n".join(filter(None, files))) if part)
+    return tables, "\n\n".join(
+        part for part in (shown, "\n".join(missed + notes), "\n".join(filter(None, files))) if part
+    )
+
+
+def mismatches(tables: Tables) -> list[str]:
+    """Says which policies miss their recorded return before anything disturbs them."""
+    varied = _varied(tables)
+    return [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == MISMATCH]
 
 
 def remarks(tables: Tables) -> list[str]:
@@ -62,7 +74,6 @@ def remarks(tables: Tables) -> list[str]:
     notes = [_incapable(row, varied) for row in incapable[:SHOWN_NOTES]]
     if len(incapable) > SHOWN_NOTES:
         notes.append(f"note: {len(incapable) - SHOWN_NOTES} more are incapable, see summary.csv")
-    notes += [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == MISMATCH]
     parted = [row for row in tables.curve if RATES[0] in measures(row) and row[RATES[0]] - row[RATES[1]] > PARTING]
     if parted:
         worst = max(parted, key=lambda row: row[RATES[0]] - row[RATES[1]])
@@ -109,10 +120,16 @@ def _more(rows: list[Row], table: str) -> list[str]:
     return [f"{len(rows) - SHOWN_ROWS} more rows in {table}.csv"] if len(rows) > SHOWN_ROWS else []
 
 
-def _report(tables: Tables, shown: str, notes: list[str]) -> str:
+def _report(tables: Tables, shown: str, notes: list[str], missed: list[str]) -> str:
     fixed = {c: tables.curve[0][c] for c in tables.grouping.columns if c not in _varied(tables)} if tables.curve else {}
     methods = sorted({row[f"{m}_method"] for row in tables.curve for m in measures(row)})
-    parts = ["# Degradation curve", "\n".join(f"- {key}: {value}" for key, value in fixed.items())]
+    parts = ["# Degradation curve"]
+    if missed:
+        parts += [
+            f"**Warning: {MISMATCH}.** {_MISSED}",
+            "\n".join(f"- {note.removeprefix('note: ')}" for note in missed),
+        ]
+    parts += ["\n".join(f"- {key}: {value}" for key, value in fixed.items())]
     parts += ["![curve](curve.png)"] if tables.curve else []
     parts += [shown, "\n".join(f"- {note}" for note in notes)]
     parts += ["Intervals: " + "; ".join(methods) + "." if methods else ""]
