@@ -37,7 +37,9 @@ def agent() -> bytes:
 
 def prepare(shell, line: str) -> None:
     """Lays out what the pages assume: the two files of the README, and an agent with its record."""
-    if "agents/" in line:
+    if "my_models.yaml" in line:
+        (shell.folder / "my_models.yaml").write_text(blocks(ROOT / "docs" / "policies.md", "yaml")[0])
+    if "agents/" in line or "my_models.yaml" in line:
         folder = shell.folder / "agents/ppo/CartPole-v1_1"
         folder.mkdir(parents=True)
         (folder / "CartPole-v1.zip").write_bytes(agent())

@@ -101,11 +101,11 @@ def _prepare_sweep(arguments: list[str]) -> None:
 
 
 def _first_env(overrides: list[str]) -> str | None:
-    """Guesses which environment a command is about; None where an experiment may choose."""
+    """Guesses which environment a command is about; None where an experiment or a list may choose."""
     given = [text.removeprefix("env=").partition(",")[0] for text in overrides if text.startswith("env=")]
     if given:
         return given[-1]
-    return None if any(text.startswith("experiment=") for text in overrides) else "fetch_reach"
+    return None if any(text.startswith(("experiment=", "models=")) for text in overrides) else "fetch_reach"
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:

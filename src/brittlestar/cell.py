@@ -73,6 +73,8 @@ def identify(job: Job) -> str:
         raise UserError(f"`check` must be null or baseline, got {job.config['check']}")
     if job.config.get("check"):
         job.config["perturbation"] = NONE
+    if job.config.get("models") and not job.config.get("model"):
+        raise UserError(f"`models={job.config['models']}` is a sweep: add `-m`, and give it on the command line")
     if job.config["env"].get("id") == AUTO:
         job.config["env"] = resolve(job.config["env"], job.config["policy"])
         job.choices = job.choices | {"env": job.config["env"]["id"]}

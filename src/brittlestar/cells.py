@@ -14,7 +14,7 @@ import numpy as np
 from brittlestar import records
 from brittlestar.config import GROUPS
 from brittlestar.errors import UserError
-from brittlestar.identity import NEUTRAL
+from brittlestar.identity import LABEL, NEUTRAL
 
 ALWAYS = ("env", "policy", "perturbation")
 """Columns that every table shows, so that it can be read without its sweep."""
@@ -172,13 +172,14 @@ def group(cells: list[Cell]) -> Grouping:
     """Finds what varied, except the seed and the strength.
 
     A key inside a config group counts as varied when it varies within one option of that group: the
-    sigma of one noise and the alpha of another are not two values of anything.
+    sigma of one noise and the alpha of another are not two values of anything. So does the name of a model
+    stand for the settings of its policy and environment.
     """
     flats = [cell.flat for cell in cells]
     # A failed cell may have keys that no result has: its strength, when the perturbation could not be built.
     keys = set().union(*([cell.flat for cell in cells if cell.done] or flats))
-    varied = sorted((key for key in keys - set(ALWAYS) if _varies(key, flats)), key=_rank)
-    columns = [*ALWAYS, *varied]
+    shown = [*ALWAYS, LABEL] if any(flat.get(LABEL) for flat in flats) else [*ALWAYS]
+    columns = shown + sorted((key for key in keys - {*ALWAYS, LABEL} if _varies(key, flats)), key=_rank)
     return Grouping(columns, [tuple(flat.get(key) for key in columns) for flat in flats])
 
 
@@ -260,7 +261,8 @@ def _rank(key: str) -> tuple[int, str]:
 def _varies(key: str, flats: list[dict[str, Any]]) -> bool:
     top, _, rest = key.partition(".")
     inside = bool(rest) and top in GROUPS
-    pairs = {(flat[top] if inside else None, flat.get(key)) for flat in flats}
+    owners = (top, LABEL) if top in ("env", "policy") else (top,)
+    pairs = {(tuple(flat.get(owner) for owner in owners if inside), flat.get(key)) for flat in flats}
     return len(pairs) > len({option for option, _ in pairs})
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.types import Override
 from hydra.core.utils import JobReturn
 from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 
@@ -18,7 +19,17 @@ class CellLauncher(JoblibLauncher):
 
 
 class CellSweeper(BasicSweeper):
-    """The basic sweeper; with `CellLauncher`, which composes every cell first, it does not compose them twice."""
+    """The basic sweeper, which also takes a list of models, and composes nothing twice with `CellLauncher`."""
+
+    def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
+        from brittlestar.models import models_of
+
+        assert self.hydra_context is not None
+        jobs = []
+        for model in models_of(overrides, self.hydra_context.config_loader):
+            (rest,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
+            jobs += [[*combination, *model.values()] for combination in rest]
+        return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
 
     def validate_batch_is_legal(self, batch: Any) -> None:
         if not isinstance(self.launcher, CellLauncher):
