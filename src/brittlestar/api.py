@@ -12,6 +12,7 @@ from brittlestar.build import build
 from brittlestar.cell import cores
 from brittlestar.cells import Cell
 from brittlestar.config import config_folder, plain
+from brittlestar.delivery import measure
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest
 from brittlestar.lanes import even_lanes
@@ -43,7 +44,7 @@ def load(group: str, name: str, **values: Any) -> Any:
 
     Example:
         >>> load("perturbation", "gaussian_observation", sigma=0.1)
-        GaussianObservation(keys=['observation'], sigma=0.1)
+        GaussianObservation(keys=['observation'], leak_free=False, scale='absolute', sigma=0.1)
     """
     from omegaconf import OmegaConf
 
@@ -137,7 +138,8 @@ def _cells(
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
     mitigation, schedule = _part("mitigation", mitigation), schedule or Constant()
     plans = [Plan(episodes, seed) for seed in seeds]
-    lanes = make_lanes(spec, even_lanes(spec.lanes, episodes), threads=cores())
+    needs_model = any(step.needs_world for step in steps)
+    lanes = make_lanes(spec, even_lanes(spec.lanes, episodes), threads=cores(), needs_model=needs_model)
     choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
     choices |= {"perturbation": type(steps[-1]).__name__, "mitigation": type(mitigation).__name__}
     cells = []
@@ -145,6 +147,7 @@ def _cells(
         for plan in plans:
             parts = Parts(policy, Perturbation() if step.is_identity else step, mitigation, schedule)
             rows = rollout(lanes, parts, plan)
+            measure(parts.perturbation, rows)
             cells.append(Cell(_manifest(spec, choices, step, plan.seed, rows.phases), held=rows.values))
     lanes.close()
     return cells

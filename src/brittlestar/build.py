@@ -24,7 +24,7 @@ def build(node: Any, where: str) -> Any:
 
     Example:
         >>> build({"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.1}, "perturbation")
-        GaussianObservation(keys=['observation'], sigma=0.1)
+        GaussianObservation(keys=['observation'], leak_free=False, scale='absolute', sigma=0.1)
     """
     if isinstance(node, list):
         return [build(item, f"{where}.{i}") for i, item in enumerate(node)]

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from brittlestar import records
 from brittlestar.build import build
 from brittlestar.config import Config
-from brittlestar.errors import HarnessError, UserError, nearest
-from brittlestar.identity import NONE, cell_config, cell_hash, provenance
+from brittlestar.errors import UserError, nearest
+from brittlestar.identity import NONE, cell_config, cell_hash, needs_world, provenance
 from brittlestar.training_env import AUTO, resolve
 
 CHECKS = (None, "baseline")
@@ -162,14 +160,18 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
         raise UserError(f"`episode_seeds` must be one of {', '.join(EPISODE_SEEDS)}, got {config['episode_seeds']}")
     if config["lanes"] < 1:
         raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
-    plan = Plan(config["episodes"], config["seed"], config["episode_seeds"] == "consecutive", config["deterministic"])
+    consecutive = config["episode_seeds"] == "consecutive"
+    plan = Plan(
+        config["episodes"], config["seed"], consecutive, config["deterministic"], config.get("divergence", False)
+    )
     cell = cell_config(config)
     parts = Parts(
         _policy(json.dumps(config["policy"])),
         *(build(cell[group], group) for group in ("perturbation", "mitigation", "stress_schedule")),
     )
     _check_env(parts.policy, config["env"]["id"])
-    lanes = _lanes(json.dumps(config["env"]), plan.consecutive)
+    edited = needs_world(json.dumps(config["perturbation"], sort_keys=True))
+    lanes = _lanes(json.dumps(config["env"]), plan.consecutive, edited)
     lanes.resize(even_lanes(config["lanes"], plan.episodes))
     lanes.use_threads(config["threads"] or job.threads)
     return rollout(lanes, parts, plan, on_episode), lanes.spec.measure
@@ -193,11 +195,11 @@ def _policy(node: str) -> Any:
 
 
 @functools.lru_cache(maxsize=4)
-def _lanes(node: str, consecutive: bool) -> Any:
+def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
     """Makes environments once per process."""
     from brittlestar.pools import make_lanes
 
-    return make_lanes(build(json.loads(node), "env"), count=1, consecutive=consecutive)
+    return make_lanes(build(json.loads(node), "env"), count=1, consecutive=consecutive, needs_model=needs_model)
 
 
 def _record(config: dict[str, Any]) -> dict[str, Any] | None:
@@ -207,18 +209,9 @@ def _record(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:
-    """Measures what the perturbation did, and refuses a cell where it did nothing."""
-    delivered = {}
-    for name in ("observation_change", "action_change"):
-        values = rows.column(name)
-        delivered[name] = float(np.sqrt(np.mean(values**2))) if np.isfinite(values).all() else None
-    perturbation = build(cell_config(config)["perturbation"], "perturbation")
-    if not perturbation.is_identity and not any(delivered.values()):
-        raise HarnessError(
-            f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
-            "no observation and no action: its result would pass for robustness"
-        )
-    return delivered
+    from brittlestar.delivery import measure
+
+    return measure(build(cell_config(config)["perturbation"], "perturbation"), rows)
 
 
 def cores() -> int:

@@ -30,6 +30,7 @@ class Config:
     seed: int = 0
     episode_seeds: str = "independent"
     deterministic: bool = True
+    divergence: bool = False
     lanes: int = 16
     threads: int | None = None
     store: str = "outputs/store"

@@ -23,8 +23,8 @@ VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy"
 """Packages whose version can change a result."""
 
 ENGINE = (
-    "backends", "checkpoints", "envs", "fast", "lanes", "metrics", "mitigations", "perturbations", "policies", "pools",
-    "randomness", "rollout", "schedules", "success",
+    "backends", "calibration", "checkpoints", "delivery", "envs", "fast", "lanes", "metrics", "mitigations",
+    "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules", "success", "worlds",
 )  # fmt: skip
 """Modules of this package whose code can change a result."""
 
@@ -67,7 +67,11 @@ def simulator(config: dict[str, Any]) -> dict[str, str]:
     if env.get("_target_") == "brittlestar.envs.EnvSpec":
         consecutive = config.get("episode_seeds") == "consecutive"
         chosen = backends.choose(
-            env.get("backend", "auto"), str(env.get("id")), env.get("kwargs") or (), consecutive=consecutive
+            env.get("backend", "auto"),
+            str(env.get("id")),
+            env.get("kwargs") or (),
+            consecutive=consecutive,
+            needs_model=needs_world(json.dumps(config["perturbation"], sort_keys=True)),
         )
     return {"backend": chosen} | ({"envpool": backends.version()} if chosen == "envpool" else {})
 
@@ -85,6 +89,12 @@ def _canonical(node: Any) -> Any:
 def is_identity(perturbation: str) -> bool:
     """Says whether a perturbation node, as JSON, changes nothing."""
     return bool(build(json.loads(perturbation), "perturbation").is_identity)
+
+
+@functools.lru_cache(maxsize=4096)
+def needs_world(perturbation: str) -> bool:
+    """Says whether a perturbation node, as JSON, edits the simulator, if only at another strength."""
+    return bool(build(json.loads(perturbation), "perturbation").needs_world)
 
 
 def provenance(config: dict[str, Any] | None = None) -> dict[str, Any]:

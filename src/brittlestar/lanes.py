@@ -15,6 +15,7 @@ from gymnasium import spaces
 from brittlestar.envs import EnvSpec, check_spaces
 from brittlestar.errors import HarnessError
 from brittlestar.fast import Together, fast_form
+from brittlestar.worlds import World
 
 
 @dataclass
@@ -63,6 +64,8 @@ class Infos(Sequence[dict[str, Any]]):
 class Lanes:
     """Steps its environments with one call, on several threads when the simulator releases the GIL.
 
+    All of them share one compiled model, unless `own_models`: then each can be edited alone.
+
     Example:
         >>> lanes = Lanes(EnvSpec(id="CartPole-v1"), count=2)
         >>> lanes.reset(0, seed=1); lanes.reset(1, seed=2)
@@ -72,8 +75,8 @@ class Lanes:
         array([1., 1.])
     """
 
-    def __init__(self, spec: EnvSpec, count: int, threads: int = 1) -> None:
-        self.spec = spec
+    def __init__(self, spec: EnvSpec, count: int, threads: int = 1, own_models: bool = False) -> None:
+        self.spec, self._own_models = spec, own_models
         self.envs: list[gym.Env] = [spec.make()]
         check_spaces(self.envs[0])
         self.observation_space = self.envs[0].observation_space
@@ -81,13 +84,15 @@ class Lanes:
         self.step_seconds: float | None = getattr(self.envs[0].unwrapped, "dt", None)
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
         self.observation: Any = None
+        self.calibrations: dict[Any, Any] = {}
+        """Results of clean passes, kept with the environments that they ran in."""
         self.use_threads(threads)
         self.resize(count)
 
     def resize(self, count: int) -> None:
         """Makes at least `count` environments and uses the first `count`."""
         while len(self.envs) < count:
-            self.envs.append(self.spec.make(like=self.envs[0]))
+            self.envs.append(self.spec.make(like=None if self._own_models else self.envs[0]))
         # Steps in parts, if every lane has them; its wrappers only count the steps, so that is done here.
         forms = [fast_form(env) for env in self.envs[:count]]
         self._parts = [form for form in forms if form is not None] if None not in forms else []
@@ -184,6 +189,10 @@ class Lanes:
         # Gymnasium masks several choices by a tuple, one mask for each.
         parts = mask if isinstance(mask, tuple) else (mask,)
         return None if mask is None else np.concatenate([np.ravel(part) for part in parts]).astype(bool)
+
+    def worlds(self) -> list[World]:
+        """Returns the simulators, to be edited lane by lane."""
+        return [World(env) for env in self.envs[: self.count]]
 
     def close(self) -> None:
         """Closes every environment."""

@@ -10,10 +10,15 @@ from gymnasium import spaces
 
 from brittlestar.envs import EnvSpec, Signals
 from brittlestar.lanes import Batch
+from brittlestar.recovery import Recovery
 from brittlestar.success import goal_distance
 
 MOTION = ("smoothness", "peak_action", "action_energy")
 MOTION_EXECUTED = tuple(f"{name}_executed" for name in MOTION)
+
+_SUMS = (
+    "return", "return_observed", "in_success", "collisions", "observation", "touched", "action", "reward", "divergence",
+)  # fmt: skip
 
 COLUMNS = (
     "episode",
@@ -37,8 +42,14 @@ COLUMNS = (
     "path_length",
     "path_length_observed",
     "final_distance",
+    "time_to_failure",
+    "recovery_time",
+    "return_observed",
+    "action_divergence",
     "observation_change",
+    "observation_touched",
     "action_change",
+    "reward_change",
 )
 """Columns of an episode row. What makes no sense for an environment is missing (nan), never zero."""
 
@@ -82,7 +93,10 @@ class EpisodeMetrics:
         self._motion = [Motion(lanes, size)] if continuous else []
         self._paths = [Path(lanes, spec.signals) for _ in range(2)] if spec.signals.position_indices else []
         self.length = np.zeros(lanes, dtype=np.int64)
-        self._sums = {name: np.zeros(lanes) for name in ("return", "in_success", "collisions", "observation", "action")}
+        self._sums = {name: np.zeros(lanes) for name in _SUMS}
+        self._recovery = Recovery(lanes)
+        self._calm = self._stressed = np.zeros(lanes, dtype=bool)
+        self._rewards_seen = self._diverges = False
         self._first_success = np.zeros(lanes, dtype=np.int64)
         self._now, self._at_reset, self._completion = (np.full(lanes, np.nan) for _ in range(3))
         self._observation_size = 1
@@ -92,6 +106,7 @@ class EpisodeMetrics:
         self.length[lane] = self._first_success[lane] = 0
         for total in self._sums.values():
             total[lane] = 0
+        self._recovery.begin(lane)
         for motion in self._motion:
             motion.begin(lane)
         for path in self._paths:
@@ -107,8 +122,11 @@ class EpisodeMetrics:
         for path, observation in zip(self._paths, (true, seen), strict=False):
             path.update(observation, first)
         change, self._observation_size = squared_change(true, seen)
+        self._stressed = self._calm
         if change is not None:
             self._sums["observation"] += change
+            self._sums["touched"] += numbers_changed(true, seen)
+            self._stressed = change > 0
 
     def act(self, commanded: np.ndarray, mitigated: np.ndarray, executed: np.ndarray) -> None:
         """Takes the policy's action, the filtered one, and the one that the environment got."""
@@ -121,11 +139,28 @@ class EpisodeMetrics:
         change, _ = squared_change(mitigated, executed)
         if change is not None:
             self._sums["action"] += change
+            self._stressed = self._stressed | (change > 0)
 
-    def update(self, batch: Batch) -> None:
-        """Takes what a step gave."""
+    def compare(self, commanded: np.ndarray, clean: np.ndarray) -> None:
+        """Takes the policy's action, and the one that it would have taken on the true observation."""
+        self._diverges = True
+        if clean is not commanded:
+            gap = (commanded.astype(np.float64) - clean).reshape(len(clean), -1)
+            self._sums["divergence"] += np.sqrt(_squares(gap)) if self._motion else gap.any(axis=1)
+
+    def disturb(self, edited: np.ndarray) -> None:
+        """Takes whether the simulator of each lane is changed in this step."""
+        self._stressed = self._stressed | edited
+
+    def update(self, batch: Batch, seen_reward: np.ndarray) -> None:
+        """Takes what a step gave, and the reward that a learner would have seen."""
         self.length += 1
         self._sums["return"] += batch.reward
+        self._recovery.update(self._stressed, batch.reward)
+        if seen_reward is not batch.reward:
+            self._rewards_seen = True
+            self._sums["reward"] += (seen_reward - batch.reward) ** 2
+            self._sums["return_observed"] += seen_reward
         spec = self._spec
         now = spec.success.at_step(batch.observation, batch.infos, batch.terminated) if spec.success else None
         if now is not None:
@@ -147,8 +182,14 @@ class EpisodeMetrics:
             "return": total,
             **self._success(lane, length, total),
             "observation_change": _rms(self._sums["observation"][lane], length * self._observation_size),
+            "observation_touched": self._sums["touched"][lane] / (length * self._observation_size),
             "action_change": _rms(self._sums["action"][lane], length * self._action_size()),
+            "reward_change": _rms(self._sums["reward"][lane], length),
+            "return_observed": self._sums["return_observed"][lane] if self._rewards_seen else total,
+            **self._recovery.values(lane, length, bool(batch.terminated[lane])),
         }
+        if self._diverges:
+            row["action_divergence"] = self._sums["divergence"][lane] / length
         if self._spec.returns.known:
             row["normalised_return"] = self._spec.returns.normalise(total)
         if self._motion:
@@ -232,6 +273,20 @@ def squared_change(before: Any, after: Any) -> tuple[np.ndarray | None, int]:
         difference = after[key].astype(np.float64) - before[key]
         total = total + _squares(difference.reshape(len(difference), -1))
     return total, sum(before[key][0].size for key in touched)
+
+
+def numbers_changed(before: Any, after: Any) -> np.ndarray:
+    """Returns per lane how many observed numbers differ.
+
+    Example:
+        >>> numbers_changed(np.zeros((2, 3)), np.eye(2, 3)).tolist()
+        [1, 1]
+    """
+    if not isinstance(before, dict):
+        before, after = {"": before}, {"": after}
+    touched = [key for key in before if after[key] is not before[key]]
+    counts = [(before[key] != after[key]).reshape(len(before[key]), -1).sum(axis=1) for key in touched]
+    return np.sum(counts, axis=0)
 
 
 def _squares(values: np.ndarray) -> np.ndarray:

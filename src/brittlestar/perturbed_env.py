@@ -7,18 +7,21 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.calibration import Calibration, Context
+from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.randomness import LaneDraws
 from brittlestar.schedules import Constant, StressSchedule
+from brittlestar.worlds import World
 
-CHANNELS = ("observation", "action", "reward")
+CHANNELS = ("observation", "action", "reward", "world")
 
 
 class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     """Puts a perturbation around any Gymnasium environment: the very code that sweeps use, with one lane.
 
     Noise depends on the seed of `reset`, the number of the episode since, and the step; never on the
-    environment's own random numbers. `info["true_observation"]` and `info["true_reward"]` hold the truth.
+    environment's own random numbers. Edits of the simulator are undone at `reset` and `close`.
+    `info["true_observation"]` and `info["true_reward"]` hold the truth.
 
     Example:
         >>> from brittlestar.perturbations import GaussianObservation
@@ -28,12 +31,23 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         True
     """
 
-    def __init__(self, env: gym.Env, perturbation: Perturbation, schedule: StressSchedule | None = None) -> None:
-        gym.utils.RecordConstructorArgs.__init__(self, perturbation=perturbation, schedule=schedule)
+    def __init__(
+        self,
+        env: gym.Env,
+        perturbation: Perturbation,
+        schedule: StressSchedule | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
+        gym.utils.RecordConstructorArgs.__init__(
+            self, perturbation=perturbation, schedule=schedule, calibration=calibration
+        )
         gym.Wrapper.__init__(self, env)
         self.perturbation = perturbation
         self.schedule = Constant() if schedule is None else schedule
+        check_parameter(perturbation, self.schedule.parameter)
         perturbation.bind(env.observation_space, env.action_space, lanes=1)
+        perturbation.prepare(Context() if calibration is None else Context(calibrate=lambda: calibration))
+        self._worlds = [World(env)] if perturbation.needs_world else []
         self.observation_space = perturbation.observation_space(env.observation_space)
         if hasattr(env.unwrapped, "compute_reward"):
             # Hindsight replay asks a goal environment for the reward of other goals.
@@ -43,6 +57,8 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
         """Starts an episode; with a seed, the noise starts anew too."""
+        for world in self._worlds:
+            world.restore()
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None or not self._draws:
             key = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
@@ -54,12 +70,20 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
         """Sends the perturbed action and returns what a disturbed learner sees."""
         sent = self.perturbation.perturb_action(_to_lane(np.asarray(action)), self._step("action"))[0]
+        if self._worlds and not self.perturbation.is_identity:
+            self.perturbation.perturb_world(self._worlds, self._step("world"))
         observation, reward, terminated, truncated, info = self.env.step(sent)
         rewards = np.array([reward], dtype=np.float64)
         seen_reward = self.perturbation.perturb_reward(rewards, self._step("reward"))[0]
         self._steps += 1
         info = info | {"true_observation": observation, "true_reward": reward}
         return self._observe(observation), float(seen_reward), terminated, truncated, info
+
+    def close(self) -> None:
+        """Undoes what was edited, and closes the environment."""
+        for world in self._worlds:
+            world.restore()
+        super().close()
 
     def _observe(self, observation: Any) -> Any:
         if self.perturbation.is_identity:
@@ -69,7 +93,8 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     def _step(self, channel: str) -> Step:
         episodes, steps = np.array([self._episode]), np.array([self._steps])
         self._draws[channel].at(episodes, steps)
-        return Step(self.schedule.levels(episodes, steps), steps == 0, self._draws[channel])
+        level = self.schedule.levels(episodes, steps)
+        return Step(level, steps == 0, self._draws[channel], self.schedule.parameter)
 
 
 def _to_lane(value: Any) -> Any:

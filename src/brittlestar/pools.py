@@ -20,6 +20,7 @@ from brittlestar.backends import INSTALL, available, choose
 from brittlestar.envs import EnvSpec, check_spaces
 from brittlestar.errors import UserError, nearest
 from brittlestar.lanes import Batch, Infos, Lanes, copy_batch, empty_batch, put_rows
+from brittlestar.worlds import World
 
 __all__ = ["PoolLanes", "available", "make_lanes"]
 
@@ -63,7 +64,9 @@ def make_lanes(
     backend = "gymnasium"
     if type(spec) is EnvSpec:
         backend = choose(spec.backend, spec.id, spec.kwargs, consecutive=consecutive, needs_model=needs_model)
-    return (PoolLanes if backend == "envpool" else Lanes)(spec, count, threads)
+    if backend == "envpool":
+        return PoolLanes(spec, count, threads)
+    return Lanes(spec, count, threads, own_models=needs_model)
 
 
 @dataclass
@@ -103,6 +106,8 @@ class PoolLanes:
         timestep = _TIMESTEPS.get(spec.id.rpartition("-")[0].replace("Dense", ""))
         self.step_seconds = timestep and timestep * getattr(shape.config, "frame_skip", 1)
         self.observation: Any = None
+        self.calibrations: dict[Any, Any] = {}
+        """Results of clean passes, kept with the environments that they ran in."""
         self._pools: list[_Pool] = []
         self._places: list[_Pool | None] = []
         self.use_threads(threads)
@@ -197,6 +202,10 @@ class PoolLanes:
         if pool.left == len(pool.seeds):
             self._pools = [other for other in self._pools if other is not pool]
             pool.envs.close()
+
+    def worlds(self) -> list[World]:
+        """Refuses: EnvPool shows no model."""
+        raise UserError("a perturbation of the world needs `env.backend=gymnasium`")
 
     def close(self) -> None:
         """Closes every environment."""

@@ -93,6 +93,16 @@ class LaneDraws:
         """Moves every lane to its episode and step."""
         self._episodes, self._steps, self._used = episodes, steps, 0
 
+    @property
+    def episodes(self) -> np.ndarray:
+        """The episode of every lane."""
+        return self._episodes
+
+    @property
+    def steps(self) -> np.ndarray:
+        """The step of every lane in its episode."""
+        return self._steps
+
     def child(self, name: str) -> LaneDraws:
         """Returns an independent stream at the same place, for one part of a composition."""
         if name not in self._children:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.calibration import EPISODES, Calibration, Context, ObservationRecorder
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.policies.base import Policy
 from brittlestar.pools import PoolLanes
 from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seeds
@@ -22,10 +23,17 @@ from brittlestar.schedules import Constant, StressSchedule
 STREAMS = (
     "perturbation/observation",
     "perturbation/action",
+    "perturbation/reward",
+    "perturbation/world",
     "mitigation/observation",
     "mitigation/action",
+    "mitigation/policy",
     "policy",
 )
+
+
+_CLEAN_SEED = 2**62
+"""Of the calibration pass: its start states are nobody else's."""
 
 
 @dataclass
@@ -47,6 +55,8 @@ class Plan:
     consecutive: bool = False
     """Reset seed = seed + episode and noise in one sequence, as in published tables."""
     deterministic: bool = True
+    divergence: bool = False
+    """Ask the policy once more at every step, on the true observation."""
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
@@ -61,6 +71,8 @@ class Rows:
 
     values: np.ndarray
     phases: list[str]
+    notes: dict[str, np.ndarray] = field(default_factory=dict)
+    """What the perturbation said about its effect: the mean over each episode."""
 
     def column(self, name: str) -> np.ndarray:
         """Returns one column."""
@@ -84,6 +96,30 @@ def rollout(
     return _Run(lanes, parts, plan).rows(on_episode)
 
 
+class Notes:
+    """What a perturbation says about its effect, step by step, to means over episodes."""
+
+    def __init__(self, episodes: int, lanes: int) -> None:
+        self.now: dict[str, np.ndarray] = {}
+        self.means: dict[str, np.ndarray] = {}
+        self._sums: dict[str, np.ndarray] = {}
+        self._episodes, self._lanes = episodes, lanes
+
+    def take(self) -> None:
+        """Adds what was noted in this step."""
+        for name, values in self.now.items():
+            if name not in self._sums:
+                self._sums[name], self.means[name] = np.zeros(self._lanes), np.zeros(self._episodes)
+            self._sums[name] += values
+        self.now.clear()
+
+    def keep(self, lane: int, episode: int, length: int) -> None:
+        """Writes the means of a finished episode and forgets the lane."""
+        for name, sums in self._sums.items():
+            self.means[name][episode] = sums[lane] / length
+            sums[lane] = 0
+
+
 class _Run:
     """State of one rollout: where each lane is."""
 
@@ -104,6 +140,8 @@ class _Run:
         self.policy_state: Any = None
         self.level, self.first = np.ones(count), np.ones(count, dtype=bool)
         self.values = np.full((plan.episodes, len(COLUMNS)), np.nan)
+        self.worlds = lanes.worlds() if parts.perturbation.needs_world else []
+        self.notes = Notes(plan.episodes, count)
         self.phase_names = [parts.schedule.phase(episode) for episode in range(plan.episodes)]
         self.phases = list(dict.fromkeys(self.phase_names))
 
@@ -111,26 +149,47 @@ class _Run:
         """Rolls until every episode has ended."""
         self._bind()
         self.lanes.plan(self.reset_seeds)
-        for lane in range(self.lanes.count):
-            self._start(lane)
-        self._drop_idle()
-        done = 0
-        while len(self.active):
-            for _ in range(self._advance()):
-                done += 1
-                on_episode(done)
-        return Rows(self.values, self.phases)
+        try:
+            for lane in range(self.lanes.count):
+                self._start(lane)
+            self._drop_idle()
+            done = 0
+            while len(self.active):
+                for _ in range(self._advance()):
+                    done += 1
+                    on_episode(done)
+        finally:
+            for world in self.worlds:
+                world.restore()
+        return Rows(self.values, self.phases, self.notes.means)
 
     def _bind(self) -> None:
-        spaces_ = self.lanes.observation_space, self.lanes.action_space
-        self.parts.perturbation.bind(*spaces_, self.lanes.count)
-        self.parts.mitigation.bind(*spaces_, self.lanes.count)
-        self.parts.policy.bind(*spaces_, self.draws["policy"])
-        self.wants_masks = self.parts.policy.wants_masks
+        spaces_, parts = (self.lanes.observation_space, self.lanes.action_space), self.parts
+        check_parameter(parts.perturbation, parts.schedule.parameter)
+        context = Context(parts.policy, self._calibrate)
+        for part in (parts.perturbation, parts.mitigation):
+            part.bind(*spaces_, self.lanes.count)
+            part.prepare(context)
+        self.policy = parts.mitigation.around(parts.policy, self.draws["mitigation/policy"])
+        self.policy.bind(*spaces_, self.draws["policy"])
+        self.wants_masks = self.policy.wants_masks
+
+    def _calibrate(self) -> Calibration:
+        known = self.lanes.calibrations
+        key = (id(self.parts.policy), self.plan.deterministic)
+        if key not in known:
+            recorder, plan = ObservationRecorder(), Plan(EPISODES, _CLEAN_SEED, deterministic=self.plan.deterministic)
+            rollout(self.lanes, Parts(self.parts.policy, recorder), plan)
+            # The policy is kept with it, so that no other one can come to have its id.
+            known[key] = recorder.result(), self.parts.policy
+        return known[key][0]
 
     def _start(self, lane: int) -> None:
+        if self.worlds:
+            self.worlds[lane].restore()
         if self.next_episode == self.plan.episodes:
-            self.idle[lane] = True
+            # One behind the last: nothing that is kept by episode mixes it up with a real one.
+            self.idle[lane], self.episode[lane] = True, self.plan.episodes
             return
         self.episode[lane] = self.next_episode
         self.next_episode += 1
@@ -148,13 +207,17 @@ class _Run:
         if seen is not true:
             self._check_numbers(seen, "the perturbed observation")
         self.metrics.observe(true, seen)
-        commanded = self._command(parts.mitigation.mitigate_observation(seen, self._step("mitigation/observation")))
+        shown = parts.mitigation.mitigate_observation(seen, self._step("mitigation/observation"))
+        commanded = self._command(shown, true)
         mitigated = parts.mitigation.mitigate_action(commanded, self._step("mitigation/action"))
         executed = parts.perturbation.perturb_action(mitigated, self._step("perturbation/action"))
         self.metrics.act(commanded, mitigated, executed)
+        if self.worlds and not parts.perturbation.is_identity:
+            self._edit_worlds()
         batch = self.lanes.step(executed, self.active)
         self._check_numbers(batch.observation, "the environment's observation")
-        self.metrics.update(batch)
+        self.metrics.update(batch, parts.perturbation.perturb_reward(batch.reward, self._step("perturbation/reward")))
+        self.notes.take()
         ended = self.active[(batch.terminated | batch.truncated)[self.active]]
         for lane in ended.tolist():
             self._keep(lane, self.metrics.row(lane, batch))
@@ -166,23 +229,37 @@ class _Run:
         self.metrics.length[self.idle] = 0
         return len(ended)
 
+    def _edit_worlds(self) -> None:
+        step = self._step("perturbation/world")
+        self.parts.perturbation.perturb_world(self.worlds, step)
+        self.metrics.disturb(step.notes.get("world_change", self.level) > 0)
+
     def _keep(self, lane: int, row: dict[str, float]) -> None:
         episode = int(self.episode[lane])
+        self.notes.keep(lane, episode, int(row["length"]))
         row["episode"], row["phase"] = episode, self.phases.index(self.phase_names[episode])
         row["reset_seed"] = self.reset_seeds[episode]
         self.values[episode] = [row.get(name, np.nan) for name in COLUMNS]
 
     def _step(self, channel: str) -> Step:
         self.draws[channel].at(self.episode, self.metrics.length)
-        return Step(self.level, self.first, self.draws[channel])
+        return Step(self.level, self.first, self.draws[channel], self.parts.schedule.parameter, self.notes.now)
 
-    def _command(self, seen: Any) -> np.ndarray:
-        self.draws["policy"].at(self.episode, self.metrics.length)
+    def _command(self, seen: Any, true: Any) -> np.ndarray:
+        clean = self._ask(true)[0].copy() if self.plan.divergence and seen is not true else None
+        commanded, self.policy_state = self._ask(seen)
+        if self.plan.divergence:
+            self.metrics.compare(commanded, commanded if clean is None else clean)
+        return commanded
+
+    def _ask(self, observation: Any) -> tuple[np.ndarray, Any]:
+        for name in ("policy", "mitigation/policy"):
+            self.draws[name].at(self.episode, self.metrics.length)
         masks = {"action_masks": self.lanes.masks(self.active)} if self.wants_masks else {}
-        action, self.policy_state = self.parts.policy.predict(
-            seen, self.policy_state, self.first, self.plan.deterministic, **masks
+        action, state = self.policy.predict(
+            observation, self.policy_state, self.first, self.plan.deterministic, **masks
         )
-        return self._checked_action(action)
+        return self._checked_action(action), state
 
     def _checked_action(self, action: Any) -> np.ndarray:
         space = self.lanes.action_space

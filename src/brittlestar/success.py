@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ class Success:
         """Returns which lanes are solved before the first step, or None where that is not known."""
         return None
 
-    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+    def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
         """Returns which lanes are in success after a step, or None when only `at_end` can tell."""
         return None
 
@@ -56,7 +56,7 @@ class GoalReached(Success):
         """Measures the distance."""
         return goal_distance(observation) < self.distance
 
-    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+    def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
         """Measures the distance."""
         return goal_distance(observation) < self.distance
 
@@ -67,7 +67,7 @@ class InfoKey(Success):
 
     key: str = "is_success"
 
-    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+    def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
         """Reads the key of every lane."""
         for info in infos:
             if info and self.key not in info:
@@ -79,7 +79,7 @@ class InfoKey(Success):
 class Terminated(Success):
     """The environment ended the episode by itself: the flag was reached."""
 
-    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+    def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
         """Takes the environment's own word."""
         return terminated
 
@@ -114,7 +114,7 @@ class Predicate(Success):
         except (ImportError, AttributeError, ValueError) as error:
             raise UserError(f"`env.success.path` {self.path!r} is no `module:function`: {error}") from None
 
-    def at_step(self, observation: Any, infos: list[dict], terminated: np.ndarray) -> np.ndarray | None:
+    def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
         """Asks the function, lane by lane."""
         return np.array([bool(self._function(_lane(observation, i), info)) for i, info in enumerate(infos)])
 

@@ -1,16 +1,24 @@
-"""Several perturbations in order, as one."""
+"""Several perturbations in order, as one, each on its own schedule if it has one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import require
-from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.perturbations.base import Perturbation, Step, check_parameter
+from brittlestar.schedules import StressSchedule
+
+if TYPE_CHECKING:
+    from brittlestar.calibration import Context
+    from brittlestar.worlds import World
+
+DELIVERED = "delivered/"
+"""Prefix of the notes of a composition: in which share of the steps a part changed anything."""
 
 
 @dataclass
@@ -39,10 +47,20 @@ class Compose(Perturbation):
         """Whether the scale or every part is zero."""
         return self.scale == 0 or all(part.is_identity for part in self.parts.values())
 
+    @property
+    def needs_world(self) -> bool:
+        """Whether any part edits the simulator."""
+        return any(part.needs_world for part in self.parts.values())
+
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Binds every part."""
         for part in self.parts.values():
             part.bind(observation_space, action_space, lanes)
+
+    def prepare(self, context: Context) -> None:
+        """Prepares every part."""
+        for part in self.parts.values():
+            part.prepare(context)
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         """Passes the space through every part."""
@@ -62,8 +80,97 @@ class Compose(Perturbation):
         """Passes the reward through every part."""
         return self._through(lambda part: part.perturb_reward, reward, step)
 
+    def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
+        """Lets every part edit the simulators."""
+        for name, part in self.parts.items():
+            if part.needs_world and not part.is_identity:
+                own = step.part(name, self.scale)
+                own.notes = {}
+                part.perturb_world(worlds, own)
+                for note, values in own.notes.items():
+                    step.note(note, values)
+                    step.note(DELIVERED + name, (values != 0).astype(np.float64))
+
     def _through(self, channel: Callable[[Perturbation], Callable], value: Any, step: Step) -> Any:
         for name, part in self.parts.items():
-            if not part.is_identity:
-                value = channel(part)(value, step.part(name, self.scale))
+            if part.is_identity:
+                continue
+            after = channel(part)(value, step.part(name, self.scale))
+            if after is not value:
+                step.note(DELIVERED + name, _differs(value, after).astype(np.float64))
+            value = after
         return value
+
+
+@dataclass
+class Scheduled(Perturbation):
+    """A perturbation on a schedule of its own, for one part of a composition.
+
+    Its level multiplies that of the cell's `stress_schedule`.
+
+    Example:
+        >>> from brittlestar.perturbations import GaussianObservation
+        >>> from brittlestar.schedules import Onset
+        >>> Scheduled(GaussianObservation(sigma=0.1), Onset(onset_step=10)).strength
+        0.1
+    """
+
+    perturbation: Perturbation
+    schedule: StressSchedule
+
+    def __post_init__(self) -> None:
+        check_parameter(self.perturbation, self.schedule.parameter)
+
+    @property
+    def strength(self) -> float:
+        """The strength of the perturbation."""
+        return self.perturbation.strength
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the perturbation is the identity."""
+        return self.perturbation.is_identity
+
+    @property
+    def needs_world(self) -> bool:
+        """Whether the perturbation edits the simulator."""
+        return self.perturbation.needs_world
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Binds the perturbation."""
+        self.perturbation.bind(observation_space, action_space, lanes)
+
+    def prepare(self, context: Context) -> None:
+        """Prepares the perturbation."""
+        self.perturbation.prepare(context)
+
+    def observation_space(self, space: spaces.Space) -> spaces.Space:
+        """Returns the space of the perturbation."""
+        return self.perturbation.observation_space(space)
+
+    def perturb_observation(self, observation: Any, step: Step) -> Any:
+        """Perturbs at the level of the schedule."""
+        return self.perturbation.perturb_observation(observation, self._step(step))
+
+    def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Perturbs at the level of the schedule."""
+        return self.perturbation.perturb_action(action, self._step(step))
+
+    def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
+        """Perturbs at the level of the schedule."""
+        return self.perturbation.perturb_reward(reward, self._step(step))
+
+    def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
+        """Perturbs at the level of the schedule."""
+        self.perturbation.perturb_world(worlds, self._step(step))
+
+    def _step(self, step: Step) -> Step:
+        level = step.level * self.schedule.levels(step.draws.episodes, step.draws.steps)
+        return Step(level, step.first, step.draws, self.schedule.parameter, step.notes)
+
+
+def _differs(before: Any, after: Any) -> np.ndarray:
+    if not isinstance(before, dict):
+        return np.asarray((before != after).reshape(len(before), -1).any(axis=1))
+    found = [_differs(before[key], after[key]) for key in before if after[key] is not before[key]]
+    return np.any(found, axis=0) if found else np.zeros(len(next(iter(before.values()))), dtype=bool)

@@ -9,12 +9,12 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, require
-from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, Step
+from brittlestar.perturbations.base import Perturbation, ScaledObservation, Step
 
 
 @dataclass
-class GaussianObservation(ObservationPerturbation):
-    """Adds `level * sigma * N(0, 1)` to every observed number.
+class GaussianObservation(ScaledObservation):
+    """Adds `level * sigma * unit * N(0, 1)` to every observed number.
 
     Example:
         >>> import numpy as np
@@ -29,11 +29,12 @@ class GaussianObservation(ObservationPerturbation):
     sigma: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
-        return array + step.level_for(array) * self.sigma * step.draws.normal(array.shape[1:])
+        return array + step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])
 
 
 @dataclass
@@ -66,5 +67,5 @@ class GaussianAction(Perturbation):
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise and clips to the bounds."""
-        noise = step.level_for(action) * self.sigma * step.draws.normal(action.shape[1:])
+        noise = step.of(self, "sigma", action) * step.draws.normal(action.shape[1:])
         return np.clip(action + noise, self._low, self._high).astype(action.dtype, copy=False)

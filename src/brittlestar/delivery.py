@@ -1,0 +1,37 @@
+"""Proof of delivery: what a perturbation really did in a cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brittlestar.errors import HarnessError
+from brittlestar.perturbations import Compose, Perturbation
+from brittlestar.perturbations.compose import DELIVERED
+from brittlestar.rollout import Rows
+
+MEASURES = ("observation_change", "observation_touched", "action_change", "reward_change")
+"""Columns of an episode row that tell a change of a channel."""
+
+
+def measure(perturbation: Perturbation, rows: Rows) -> dict[str, float | None]:
+    """Returns what was changed, over all episodes of a cell.
+
+    Raises:
+        HarnessError: a strength above 0 changed nothing, or a part of a composition did: the result would pass
+            for robustness.
+    """
+    delivered: dict[str, float | None] = {}
+    for name in MEASURES:
+        values = rows.column(name)
+        delivered[name] = float(np.sqrt(np.mean(values**2))) if np.isfinite(values).all() else None
+    delivered |= {name: float(np.mean(values)) for name, values in rows.notes.items()}
+    if not perturbation.is_identity and not any(delivered.values()):
+        raise HarnessError(
+            f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
+            "nothing: no observation, no action, no reward and no model. Its result would pass for robustness"
+        )
+    parts = perturbation.parts.items() if isinstance(perturbation, Compose) and not perturbation.is_identity else ()
+    for name, part in parts:
+        if not part.is_identity and not delivered.get(DELIVERED + name):
+            raise HarnessError(f"the part `{name}` of the composition changed nothing: its effect would pass for none")
+    return delivered

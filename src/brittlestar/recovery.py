@@ -1,0 +1,58 @@
+"""Time to failure after the first stress, and time to recover from it, over all lanes at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_TOLERANCE = 0.1
+
+
+class Recovery:
+    """Watches stress and reward step by step.
+
+    A step is stressed when the perturbation changed something in it. Calm steps are those before the first
+    stress, and those after a recovery. A lane has recovered at the first step without stress whose reward is
+    back at the mean reward of its calm steps, within 10 % of it; the time counts from the last stressed step.
+
+    Example:
+        >>> watch = Recovery(lanes=1)
+        >>> watch.begin(0)
+        >>> for stressed, reward in [(False, 1.0), (True, 0.0), (False, 0.2), (False, 1.0)]:
+        ...     watch.update(np.array([stressed]), np.array([reward]))
+        >>> float(watch.values(0, length=4, terminated=False)["recovery_time"])
+        2.0
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self._step, self._onset, self._since, self._times, self._recoveries, self._calm_steps = np.zeros((6, lanes))
+        self._calm_reward = np.zeros(lanes)
+        self._shaken = np.zeros(lanes, dtype=bool)
+
+    def begin(self, lane: int) -> None:
+        """Forgets a lane."""
+        for array in (self._step, self._since, self._times, self._recoveries, self._calm_steps, self._calm_reward):
+            array[lane] = 0
+        self._onset[lane] = -1
+        self._shaken[lane] = False
+
+    def update(self, stressed: np.ndarray, reward: np.ndarray) -> None:
+        """Takes one step of every lane: whether it was stressed, and its reward."""
+        self._onset = np.where(stressed & (self._onset < 0), self._step, self._onset)
+        self._step += 1
+        self._shaken |= stressed
+        self._since = np.where(stressed, 0.0, self._since + self._shaken)
+        usual = self._calm_reward / np.maximum(self._calm_steps, 1)
+        back = reward >= usual - _TOLERANCE * np.abs(usual)
+        recovered = self._shaken & ~stressed & back & (self._calm_steps > 0)
+        self._times += np.where(recovered, self._since, 0.0)
+        self._recoveries += recovered
+        self._shaken &= ~recovered
+        calm = ~self._shaken
+        self._calm_steps += calm
+        self._calm_reward += np.where(calm, reward, 0.0)
+
+    def values(self, lane: int, length: int, terminated: bool) -> dict[str, float]:
+        """Returns the metrics of a finished episode; missing where it did not fail, or did not recover."""
+        failed = length - max(self._onset[lane], 0.0) if terminated else np.nan
+        count = self._recoveries[lane]
+        return {"time_to_failure": failed, "recovery_time": self._times[lane] / count if count else np.nan}
