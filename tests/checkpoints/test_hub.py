@@ -201,7 +201,7 @@ def test_the_cache_serves_without_a_network(shell, server, tmp_path):
             None,
             "there is no CartPole-v1-bets.zip in it; did you mean `CartPole-v1-best",
         ),
-        (AGENT, "http://127.0.0.1:9", f"{AGENT} cannot be had from the hub: ConnectError"),
+        (AGENT, "http://127.0.0.1:9", f"{AGENT} cannot be had from the hub: Connect"),
         ("hub:sb3", None, "write `hub:owner/repo` or"),
     ],
 )
