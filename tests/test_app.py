@@ -137,10 +137,12 @@ class NoOp(ObservationPerturbation):
     [
         (["policy=callable", "policy.path=mine:wrong_shape", "policy.batched=true"], "(2, 7)"),
         (["policy=callable", "policy.path=mine:crash", "policy.batched=true"], "RuntimeError: the arm fell off"),
-        (["perturbation._target_=noise.Nan", "~perturbation.sigma", "+perturbation.p=1"],
+        (["perturbation._target_=noise.Nan", "~perturbation.sigma", "~perturbation.scale",
+          "+perturbation.p=1"],
          "the perturbed observation is not a number (nan) at episode 0, step 0"),
-        (["perturbation._target_=noise.NoOp", "~perturbation.sigma", "+perturbation.p=1"],
-         "NoOp with p = 1.0 changed no observation and no action"),
+        (["perturbation._target_=noise.NoOp", "~perturbation.sigma", "~perturbation.scale",
+          "+perturbation.p=1"],
+         "NoOp with p = 1.0 changed nothing"),
     ],
 )  # fmt: skip
 def test_broken_parts_fail_the_cell_not_the_episodes(shell, arguments, message):

@@ -101,7 +101,7 @@ def test_phases_have_names(make_cell, tmp_path):
     cells[0].manifest["phases"] = ["pre", "shock"]
     cells[1].manifest["phases"] = ["shock", "post"]
     write_tables(aggregate(cells), tmp_path)
-    assert [row["phase"] for row in read_csv(tmp_path / "episodes.csv")] == ["pre", "shock", "post", "shock"]
+    assert [row["phase"] for row in read_csv(tmp_path / "episodes.csv")] == ["pre", "shock", "shock", "post"]
 
 
 def test_labels_of_mixed_types_become_text(make_cell, tmp_path):

@@ -336,3 +336,14 @@ def test_summary_intervals_cover_with_three_seeds(make_cell, spread):
     for name, value in truth.items():
         covered = np.mean([row[f"{name}_low"] <= value <= row[f"{name}_high"] for row in found])
         assert covered >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / curves), (name, covered)
+
+
+def test_phases_are_curves_of_their_own_in_the_order_of_time(make_cell):
+    cells = [make_cell([1, 1, 0, 0, 1, 0], strength=s, phase=[0, 0, 1, 1, 2, 2]) for s in (0.0, 0.1)]
+    for cell in cells:
+        cell.manifest["phases"] = ["pre", "shock", "post"]
+    tables = aggregate(cells)
+    found = [(row["phase"], row["strength"], row["success_any"], row["n_episodes"]) for row in tables.curve]
+    rates = {"pre": 1.0, "shock": 0.0, "post": 0.5}
+    assert found == [(phase, s, rate, 2) for phase, rate in rates.items() for s in (0.0, 0.1)]
+    assert [row["phase"] for row in tables.summary if row["measure"] == "success_any"] == list(rates)

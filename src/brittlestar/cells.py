@@ -35,6 +35,8 @@ class Cell:
     manifest: dict[str, Any]
     folder: Path | None = None
     held: np.ndarray | None = None
+    phase: str | None = None
+    """The phase of the stress schedule whose episodes count; None: all."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -73,14 +75,30 @@ class Cell:
         _flatten(self.config, "", flat)
         for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}", *NEUTRAL):
             flat.pop(key, None)
-        return flat | {name: self.choice(name) for name in GROUPS}
+        flat |= {name: self.choice(name) for name in GROUPS}
+        return flat if self.phase is None else flat | {"phase": self.phase}
 
     def rows(self) -> np.ndarray:
         """Returns the episode rows, `(episodes, columns)`."""
         if self.held is not None:
             return self.held
         assert self.folder is not None
-        return records.read_rows(self.folder)
+        rows = records.read_rows(self.folder)
+        return rows if self.phase is None else self._of_phase(rows)
+
+    def by_phase(self) -> list[Cell]:
+        """Returns the cell, or one for each phase of its stress schedule."""
+        phases = self.manifest.get("phases", ())
+        if not self.done or len(phases) < 2:
+            return [self]
+        cells = [Cell(self.manifest, self.folder, phase=phase) for phase in phases]
+        for cell in cells:
+            cell.held = None if self.held is None else cell._of_phase(self.held)
+        return cells
+
+    def _of_phase(self, rows: np.ndarray) -> np.ndarray:
+        code = self.manifest["phases"].index(self.phase)
+        return rows[rows[:, list(self.manifest["columns"]).index("phase")] == code]
 
 
 @dataclass

@@ -184,10 +184,11 @@ class EpisodeMetrics:
             "observation_change": _rms(self._sums["observation"][lane], length * self._observation_size),
             "observation_touched": self._sums["touched"][lane] / (length * self._observation_size),
             "action_change": _rms(self._sums["action"][lane], length * self._action_size()),
-            "reward_change": _rms(self._sums["reward"][lane], length),
-            "return_observed": self._sums["return_observed"][lane] if self._rewards_seen else total,
             **self._recovery.values(lane, length, bool(batch.terminated[lane])),
         }
+        if self._rewards_seen:
+            row["return_observed"] = self._sums["return_observed"][lane]
+            row["reward_change"] = _rms(self._sums["reward"][lane], length)
         if self._diverges:
             row["action_divergence"] = self._sums["divergence"][lane] / length
         if self._spec.returns.known:

@@ -40,20 +40,26 @@ def mismatches(tables: Tables) -> list[str]:
 
 def describe(job: cell.Job, outcome: cell.Outcome, manifest: dict[str, Any], tables: Tables) -> str:
     """Returns the result of a finished cell as text."""
-    row, metrics = tables.curve[0], tables.cells[0]
+    row = tables.curve[0]
     noise = f"{row['perturbation']} {row['strength_name'] or 'strength'} = {text(row['strength'])}"
-    ran = f"seed {job.config['seed']}, {row['n_episodes']} episodes ({outcome.status})"
+    ran = f"seed {job.config['seed']}, {job.config['episodes']} episodes ({outcome.status})"
     lines = [f"{row['policy']} on {row['env']}, {noise}, {ran}"]
-    shown = [
-        {"metric": name, "mean": row[name], "low": row.get(f"{name}_low"), "high": row.get(f"{name}_high")}
-        for name in manifest["columns"]
-        if name in metrics and text(row.get(name))
-    ]
-    lines += ["", markdown(shown, ["metric", "mean", "low", "high"]), ""]
+    for phase in tables.curve:
+        lines += ["", f"{phase['phase']}, {phase['n_episodes']} episodes" if "phase" in phase else "", ""]
+        lines += [_metrics(phase, [name for name in manifest["columns"] if name in tables.cells[0]]), ""]
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
     lines += [str(verdict) for _, verdict in tables.gate]
     return "\n".join(lines)
+
+
+def _metrics(row: dict[str, Any], names: list[str]) -> str:
+    shown = [
+        {"metric": name, "mean": row[name], "low": row.get(f"{name}_low"), "high": row.get(f"{name}_high")}
+        for name in names
+        if name != "phase" and text(row.get(name))
+    ]
+    return markdown(shown, ["metric", "mean", "low", "high"])
 
 
 def _live_line(total: int) -> Callable[[int], None]:

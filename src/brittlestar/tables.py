@@ -35,6 +35,7 @@ class Tables:
 
 def aggregate(cells: list[Cell]) -> Tables:
     """Groups cells into curves and computes every table; holds the rows of one curve at a time."""
+    cells = [part for cell in cells for part in cell.by_phase()]
     grouping = group(cells)
     members: dict[tuple, list[Cell]] = {}
     failures = []
@@ -72,12 +73,18 @@ def _verdict(curve: Curve, record: gate.Record) -> gate.Verdict | None:
 
 def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
     """Sorts cells by what they are, so that the tables do not depend on the order they came in."""
-    ranks = {label: sort_key(label) for label in set(grouping.labels)}
+    phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
+    ranks = {label: sort_key(_in_time(label, grouping.columns, phases)) for label in set(grouping.labels)}
 
     def key(i: int) -> tuple:
         return ranks[grouping.labels[i]], cells[i].strength, cells[i].seed, cells[i].manifest.get("overrides", [])
 
     return sorted(range(len(cells)), key=key)
+
+
+def _in_time(label: tuple, columns: list[str], phases: list[str]) -> list:
+    """Writes phases as numbers, so that they sort as they follow each other."""
+    return [phases.index(v) if c == "phase" and v in phases else v for c, v in zip(columns, label, strict=True)]
 
 
 def _place(cell: Cell) -> Row:
@@ -102,12 +109,14 @@ def _cell_rows(curve: Curve) -> list[Row]:
 
 def _curve_rows(curve: Curve, drawn: Drawn) -> list[Row]:
     seeds, episodes = (curve.episodes > 0).sum(axis=1).tolist(), curve.episodes.sum(axis=1).tolist()
+    metrics = _metric_columns(curve)
     columns = {
         "strength": curve.strengths,
         "n_seeds": seeds,
         "n_episodes": episodes,
-        **_metric_columns(curve),
+        **metrics,
         "metric_interval": [_t_name(*n) for n in zip(seeds, episodes, strict=True)],
+        "instability": metrics["return_std"],
         "time_to_success_n": curve.of(curve.count, "time_to_success").sum(axis=1).tolist(),
     }
     for i, name in enumerate(curve.measures):

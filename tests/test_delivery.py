@@ -1,0 +1,74 @@
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from brittlestar.delivery import measure
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import HarnessError
+from brittlestar.lanes import Lanes
+from brittlestar.perturbations import Compose, GaussianObservation, ObservationPerturbation, Perturbation, Scheduled
+from brittlestar.policies import as_policy
+from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.schedules import Onset
+
+
+@dataclass
+class Broken(ObservationPerturbation):
+    """Claims a strength and does nothing."""
+
+    strength_field: ClassVar[str] = "amount"
+    amount: float = 1.0
+
+    def perturb(self, array, step):
+        return array.copy()
+
+
+@dataclass
+class SwappedReward(Perturbation):
+    """Changes what a learner sees, and tells so."""
+
+    strength_field: ClassVar[str] = "amount"
+    amount: float = 1.0
+
+    def perturb_reward(self, reward, step):
+        step.note("swapped", np.full(len(reward), 0.5))
+        return reward - 2 * reward * step.of(self, "amount", reward)
+
+
+def roll(perturbation, episodes=3):
+    lanes = Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), 2)
+    return rollout(lanes, Parts(as_policy(lambda o: np.zeros(1)), perturbation), Plan(episodes))
+
+
+def test_noise_that_changes_nothing_is_no_robustness():
+    with pytest.raises(HarnessError, match=r"Broken with amount = 1.0 changed nothing"):
+        measure(Broken(), roll(Broken()))
+
+
+def test_a_broken_part_of_a_composition_is_named():
+    pair = Compose({"sensor": GaussianObservation(sigma=0.1), "second": Broken()})
+    with pytest.raises(HarnessError, match="the part `second` of the composition changed nothing"):
+        measure(pair, roll(pair))
+
+
+def test_parts_tell_in_which_share_of_the_steps_they_acted():
+    late = Scheduled(GaussianObservation(sigma=0.1), Onset(onset_step=5))
+    both = Compose({"always": GaussianObservation(sigma=0.1), "late": late})
+    found = measure(both, roll(both))
+    assert found["delivered/always"] == 1.0
+    assert found["delivered/late"] == 0.5
+
+
+def test_rewards_count_and_notes_are_kept():
+    rows = roll(SwappedReward())
+    found = measure(SwappedReward(), rows)
+    assert found["swapped"] == 0.5
+    assert found["reward_change"] > 0
+    np.testing.assert_allclose(rows.column("return_observed"), -rows.column("return"))
+
+
+def test_nothing_is_asked_of_the_identity():
+    found = measure(Perturbation(), roll(Perturbation()))
+    assert not any(found.values())
