@@ -44,10 +44,12 @@ class Context:
     Attributes:
         policy: the policy that acts; None where somebody else's loop acts.
         calibrate: runs the clean pass, the same for all seeds, and returns what it measured.
+        compute_reward: of a goal environment, `(achieved goals, desired goals, info)` to rewards; None without one.
     """
 
     policy: Policy | None = None
     calibrate: Callable[[], Calibration] = _unknown
+    compute_reward: Callable[..., Any] | None = None
 
 
 @dataclass

@@ -34,6 +34,19 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return f"valid: {', '.join(names[:_SHOWN])}{more}"
 
 
+def require_choice(name: str, value: str, valid: Iterable[str]) -> None:
+    """Raises a `UserError` that suggests the nearest valid value, unless `value` is one.
+
+    Example:
+        >>> require_choice("fill", "maen", ["zero", "mean"])
+        Traceback (most recent call last):
+        brittlestar.errors.UserError: `fill` cannot be 'maen'; did you mean `mean`?
+    """
+    names = list(valid)
+    if value not in names:
+        raise UserError(f"`{name}` cannot be {value!r}; {nearest(str(value), names)}")
+
+
 def require(ok: Any, name: str, bound: str, value: object) -> None:
     """Raises a `ValueError` that names parameter, bound and value, unless every entry of `ok` is true.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -189,6 +189,11 @@ class Lanes:
         # Gymnasium masks several choices by a tuple, one mask for each.
         parts = mask if isinstance(mask, tuple) else (mask,)
         return None if mask is None else np.concatenate([np.ravel(part) for part in parts]).astype(bool)
+
+    @property
+    def compute_reward(self) -> Callable[..., Any] | None:
+        """The reward of a goal environment for any goals; None if the environment has none."""
+        return getattr(self.envs[0].unwrapped, "compute_reward", None)
 
     def worlds(self) -> list[World]:
         """Returns the simulators, to be edited lane by lane."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -46,12 +47,14 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         self.schedule = Constant() if schedule is None else schedule
         check_parameter(perturbation, self.schedule.parameter)
         perturbation.bind(env.observation_space, env.action_space, lanes=1)
-        perturbation.prepare(Context() if calibration is None else Context(calibrate=lambda: calibration))
+        context = Context() if calibration is None else Context(calibrate=lambda: calibration)
+        context.compute_reward = getattr(env.unwrapped, "compute_reward", None)
+        perturbation.prepare(context)
         self._worlds = [World(env)] if perturbation.needs_world else []
         self.observation_space = perturbation.observation_space(env.observation_space)
-        if hasattr(env.unwrapped, "compute_reward"):
+        if context.compute_reward is not None:
             # Hindsight replay asks a goal environment for the reward of other goals.
-            self.compute_reward = env.unwrapped.compute_reward
+            self.compute_reward = context.compute_reward
         self._episode, self._steps = -1, 0
         self._draws: dict[str, LaneDraws] = {}
 
@@ -74,7 +77,8 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
             self.perturbation.perturb_world(self._worlds, self._step("world"))
         observation, reward, terminated, truncated, info = self.env.step(sent)
         rewards = np.array([reward], dtype=np.float64)
-        seen_reward = self.perturbation.perturb_reward(rewards, self._step("reward"))[0]
+        after = replace(self._step("reward"), observation=_to_lane(observation))
+        seen_reward = self.perturbation.perturb_reward(rewards, after)[0]
         self._steps += 1
         info = info | {"true_observation": observation, "true_reward": reward}
         return self._observe(observation), float(seen_reward), terminated, truncated, info

@@ -90,6 +90,9 @@ class PoolLanes:
     with the episode's seed, and its numbers depend on that seed alone: not on lanes, threads or what ran before.
     """
 
+    compute_reward: None = None
+    """EnvPool cannot say what the reward of another goal would be."""
+
     def __init__(self, spec: EnvSpec, count: int, threads: int = 1) -> None:
         self.spec = spec
         self._registry = _load(spec.id)

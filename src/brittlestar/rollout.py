@@ -166,7 +166,7 @@ class _Run:
     def _bind(self) -> None:
         spaces_, parts = (self.lanes.observation_space, self.lanes.action_space), self.parts
         check_parameter(parts.perturbation, parts.schedule.parameter)
-        context = Context(parts.policy, self._calibrate)
+        context = Context(parts.policy, self._calibrate, self.lanes.compute_reward)
         for part in (parts.perturbation, parts.mitigation):
             part.bind(*spaces_, self.lanes.count)
             part.prepare(context)
@@ -216,7 +216,9 @@ class _Run:
             self._edit_worlds()
         batch = self.lanes.step(executed, self.active)
         self._check_numbers(batch.observation, "the environment's observation")
-        self.metrics.update(batch, parts.perturbation.perturb_reward(batch.reward, self._step("perturbation/reward")))
+        after = self._step("perturbation/reward")
+        after.observation = batch.observation
+        self.metrics.update(batch, parts.perturbation.perturb_reward(batch.reward, after))
         self.notes.take()
         ended = self.active[(batch.terminated | batch.truncated)[self.active]]
         for lane in ended.tolist():

@@ -28,6 +28,7 @@ class Step:
         parameter: name of the field that the level multiplies in place of the strength.
         notes: what a perturbation says about its effect, for the proof of delivery: name to `(lanes,)`.
         key: the entry of a dict observation that is perturbed now; empty for a plain observation.
+        observation: for `perturb_reward` only: the true observation that came with the reward.
     """
 
     level: np.ndarray
@@ -36,6 +37,7 @@ class Step:
     parameter: str | None = None
     notes: dict[str, np.ndarray] = field(default_factory=dict)
     key: str = ""
+    observation: Any = None
 
     def of(self, owner: Perturbation, name: str, array: np.ndarray) -> Any:
         """Returns a numeric field of a perturbation at this step, scheduled if it is the scheduled one.
@@ -70,7 +72,8 @@ class Step:
 
     def part(self, name: str, scale: float) -> Step:
         """Returns the step as one part of a composition sees it."""
-        return Step(self.level * scale, self.first, self.draws.child(name), notes=self.notes)
+        draws = self.draws.child(name)
+        return Step(self.level * scale, self.first, draws, notes=self.notes, observation=self.observation)
 
 
 def _for_lanes(values: np.ndarray, array: np.ndarray) -> np.ndarray:
@@ -131,8 +134,13 @@ class Perturbation:
 
 @dataclass
 class ObservationPerturbation(Perturbation):
-    """Perturbs one array at a time: a subclass writes `perturb(array, step)` only; `step.key` names the array."""
+    """Perturbs one array at a time: a subclass writes `perturb(array, step)` only; `step.key` names the array.
 
+    What it keeps from step to step goes into `self.kept[step.key]`, which `bind` empties.
+    """
+
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box,)
+    """Kinds of spaces whose numbers it can perturb."""
     keys: list[str] = field(default_factory=lambda: ["observation"], kw_only=True)
     """Which entries of a dict observation to touch; a plain observation is touched whole."""
     leak_free: bool = field(default=False, kw_only=True)
@@ -144,11 +152,13 @@ class ObservationPerturbation(Perturbation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that every key exists and holds numbers."""
+        """Checks that every key exists and holds numbers, and forgets all lanes."""
         for key, space in self.touched(observation_space):
-            if not isinstance(space, spaces.Box):
+            if not isinstance(space, self.takes):
                 where = f"`{key}`" if key else "the observation"
-                raise UserError(f"{type(self).__name__} needs a Box observation, {where} is {space}")
+                kinds = " or ".join(kind.__name__ for kind in self.takes)
+                raise UserError(f"{type(self).__name__} needs a {kinds} observation, {where} is {space}")
+        self.kept: dict[str, Any] = {}
         self._copies: dict[str, np.ndarray] = {}
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
@@ -169,7 +179,11 @@ class ObservationPerturbation(Perturbation):
         return self._without_leaks(observation, seen, step.first) if self.leak_free else seen
 
     def _kept_dtype(self, array: np.ndarray, step: Step) -> np.ndarray:
-        return self.perturb(array, step).astype(array.dtype, copy=False)
+        seen = self.perturb(array, step)
+        if array.dtype.kind in "iu" and seen.dtype.kind == "f":
+            # A cast would cut the fraction off, and wrap what is out of range.
+            seen = np.clip(np.rint(seen), np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
+        return seen.astype(array.dtype, copy=False)
 
     def _without_leaks(self, true: dict[str, np.ndarray], seen: dict[str, np.ndarray], first: np.ndarray) -> Any:
         for key in [key for key in true if key not in self.keys and true[key].ndim == 2]:

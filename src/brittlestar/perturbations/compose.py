@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -166,7 +166,7 @@ class Scheduled(Perturbation):
 
     def _step(self, step: Step) -> Step:
         level = step.level * self.schedule.levels(step.draws.episodes, step.draws.steps)
-        return Step(level, step.first, step.draws, self.schedule.parameter, step.notes)
+        return replace(step, level=level, parameter=self.schedule.parameter)
 
 
 def _differs(before: Any, after: Any) -> np.ndarray:

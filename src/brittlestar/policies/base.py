@@ -14,6 +14,9 @@ Space = spaces.Space[Any]
 Observation = Any
 """An array with a leading lane axis, or a dict of such arrays."""
 
+Moments = tuple[np.ndarray, np.ndarray]
+"""Mean and standard deviation."""
+
 
 class Policy:
     """Maps a batch of observations to a batch of actions.
@@ -33,6 +36,13 @@ class Policy:
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
         """Checks the spaces and keeps what `predict` needs; `draws` is the policy's own random stream."""
+
+    def statistics_of(self, observation_space: spaces.Space) -> dict[str, Moments]:
+        """Returns the mean and standard deviation that observations are normalised by; nothing if they are not.
+
+        By entry of a dict observation, `""` for a plain one; flat arrays.
+        """
+        return {}
 
     def predict(
         self,
@@ -110,6 +120,10 @@ class DelegatingPolicy(Policy):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
         """Passes the spaces on."""
         self._policy.bind(observation_space, action_space, draws)
+
+    def statistics_of(self, observation_space: spaces.Space) -> dict[str, Moments]:
+        """Returns those of the other policy."""
+        return self._policy.statistics_of(observation_space)
 
     def predict(
         self,

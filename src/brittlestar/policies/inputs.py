@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Observation, Space, count_lanes, describe
+from brittlestar.policies.base import Moments, Observation, Space, count_lanes, describe
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ class Reader(Protocol):
 
     def bind(self, space: Space) -> int:
         """Checks the observation space and returns how many numbers the network is shown."""
+
+    def statistics_of(self, space: Space) -> dict[str, Moments]:
+        """Returns the mean and standard deviation that each entry is normalised by."""
 
     def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
         """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
@@ -139,6 +142,29 @@ class Inputs:
             shape = self.scalings[key].mean.shape
             raise UserError(f"the statistics{entry} have shape {shape}, but the network is shown {width} numbers")
 
+    def statistics_of(self, space: Space) -> dict[str, Moments]:
+        """Returns the mean and standard deviation that each entry is normalised by; of a stack, by the newest frame.
+
+        Example:
+            >>> inputs = Inputs(scalings={"": Scaling(mean=np.array([1.0, 9.0]), var=np.ones(2))}, time_limit=50)
+            >>> inputs.statistics_of(spaces.Box(-1, 1, (1,)))[""][0]
+            array([1.])
+        """
+        found = {key: _moments(scaling) for key, scaling in self.scalings.items() if key}
+        if "" not in self.scalings:
+            return found
+        mean, std = (row.reshape(self.stack, -1)[-1] for row in _moments(self.scalings[""]))
+        start = 0
+        for key, part in self._split(space).items():
+            width = _width(part)
+            # Numbers that the network is not shown are not normalised: 0 and 1.
+            shown = max(0, min(width, (self.fit.keep if self.fit else len(mean)) - start))
+            found[key] = np.zeros(width), np.ones(width)
+            for whole, row in zip(found[key], (mean, std), strict=True):
+                whole[:shown] = row[start : start + shown]
+            start += width
+        return found
+
     def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
         """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
         lanes = count_lanes(observation)
@@ -175,6 +201,10 @@ class Inputs:
             return frames.reshape(len(frames), -1)
         each = [frames[:, age].reshape(len(frames), *self._frame) for age in range(self.stack)]
         return np.concatenate(each, axis=self._along + 1).reshape(len(frames), -1)
+
+
+def _moments(scaling: Scaling) -> Moments:
+    return scaling.mean.ravel(), np.sqrt(scaling.var + scaling.epsilon).ravel()
 
 
 def is_image(space: Space) -> bool:

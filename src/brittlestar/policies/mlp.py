@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Observation, Policy, Space, describe
+from brittlestar.policies.base import Moments, Observation, Policy, Space, describe
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs, Reader
 from brittlestar.randomness import LaneDraws, generator
@@ -87,6 +87,10 @@ class MlpPolicy(Policy):
     def wants_masks(self) -> bool:
         """Whether the network was trained with masks."""
         return self._head.masked
+
+    def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
+        """Returns the statistics of its training."""
+        return self._inputs.statistics_of(observation_space)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks that the network fits, and takes the bounds of the actions."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Observation, Space, describe
+from brittlestar.policies.base import Moments, Observation, Space, describe
 from brittlestar.policies.heads import Layer
 from brittlestar.policies.inputs import Reader
 
@@ -52,6 +52,10 @@ class LstmInputs:
         if width != self._width:
             raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe(space)}")
         return self._units[-1]
+
+    def statistics_of(self, space: Space) -> dict[str, Moments]:
+        """Returns those of the inputs."""
+        return self._inputs.statistics_of(space)
 
     def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
         """Returns what the last layer answers, and the state for the next step."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Observation, Policy, Space, count_lanes, describe
+from brittlestar.policies.base import Moments, Observation, Policy, Space, count_lanes, describe
 from brittlestar.policies.inputs import Inputs
 from brittlestar.randomness import LaneDraws
 
@@ -137,6 +137,10 @@ class ShownPolicy(Policy):
     def wants_masks(self) -> bool:
         """Whether the policy wants them."""
         return self._policy.wants_masks
+
+    def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
+        """Returns the statistics of its training."""
+        return self._inputs.statistics_of(observation_space)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Passes the spaces on."""
