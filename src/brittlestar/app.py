@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 from brittlestar.errors import UserError, nearest
@@ -21,6 +22,9 @@ def main() -> None:
         from brittlestar.help import help_text
 
         print(help_text())
+        return
+    if "--list" in sys.argv[1:]:
+        _list(sys.argv[1:])
         return
     # The collector would search every module again and again while they are imported.
     gc.set_threshold(100_000)
@@ -50,6 +54,23 @@ def main() -> None:
     gc.freeze()
     if errors:
         _exit(errors[0])
+
+
+def _list(arguments: list[str]) -> None:
+    """Prints the options of a config group."""
+    from pathlib import Path
+
+    from brittlestar.help import list_text
+
+    place = arguments.index("--list")
+    folders = [Path(b) for a, b in pairwise(arguments) if a in ("--config-dir", "-cd")]
+    names = [word for word in arguments[place + 1 :] if not word.startswith("-") and Path(word) not in folders]
+    if not names:
+        _exit("`--list` needs a group: env, policy, perturbation, mitigation, stress_schedule or experiment")
+    try:
+        print(list_text(*names[:2], extra=folders))
+    except UserError as error:
+        _exit(str(error))
 
 
 def flags_first(arguments: list[str]) -> list[str]:

@@ -20,7 +20,7 @@ class Tables(Callback):
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Writes and prints the tables."""
         from brittlestar import workers
-        from brittlestar.report import summarise
+        from brittlestar.report import models_table, summarise
         from brittlestar.single import mismatches
 
         workers.stop()
@@ -34,10 +34,10 @@ class Tables(Callback):
 
             traceback.print_exc()
             sys.exit(1)
-        print(f"\n{shown}")
+        print(f"\n{models_table(tables) if config.check == 'models' else shown}")
         if tables.failures:
             sys.exit(_failed(tables.failures))
-        if config.check and mismatches(tables):
+        if config.check == "baseline" and mismatches(tables):
             sys.exit(f"brittlestar: {'; '.join(mismatches(tables))}")
 
 

@@ -20,7 +20,7 @@ from brittlestar.errors import UserError, nearest
 from brittlestar.identity import NONE, cell_config, cell_hash, needs_world, provenance
 from brittlestar.training_env import AUTO, resolve
 
-CHECKS = (None, "baseline")
+CHECKS = (None, "baseline", "models")
 EPISODE_SEEDS = ("independent", "consecutive")
 
 
@@ -68,7 +68,7 @@ def identify(job: Job) -> str:
         if key not in known:
             raise UserError(f"`{key}` does not exist; {nearest(key, known)}")
     if job.config.get("check") not in CHECKS:
-        raise UserError(f"`check` must be null or baseline, got {job.config['check']}")
+        raise UserError(f"`check` must be null, baseline or models, got {job.config['check']}")
     if job.config.get("check"):
         job.config["perturbation"] = NONE
     if job.config.get("models") and not job.config.get("model"):
@@ -203,7 +203,9 @@ def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
 
 
 def _record(config: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns what was recorded about the policy's clean return, if it came with a record."""
+    """Returns what was recorded about the policy's clean return, if it came with a record of whole episodes."""
+    if config["env"].get("max_steps"):
+        return None
     record = getattr(_policy(json.dumps(config["policy"])), "record", None)
     return dataclasses.asdict(record) if record else None
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from brittlestar.config import GROUPS, config_folder
+from brittlestar.errors import UserError, nearest
 
 _HEAD = """\
 brittlestar measures how a trained policy breaks.
@@ -27,6 +30,7 @@ Flags
   --config-dir DIR          add your own yaml files
   hydra/launcher=NAME       cells (default: joblib workers on all cores; hydra.launcher.n_jobs=N), or any Hydra launcher
   hydra.sweep.dir=DIR       where a sweep writes (default: multirun/<date>/<time>)
+  --list GROUP [OPTION]     print the options of a group with their effect and parameters
   --hydra-help              Hydra's own flags
 
 Then
@@ -43,6 +47,42 @@ def help_text() -> str:
     for group in (*GROUPS, "experiment"):
         parts.append(_group(folder / group, _defaults(folder).get(group)))
     return "\n".join([*parts, _keys(folder), _TAIL])
+
+
+def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
+    """Returns the options of a config group, each with its one-line effect and its parameters.
+
+    Args:
+        group: `perturbation`, `mitigation`, ...
+        option: only this one, with what each parameter means.
+        extra: more config folders than that of the package.
+    """
+    groups = [*GROUPS, "experiment"]
+    if group not in groups:
+        raise UserError(f"`--list {group}`: there is no such group; {nearest(group, groups)}")
+    folders = [config_folder(), *_entry_points(), *extra]
+    found = {path.stem: path for folder in folders for path in sorted((folder / group).glob("*.yaml"))}
+    if option is None:
+        lines = [f"{name}\n    {_summary(path)}\n{_parameters(path)}".rstrip() for name, path in sorted(found.items())]
+        return "\n".join([*lines, f"\n`--list {group} NAME` explains the parameters of one."])
+    if option not in found:
+        raise UserError(f"`--list {group} {option}`: there is no such option; {nearest(option, found)}")
+    return f"# python run.py {group}={option}\n{found[option].read_text().rstrip()}"
+
+
+def _parameters(path: Path) -> str:
+    lines = [line for line in path.read_text().splitlines() if re.match(r"[a-z]\w*:", line)]
+    given = [f"{key}={value.strip()}" for key, _, value in (line.partition(":") for line in lines) if value.strip()]
+    return "    " + "  ".join(given) if given else ""
+
+
+def _entry_points() -> list[Path]:
+    """Returns the config folders of other packages, which name themselves by an entry point."""
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    found = [find_spec(entry.value) for entry in entry_points(group="brittlestar.conf")]
+    return [Path(place) for spec in found if spec for place in spec.submodule_search_locations or ()]
 
 
 def _group(folder: Path, default: str | None) -> str:

@@ -107,9 +107,10 @@ def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress)
         return
     workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS}
     progress.running = min(workers, len(todo))
-    for outcome in compute(_share_cores([twins[0] for twins in todo.values()], workers), workers, options):
+    twins = {jobs[0].folder: jobs[1:] for jobs in todo.values()}
+    for outcome in compute(_share_cores([jobs[0] for jobs in todo.values()], workers), workers, options):
         yield outcome
-        for twin in todo[outcome.cell][1:]:
+        for twin in twins[outcome.folder]:
             yield cell.run(twin)
 
 

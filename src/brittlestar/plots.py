@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from brittlestar.tablefiles import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe–Ito: told apart by every reader."""
@@ -57,20 +59,35 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
         axes.set_xlabel(f"{name} of {_only(rows, 'perturbation')}" if _only(rows, "perturbation") else name)
         axes.set_ylabel(unit)
         axes.set_title(", ".join(filter(None, (_only(rows, "env"), _only(rows, "policy")))), fontsize=10)
+    save(figure, path)
+    return left_out
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes a figure as PNG and PDF."""
     # Lay out once, not again for each file.
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
     figure.savefig(path.with_suffix(".png"), dpi=150)
     # No date in the file: the same table gives the same bytes.
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
-    return left_out
+
+
+def label_text(columns: Sequence[str], key: tuple, shown: Sequence[int]) -> str:
+    """Writes the label of a curve: some of its columns with their values.
+
+    Example:
+        >>> label_text(["env", "mitigation.alpha"], ("cartpole", 0.3), [1])
+        'alpha 0.3'
+    """
+    return ", ".join(f"{columns[i].rpartition('.')[2]} {text(key[i])}" for i in shown)
 
 
 def _panel(axes: Axes, rows: list[Row], columns: list[str]) -> list[str]:
     curves = _curves(rows, columns)
     varied = [i for i, name in enumerate(columns) if name == LABEL or len({key[i] for key in curves}) > 1]
     for number, (key, points) in enumerate(list(curves.items())[:MOST_CURVES]):
-        label = ", ".join(f"{columns[i].rpartition('.')[2]} {text(key[i])}" for i in varied)
+        label = label_text(columns, key, varied)
         for measure in measures(points[0]):
             _band(axes, points, measure, label, number)
     if measures(rows[0])[0] in RATES:

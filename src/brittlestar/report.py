@@ -7,14 +7,18 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 
-from brittlestar.cells import RATES, Row, load_cells
+from brittlestar.cells import RATES, Cell, Row, load_cells
 from brittlestar.errors import UserError
 from brittlestar.gate import MISMATCH
+from brittlestar.grids import plot_heatmap, plot_sheets
 from brittlestar.plots import measures, plot_curves
 from brittlestar.tablefiles import markdown, text, write_tables
 from brittlestar.tables import Tables, aggregate
 
-SHOWN = ("return", "smoothness", "final_distance", "time_to_success")
+SHOWN = (
+    "return", "smoothness", "final_distance", "time_to_success", "time_to_failure", "recovery_time",
+    "action_divergence", "instability",
+)  # fmt: skip
 """Metrics that the terminal shows beside the measures; the tables hold them all."""
 PARTING = 0.1
 """Any-step and final-step success that differ by more than this are pointed out."""
@@ -45,20 +49,39 @@ def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Table
     try:
         write_tables(tables, out)
         left_out = plot_curves(tables.curve, tables.grouping.columns, out / "curve")
+        pictures = ["heatmap"] * plot_heatmap(tables.curve, tables.grouping.columns, out / "heatmap")
+        pictures += plot_sheets(tables.curve, tables.grouping.columns, out)
         notes = remarks(tables) + ([f"note: the plot leaves {len(left_out)} curves out"] if left_out else [])
         missed = mismatches(tables)
-        (out / "report.md").write_text(_report(tables, shown, notes, missed))
+        (out / "report.md").write_text(_report(tables, shown, notes, missed, pictures))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     files = [
         f"tables  {out}/{{episodes,cells,curve,summary,failures}}.{{csv,parquet,md,json}}",
         f"plot    {out}/curve.png, {out}/curve.pdf" if tables.curve else "",
+        *(f"        {out}/{name}.png, {out}/{name}.pdf" for name in pictures),
         f"report  {out}/report.md",
         f"cells   {', '.join(f'{folder}/*/' for folder in folders)}",
     ]
     return tables, "\n\n".join(
         part for part in (shown, "\n".join(missed + notes), "\n".join(filter(None, files))) if part
     )
+
+
+def models_table(tables: Tables) -> str:
+    """Says which models load and run, and why the others do not."""
+    rows = [{"model": _model(cell), "env": cell.config["env"].get("id"), "runs": "yes"} for cell in tables.finished]
+    columns = [list(cell.manifest["columns"]).index("length") for cell in tables.finished]
+    for row, cell, column in zip(rows, tables.finished, columns, strict=True):
+        row["steps"] = int(cell.rows()[:, column].sum())
+    for row in tables.failures:
+        rows.append({"model": row.get("model") or row["overrides"], "runs": "NO", "why": row["error"]})
+    return markdown(rows, ["model", "env", "runs", "steps"] + ["why"] * bool(tables.failures))
+
+
+def _model(cell: Cell) -> str:
+    policy = cell.config["policy"]
+    return str(cell.config.get("model") or policy.get("path") or cell.choice("policy"))
 
 
 def mismatches(tables: Tables) -> list[str]:
@@ -120,7 +143,7 @@ def _more(rows: list[Row], table: str) -> list[str]:
     return [f"{len(rows) - SHOWN_ROWS} more rows in {table}.csv"] if len(rows) > SHOWN_ROWS else []
 
 
-def _report(tables: Tables, shown: str, notes: list[str], missed: list[str]) -> str:
+def _report(tables: Tables, shown: str, notes: list[str], missed: list[str], pictures: list[str]) -> str:
     fixed = {c: tables.curve[0][c] for c in tables.grouping.columns if c not in _varied(tables)} if tables.curve else {}
     methods = sorted({row[f"{m}_method"] for row in tables.curve for m in measures(row)})
     parts = ["# Degradation curve"]
@@ -131,6 +154,7 @@ def _report(tables: Tables, shown: str, notes: list[str], missed: list[str]) -> 
         ]
     parts += ["\n".join(f"- {key}: {value}" for key, value in fixed.items())]
     parts += ["![curve](curve.png)"] if tables.curve else []
+    parts += [f"![{name}]({name}.png)" for name in pictures]
     parts += [shown, "\n".join(f"- {note}" for note in notes)]
     parts += ["Intervals: " + "; ".join(methods) + "." if methods else ""]
     summaries = sorted({row["interval_method"] for row in tables.summary})
