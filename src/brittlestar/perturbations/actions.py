@@ -1,0 +1,92 @@
+"""What perturbations of actions share: their spaces, the bounds, the default action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError
+from brittlestar.perturbations.base import Perturbation, Step
+
+
+@dataclass
+class ActionPerturbation(Perturbation):
+    """Perturbs actions: a subclass writes `perturb(action, step)` only.
+
+    What it changed is clipped to the bounds of a Box; what it left alone passes as it came, even out of bounds.
+    """
+
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box,)
+    """Action spaces that it makes sense for."""
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Returns the perturbed action; bounds and dtype are restored by the caller."""
+        raise NotImplementedError
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks the space of the actions and takes its bounds."""
+        if not isinstance(action_space, self.kinds):
+            known = " or ".join(kind.__name__ for kind in self.kinds)
+            raise UserError(f"{type(self).__name__} needs a {known} action space, got {action_space}")
+        self._space, self._shape = action_space, tuple(action_space.shape or ())
+        self._discrete = isinstance(action_space, spaces.Discrete)
+        box = isinstance(action_space, spaces.Box)
+        self._low: Any = getattr(action_space, "low", None)
+        self._high: Any = getattr(action_space, "high", None)
+        # Past actions: wide enough to hold those of every dtype as they are.
+        self._past = np.zeros((lanes, *self._shape), dtype=np.float64 if box else np.int64)
+
+    def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Perturbs, and clips what was changed."""
+        moved = self.perturb(action, step)
+        if self._low is not None:
+            moved = np.where(moved == action, action, np.clip(moved, self._low, self._high))
+        return moved.astype(action.dtype, copy=False)
+
+    def need_bounds(self) -> None:
+        """Refuses a Box that has no range."""
+        if self._low is not None and not (np.isfinite(self._low) & np.isfinite(self._high)).all():
+            raise UserError(f"{type(self).__name__} needs a Box action space with finite bounds, got {self._space}")
+
+    def hit(self, p: Any, step: Step, action: np.ndarray) -> np.ndarray:
+        """Draws which lanes are hit at this step, with probability `p`; a larger `p` hits these and more."""
+        return np.asarray(step.draws.uniform((1,) * (action.ndim - 1)) < p)
+
+
+@dataclass
+class DefaultAction(ActionPerturbation):
+    """Knows what is sent when nothing else is: `default_action`."""
+
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (
+        spaces.Box,
+        spaces.Discrete,
+        spaces.MultiDiscrete,
+        spaces.MultiBinary,
+    )
+    default_action: float | list[float] | None = field(default=None, kw_only=True)
+    """None: the action of a Box that is nearest to zero, the first action of a Discrete space."""
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that the default is an action."""
+        super().bind(observation_space, action_space, lanes)
+        if self.default_action is None:
+            low = 0 if self._low is None else np.clip(0.0, self._low, self._high)
+            self._default = np.broadcast_to(getattr(action_space, "start", low), self._shape)
+            return
+        try:
+            self._default = np.broadcast_to(np.asarray(self.default_action, dtype=np.float64), self._shape)
+            fits = action_space.contains(self._default.astype(action_space.dtype)[()])
+        except ValueError:
+            fits = False
+        if not fits or (self._low is None and (self._default % 1).any()):
+            raise UserError(f"`default_action` must be an action of {action_space}, got {self.default_action}")
+
+    def default_for(self, action: np.ndarray, step: Step) -> Any:
+        """Returns the default action at this step."""
+        if isinstance(self.default_action, (int, float)):
+            value = step.of(self, "default_action", action)
+            return value if self._low is not None else np.rint(value).astype(np.int64)
+        return self._default

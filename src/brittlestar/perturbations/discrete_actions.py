@@ -1,0 +1,125 @@
+"""Wrong actions: at random, or by a fixed confusion of the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, require
+from brittlestar.perturbations.actions import ActionPerturbation
+from brittlestar.perturbations.base import Step
+from brittlestar.randomness import generator
+
+
+@dataclass
+class RandomAction(ActionPerturbation):
+    """Sends another action with probability `level * p`: evenly any other one; for a Box, evenly in its range.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> wrong = RandomAction(p=1.0)
+        >>> wrong.bind(spaces.Discrete(2), spaces.Discrete(2), lanes=2)
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> wrong.perturb_action(np.array([0, 1]), step).tolist()
+        [1, 0]
+    """
+
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
+    strength_field: ClassVar[str] = "p"
+    p: float
+
+    def __post_init__(self) -> None:
+        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that there is something to choose from."""
+        super().bind(observation_space, action_space, lanes)
+        self.need_bounds()
+        if self._discrete:
+            _check_size(self, action_space)
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Replaces whole actions."""
+        hit = self.hit(step.of(self, "p", action), step, action)
+        drawn = step.draws.uniform(action.shape[1:])
+        return np.where(hit, self._other(action, drawn), action)
+
+    def _other(self, action: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        if not isinstance(self._space, spaces.Discrete):
+            return np.asarray(self._low + drawn * (np.asarray(self._high) - self._low))
+        size, start = int(self._space.n), int(self._space.start)
+        return (action - start + 1 + (drawn * (size - 1)).astype(np.int64)) % size + start
+
+
+@dataclass
+class PermutedAction(ActionPerturbation):
+    """Sends `permutation[a]` with probability `level * p`: a fixed confusion that moves every action.
+
+    The permutation is given, or one cycle through all actions, drawn evenly: never the identity. It comes from `seed`,
+    the same in all episodes, or with `seed: null` anew in every episode.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> confused = PermutedAction(p=1.0, permutation=[1, 2, 0])
+        >>> confused.bind(spaces.Discrete(3), spaces.Discrete(3), lanes=3)
+        >>> step = Step(level=np.ones(3), first=np.ones(3, bool), draws=LaneDraws(0, "noise", 3))
+        >>> confused.perturb_action(np.array([0, 1, 2]), step).tolist()
+        [1, 2, 0]
+    """
+
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Discrete,)
+    strength_field: ClassVar[str] = "p"
+    p: float
+    seed: int | None = 0
+    permutation: list[int] | None = None
+
+    def __post_init__(self) -> None:
+        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+        require(self.seed is None or self.seed >= 0, "seed", "null or at least 0", self.seed)
+        if self.permutation is not None:
+            given, places = list(self.permutation), list(range(len(self.permutation)))
+            require(sorted(given) == places != given, "permutation", f"another order of {places}", given)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Draws the permutation, or checks that the given one has a place for every action."""
+        super().bind(observation_space, action_space, lanes)
+        size = _check_size(self, action_space)
+        if self.permutation is not None and len(self.permutation) != size:
+            raise UserError(f"`permutation` must have {size} places for {action_space}, got {self.permutation}")
+        self._lanes, self._start = np.arange(lanes), int(getattr(action_space, "start", 0))
+        self._tables = np.zeros((lanes, size), dtype=np.int64)
+        if self.permutation is not None:
+            self._tables[:] = self.permutation
+        elif self.seed is not None:
+            self._tables[:] = cycles(generator(self.seed, "permuted_action").random((1, size)))
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Confuses the actions."""
+        hit = self.hit(step.of(self, "p", action), step, action)
+        if self.permutation is None and self.seed is None and step.first.any():
+            drawn = step.draws.uniform(self._tables.shape[1:], per_episode=True)
+            self._tables[step.first] = cycles(drawn)[step.first]
+        return np.where(hit, self._tables[self._lanes, action - self._start] + self._start, action)
+
+
+def cycles(drawn: np.ndarray) -> np.ndarray:
+    """Turns uniform numbers `(n, size)` to permutations `(n, size)` that are a single cycle each.
+
+    Example:
+        >>> cycles(np.array([[0.1, 0.9, 0.5]])).tolist()
+        [[2, 0, 1]]
+    """
+    order = np.argsort(drawn, axis=1)
+    found = np.empty_like(order)
+    np.put_along_axis(found, order, np.roll(order, -1, axis=1), axis=1)
+    return found
+
+
+def _check_size(owner: ActionPerturbation, space: spaces.Space) -> int:
+    assert isinstance(space, spaces.Discrete)
+    if space.n < 2:
+        raise UserError(f"{type(owner).__name__} needs at least two actions, got {space}")
+    return int(space.n)

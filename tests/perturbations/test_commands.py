@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from brittlestar.perturbations import DelayedAction, DroppedAction, ScaledAction, StickyAction
+
+BOX = spaces.Box(-1.0, 1.0, (2,), np.float32)
+DISCRETE = spaces.Discrete(1000)
+
+
+def play(part, actions, make_step, space=DISCRETE, **options):
+    lanes = actions.shape[1]
+    part.bind(space, space, lanes)
+    return np.array([part.perturb_action(a, make_step(lanes, step=t, **options)) for t, a in enumerate(actions)])
+
+
+def count_up(lanes=1, steps=8):
+    """At step t, action t + 1: every action tells when it was sent."""
+    return np.arange(1, steps + 1)[:, None].repeat(lanes, 1)
+
+
+@pytest.mark.parametrize(("default", "expected"), [(None, [0.5, -0.25]), (0.5, [0.75, 0.0])])
+def test_a_scaled_action_loses_its_share(default, expected, make_step):
+    actions = np.array([[[1.0, -0.5]]], np.float32)
+    sent = play(ScaledAction(loss=0.5, default_action=default), actions, make_step, BOX)
+    assert sent[0, 0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: ScaledAction(loss=p, default_action=7),
+        lambda p: DroppedAction(p=p, default_action=7),
+        lambda p: DroppedAction(p=p, fill="hold", default_action=7),
+        lambda p: StickyAction(p=p),
+    ],
+)
+def test_the_share_of_lost_actions_is_p_and_larger_p_lose_more(make, make_step):
+    actions = np.arange(100)[:, None].repeat(200, 1) + 100
+    lost = {p: play(make(p), actions, make_step)[1:] != actions[1:] for p in (0.1, 0.4)}
+    for p, which in lost.items():
+        assert which.mean() == pytest.approx(p, abs=4 * (p * (1 - p) / which.size) ** 0.5)
+    assert (lost[0.4] >= lost[0.1]).all()
+
+
+def test_dropped_actions_are_the_default_or_held(make_step):
+    actions = count_up(lanes=3, steps=40)
+    zero = play(DroppedAction(p=0.5, default_action=7), actions + 100, make_step)
+    lost = zero != actions + 100
+    assert set(zero[lost]) == {7}
+    held = play(DroppedAction(p=0.5, fill="hold", default_action=7), actions + 100, make_step)
+    for lane in range(3):
+        last = 7
+        for t in range(40):
+            last = last if lost[t, lane] else actions[t, lane] + 100
+            assert held[t, lane] == last
+
+
+def test_whole_vectors_are_dropped(make_step):
+    sent = play(DroppedAction(p=0.5), np.full((40, 3, 2), 0.5, np.float32), make_step, BOX)
+    assert np.array_equal(sent[..., 0], sent[..., 1])
+    assert set(np.unique(sent)) == {0.0, 0.5}
+
+
+def test_sticky_actions_repeat_what_was_sent(make_step):
+    actions = count_up(lanes=4, steps=50)
+    sent = play(StickyAction(p=0.5), actions, make_step)
+    assert (sent[0] == 1).all()
+    stuck = sent != actions
+    assert stuck[1:].any()
+    assert np.array_equal(sent[1:][stuck[1:]], sent[:-1][stuck[1:]])
+    assert (play(StickyAction(p=1.0), actions, make_step) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("delay", "level", "expected"),
+    [
+        (0, 1.0, [1, 2, 3, 4, 5, 6, 7, 8]),
+        (1, 1.0, [9, 1, 2, 3, 4, 5, 6, 7]),
+        (3, 1.0, [9, 9, 9, 1, 2, 3, 4, 5]),
+        (4, 0.5, [9, 9, 1, 2, 3, 4, 5, 6]),
+        (20, 1.0, [9, 9, 9, 9, 9, 9, 9, 9]),
+    ],
+)
+def test_a_delay_is_exact(delay, level, expected, make_step):
+    part = DelayedAction(delay_steps=delay, default_action=9)
+    assert play(part, count_up(), make_step, level=level)[:, 0].tolist() == expected
+
+
+def test_lanes_start_their_episodes_at_different_times(make_step):
+    part = DelayedAction(delay_steps=2, default_action=9)
+    part.bind(DISCRETE, DISCRETE, 2)
+    sent = []
+    for t, action in enumerate(count_up(lanes=2, steps=6)):
+        step = make_step(2, step=t)
+        step.first[1] = t in (0, 3)
+        sent.append(part.perturb_action(action, step).tolist())
+    assert sent == [[9, 9], [9, 9], [1, 1], [2, 9], [3, 9], [4, 4]]
+
+
+def test_jitter_adds_up_to_its_steps_evenly(make_step):
+    actions = count_up(lanes=500, steps=40)
+    sent = play(DelayedAction(delay_steps=2, jitter_steps=3), actions, make_step)[10:]
+    delays, counts = np.unique(actions[10:] - sent, return_counts=True)
+    assert delays.tolist() == [2, 3, 4, 5]
+    np.testing.assert_allclose(counts / counts.sum(), 0.25, atol=0.02)
+
+
+def test_before_an_action_arrives_a_box_sends_zero(make_step):
+    sent = play(DelayedAction(delay_steps=1), np.full((2, 1, 2), 0.5, np.float32), make_step, BOX)
+    assert sent[:, 0].tolist() == [[0.0, 0.0], [0.5, 0.5]]
+
+
+def test_a_box_that_excludes_zero_sends_what_is_nearest_to_it(make_step):
+    box = spaces.Box(np.float32(2.0), np.float32(3.0), (2,))
+    assert (play(DroppedAction(p=1.0), np.full((1, 1, 2), 2.5, np.float32), make_step, box) == 2.0).all()
+
+
+@pytest.mark.parametrize("part", [DroppedAction(p=1.0), DelayedAction(delay_steps=1), StickyAction(p=1.0)])
+def test_several_discrete_actions_at_once(part, make_step):
+    space = spaces.MultiDiscrete([3, 4])
+    sent = play(part, np.array([[[1, 3]], [[2, 2]]]), make_step, space)
+    assert sent[1, 0].tolist() == ([0, 0] if isinstance(part, DroppedAction) else [1, 3])
