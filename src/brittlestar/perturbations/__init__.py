@@ -6,20 +6,25 @@ from brittlestar.perturbations.commands import DelayedAction, DroppedAction, Sca
 from brittlestar.perturbations.compose import Compose, Scheduled
 from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
 from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
+from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
 
 __all__ = [
     "ActionPerturbation",
     "Compose",
     "DelayedAction",
+    "DelayedReward",
     "DroppedAction",
     "GaussianAction",
     "GaussianObservation",
+    "InvertedReward",
+    "NoisyReward",
     "ObservationPerturbation",
     "PermutedAction",
     "Perturbation",
     "RandomAction",
     "ScaledAction",
     "ScaledObservation",
+    "ScaledReward",
     "Scheduled",
     "Step",
     "StickyAction",
