@@ -19,7 +19,7 @@ from brittlestar import backends
 from brittlestar.build import build
 from brittlestar.config import HUB
 
-VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy")
+VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy", "pillow")
 """Packages whose version can change a result."""
 
 ENGINE = (

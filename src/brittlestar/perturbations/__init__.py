@@ -6,19 +6,30 @@ from brittlestar.perturbations.commands import DelayedAction, DroppedAction, Sca
 from brittlestar.perturbations.compose import Compose, Scheduled
 from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
 from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
+from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
+from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
+from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
 from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
 
 __all__ = [
     "ActionPerturbation",
+    "BlurredImage",
+    "BrightnessImage",
     "Compose",
+    "ContrastImage",
     "DelayedAction",
     "DelayedReward",
     "DroppedAction",
+    "ErasedImage",
     "GaussianAction",
+    "GaussianImage",
     "GaussianObservation",
+    "ImagePerturbation",
     "InvertedReward",
+    "JpegImage",
     "NoisyReward",
     "ObservationPerturbation",
+    "PatchImage",
     "PermutedAction",
     "Perturbation",
     "RandomAction",

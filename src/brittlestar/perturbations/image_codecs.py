@@ -1,0 +1,126 @@
+"""Lost sharpness: blur and compression of images."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brittlestar.errors import UserError, require, require_choice
+from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.images import ImagePerturbation
+
+KERNELS = ("gaussian", "box")
+_REACH = 3
+"""Of a Gaussian, in standard deviations."""
+
+
+@dataclass
+class BlurredImage(ImagePerturbation):
+    """Averages each pixel with those around it, as far as `r = level * radius_pixels`.
+
+    The weights are Gaussian with standard deviation `r`, or a box of side `2 r + 1`. Pixels behind the edge are taken like the edge.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image, blur = spaces.Box(0, 255, (3, 3), np.uint8), BlurredImage(radius_pixels=1, kernel="box")
+        >>> blur.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> dot = np.array([[[0, 0, 0], [0, 90, 0], [0, 0, 0]]], np.uint8)
+        >>> blur.perturb_observation(dot, step).tolist()
+        [[[10, 10, 10], [10, 10, 10], [10, 10, 10]]]
+    """
+
+    strength_field: ClassVar[str] = "radius_pixels"
+    radius_pixels: float
+    kernel: str = "gaussian"
+
+    def __post_init__(self) -> None:
+        require(0 <= self.radius_pixels < np.inf, "radius_pixels", "at least 0", self.radius_pixels)
+        require_choice("kernel", self.kernel, KERNELS)
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Blurs along columns, then along rows."""
+        weights = self._weights(np.broadcast_to(step.of(self, "radius_pixels", step.level), step.level.shape))
+        blurred, _ = self.in_floats(pixels, "radius_pixels", step)
+        for axis in (1, 2):
+            blurred = _average(blurred, weights.astype(blurred.dtype), axis)
+        return blurred
+
+    def _weights(self, radius: np.ndarray) -> np.ndarray:
+        """Returns one row of weights per lane, for the distances `-reach..reach`."""
+        reach = int(np.ceil(self.radius_pixels * (_REACH if self.kernel == "gaussian" else 1)))
+        distances = np.abs(np.arange(-reach, reach + 1))
+        if self.kernel == "box":
+            weights = np.clip(radius[:, None] + 1 - distances, 0, 1)
+        else:
+            weights = np.exp(-0.5 * np.minimum(distances / np.maximum(radius, 1e-9)[:, None], 99.0) ** 2)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+@dataclass
+class JpegImage(ImagePerturbation):
+    """Compresses to JPEG of quality `100 - level * loss` and back; no codec at all where the loss rounds to 0.
+
+    Three channels are a colour image; any others are grey images, one by one.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image, jpeg = spaces.Box(0, 255, (16, 16, 3), np.uint8), JpegImage(loss=90)
+        >>> jpeg.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> ramp = np.arange(768, dtype=np.uint8).reshape(1, 16, 16, 3)
+        >>> bool((jpeg.perturb_observation(ramp, step) != ramp).any())
+        True
+    """
+
+    strength_field: ClassVar[str] = "loss"
+    loss: float
+
+    def __post_init__(self) -> None:
+        require(0 <= self.loss <= 99, "loss", "in [0, 99]", self.loss)
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Compresses image by image."""
+        losses = np.rint(np.broadcast_to(step.of(self, "loss", step.level), step.level.shape)).astype(int)
+        seen = pixels.copy()
+        for lane in np.flatnonzero(losses).tolist():
+            picture = np.rint(pixels[lane] * (255 / white)).astype(np.uint8)
+            packed = _through_jpeg(picture, 100 - int(losses[lane]))
+            seen[lane] = packed if pixels.dtype == np.uint8 else packed * (white / 255)
+        return seen
+
+
+def _average(pixels: np.ndarray, weights: np.ndarray, axis: int) -> np.ndarray:
+    reach, length = weights.shape[1] // 2, pixels.shape[axis]
+    total = np.zeros_like(pixels)
+    for place in range(weights.shape[1]):
+        moved = np.clip(np.arange(length) + place - reach, 0, length - 1)
+        total += weights[:, place, None, None, None] * np.take(pixels, moved, axis=axis)
+    return total
+
+
+def _through_jpeg(picture: np.ndarray, quality: int) -> np.ndarray:
+    if picture.shape[2] == 3:
+        return _coded(picture, quality)
+    return np.stack([_coded(picture[..., i], quality) for i in range(picture.shape[2])], axis=2)
+
+
+def _coded(picture: np.ndarray, quality: int) -> np.ndarray:
+    image: Any = _pillow()
+    file = io.BytesIO()
+    image.fromarray(np.ascontiguousarray(picture)).save(file, "JPEG", quality=quality)
+    with image.open(file) as opened:
+        return np.asarray(opened)
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise UserError("JpegImage needs Pillow: `pip install pillow`") from None
+    return Image

@@ -1,0 +1,177 @@
+"""Cameras with noise, wrong exposure, or something in front of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, require
+from brittlestar.perturbations.base import ObservationPerturbation, Step
+
+_WHITES = (1.0, 255.0)
+
+
+@dataclass
+class ImagePerturbation(ObservationPerturbation):
+    """Perturbs images: a subclass writes `paint(pixels, white, step)` only.
+
+    Images are `uint8` in 0..255, or floats in [0, 1] or [0, 255], of shape `(H, W)`, `(H, W, C)` or `(C, H, W)`: the
+    shorter of the first and the last axis holds the channels. They stay in their range, so the space is kept.
+    """
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Returns the perturbed pixels.
+
+        Args:
+            pixels: `(lanes, H, W, channels)`, with the dtype of the observation.
+            white: the largest value.
+            step: where the lanes are.
+        """
+        raise NotImplementedError
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that everything touched is an image."""
+        super().bind(observation_space, action_space, lanes)
+        self._whites = {key: self._white(key, space) for key, space in self.touched(observation_space)}
+
+    def observation_space(self, space: spaces.Space) -> spaces.Space:
+        """Keeps the space: a perturbed image is an image."""
+        return space
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Paints, clips to the range of the image, and notes the share of pixels that changed."""
+        pixels, white = _as_pixels(array), self._whites[step.key]
+        painted = self.paint(pixels, white, step)
+        if painted.dtype != array.dtype:
+            painted = np.rint(painted) if array.dtype == np.uint8 else painted
+            painted = np.clip(painted, 0, white).astype(array.dtype)
+        elif array.dtype != np.uint8:
+            painted = np.clip(painted, 0, white)
+        step.note("pixels_changed", _share_changed(pixels, painted) / (len(self.keys) if step.key else 1))
+        return _as_array(painted, array)
+
+    def in_floats(self, pixels: np.ndarray, name: str, step: Step) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the pixels and a number of this perturbation, as floats that are precise enough for a picture."""
+        floats = np.ascontiguousarray(pixels, dtype=np.float64 if pixels.dtype == np.float64 else np.float32)
+        return floats, np.asarray(step.of(self, name, pixels), dtype=floats.dtype)
+
+    def _white(self, key: str, space: spaces.Space) -> float:
+        assert isinstance(space, spaces.Box)
+        white = float(space.high.max())
+        bounded = (space.low == 0).all() and (space.high == white).all()
+        kind = space.dtype == np.uint8 or np.issubdtype(space.dtype, np.floating)
+        if len(space.shape) in (2, 3) and bounded and white in _WHITES and kind:
+            return white
+        where = f"`{key}`" if key else "the observation"
+        raise UserError(
+            f"{type(self).__name__} needs an image (H, W), (H, W, C) or (C, H, W), uint8 in 0..255 or floats in "
+            f"[0, 1], {where} is {space}"
+        )
+
+
+@dataclass
+class GaussianImage(ImagePerturbation):
+    """Adds `level * sigma * N(0, 1)` to every pixel, in shares of white, and clips.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image = spaces.Box(0, 255, (8, 8, 3), np.uint8)
+        >>> noise = GaussianImage(sigma=0.1)
+        >>> noise.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> seen = noise.perturb_observation(np.full((1, 8, 8, 3), 128, np.uint8), step)
+        >>> seen.dtype.name, bool(10 < seen.std() < 40)
+        ('uint8', True)
+    """
+
+    strength_field: ClassVar[str] = "sigma"
+    sigma: float
+
+    def __post_init__(self) -> None:
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Adds the noise."""
+        floats, sigma = self.in_floats(pixels, "sigma", step)
+        return floats + white * sigma * step.draws.normal(pixels.shape[1:]).astype(floats.dtype)
+
+
+@dataclass
+class BrightnessImage(ImagePerturbation):
+    """Adds `level * shift` to every pixel, in shares of white, and clips: 1 is all white, -1 all black.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image, draws = spaces.Box(0, 255, (1, 2), np.uint8), LaneDraws(0, "noise", 1)
+        >>> bright = BrightnessImage(shift=0.2)
+        >>> bright.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=draws)
+        >>> bright.perturb_observation(np.array([[[100, 230]]], np.uint8), step).tolist()
+        [[[151, 255]]]
+    """
+
+    strength_field: ClassVar[str] = "shift"
+    shift: float
+
+    def __post_init__(self) -> None:
+        require(-1 <= self.shift <= 1, "shift", "in [-1, 1]", self.shift)
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Shifts all pixels."""
+        floats, shift = self.in_floats(pixels, "shift", step)
+        return floats + white * shift
+
+
+@dataclass
+class ContrastImage(ImagePerturbation):
+    """Shows `(1 - level * loss) * x + level * loss * mean(x)`: 1 is one grey.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image, draws = spaces.Box(0, 255, (1, 2), np.uint8), LaneDraws(0, "noise", 1)
+        >>> pale = ContrastImage(loss=0.5)
+        >>> pale.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=draws)
+        >>> pale.perturb_observation(np.array([[[100, 200]]], np.uint8), step).tolist()
+        [[[125, 175]]]
+    """
+
+    strength_field: ClassVar[str] = "loss"
+    loss: float
+
+    def __post_init__(self) -> None:
+        require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Pulls all pixels to their mean."""
+        floats, loss = self.in_floats(pixels, "loss", step)
+        mean = floats.reshape(len(pixels), -1).mean(axis=1, dtype=np.float64)[:, None, None, None]
+        return floats * (1 - loss) + mean.astype(floats.dtype) * loss
+
+
+def _as_pixels(array: np.ndarray) -> np.ndarray:
+    """Views images of any layout as `(lanes, H, W, channels)`."""
+    if array.ndim == 3:
+        return array[..., None]
+    return np.moveaxis(array, 1, 3) if _channels_first(array) else array
+
+
+def _as_array(pixels: np.ndarray, like: np.ndarray) -> Any:
+    if like.ndim == 3:
+        return pixels[..., 0]
+    return np.moveaxis(pixels, 3, 1) if _channels_first(like) else pixels
+
+
+def _share_changed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    # Channel by channel: numpy is slow to reduce a short last axis.
+    changed = np.zeros(before.shape[:3], dtype=bool)
+    for channel in range(before.shape[3]):
+        changed |= before[..., channel] != after[..., channel]
+    return np.asarray(changed.reshape(len(changed), -1).mean(axis=1))
+
+
+def _channels_first(array: np.ndarray) -> bool:
+    return array.shape[1] < array.shape[3]

@@ -1,0 +1,128 @@
+"""Something in front of the camera: a square patch, or rectangles of random pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brittlestar.errors import require
+from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.images import ImagePerturbation
+
+
+@dataclass
+class PatchImage(ImagePerturbation):
+    """Covers a square of side `rint(level * share * min(H, W))` at a drawn place; a larger one covers a smaller one.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image, patch = spaces.Box(0, 255, (4, 4), np.uint8), PatchImage(share=0.5)
+        >>> patch.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> int((patch.perturb_observation(np.full((1, 4, 4), 9, np.uint8), step) == 0).sum())
+        4
+    """
+
+    strength_field: ClassVar[str] = "share"
+    share: float
+    fill: float = 0.0
+    """0 is black, 1 is white."""
+    per_episode: bool = False
+    """Whether the place stays for an episode, or is drawn at every step."""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.share <= 1, "share", "in [0, 1]", self.share)
+        require(0 <= self.fill <= 1, "fill", "in [0, 1]", self.fill)
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Covers the square."""
+        side = step.of(self, "share", step.level) * min(pixels.shape[1:3])
+        drawn = step.draws.uniform((2,), per_episode=self.per_episode)
+        colour = white * np.asarray(step.of(self, "fill", pixels))
+        colour = np.rint(colour) if pixels.dtype == np.uint8 else colour
+        return np.where(rectangle(drawn, side, side, pixels.shape), colour.astype(pixels.dtype), pixels)
+
+
+@dataclass
+class ErasedImage(ImagePerturbation):
+    """Fills rectangles of `level * area` of the image each with random pixels, with probability `p` at every step.
+
+    Height and width are `sqrt(area * r)` and `sqrt(area / r)` of the image's, `log r = log(aspect) * U(-1, 1)`; no
+    longer than the image.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.randomness import LaneDraws
+        >>> image, erased = spaces.Box(0.0, 1.0, (10, 10)), ErasedImage(area=0.25, aspect=1.0)
+        >>> erased.bind(image, spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> int((erased.perturb_observation(np.zeros((1, 10, 10)), step) > 0).sum())
+        25
+    """
+
+    strength_field: ClassVar[str] = "area"
+    area: float
+    p: float = 1.0
+    aspect: float = 3.0
+    rectangles: int = 1
+
+    def __post_init__(self) -> None:
+        require(0 <= self.area <= 1, "area", "in [0, 1]", self.area)
+        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+        require(1 <= self.aspect < np.inf, "aspect", "at least 1", self.aspect)
+        require(self.rectangles >= 1, "rectangles", "at least 1", self.rectangles)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether there is no rectangle, or never one."""
+        return self.area == 0 or self.p == 0
+
+    def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
+        """Erases the rectangles."""
+        hit = step.draws.uniform() < step.of(self, "p", step.level)
+        random = white * step.draws.uniform(pixels.shape[1:])
+        random = np.rint(random) if pixels.dtype == np.uint8 else random
+        return np.where(self._hidden(hit, pixels.shape, step), random.astype(pixels.dtype), pixels)
+
+    def _hidden(self, hit: np.ndarray, shape: tuple[int, ...], step: Step) -> np.ndarray:
+        area, count = step.of(self, "area", step.level), np.rint(step.of(self, "rectangles", step.level))
+        # A scheduled aspect goes to 0, but nothing is squarer than a square.
+        stretch = np.log(np.maximum(step.of(self, "aspect", step.level), 1.0)) / 2
+        hidden = np.zeros((*shape[:3], 1), dtype=bool)
+        for i in range(self.rectangles):
+            # Draws of their own, so that one more rectangle leaves the others where they are.
+            place = step.draws.uniform((3,))
+            root = np.sqrt(area) * (hit & (i < count))
+            tall = np.exp(stretch * (2 * place[:, 2] - 1))
+            height, width = shape[1] * np.minimum(root * tall, 1), shape[2] * np.minimum(root / tall, 1)
+            hidden |= rectangle(place, height, width, shape)
+        return hidden
+
+
+def rectangle(drawn: np.ndarray, height: Any, width: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns which pixels a rectangle covers, `(lanes, H, W, 1)`.
+
+    Args:
+        drawn: `(lanes, 2)` in [0, 1): where it is; the same numbers give nested rectangles for all sizes.
+        height: in pixels, one number or one per lane; rounded.
+        width: likewise.
+        shape: of the images, `(lanes, H, W, channels)`.
+
+    Example:
+        >>> rectangle(np.array([[0.0, 0.99]]), 1, 2, (1, 2, 3, 1))[0, ..., 0].astype(int).tolist()
+        [[0, 1, 1], [0, 0, 0]]
+    """
+    rows, columns = (
+        _covered(drawn[:, axis], np.rint(size), shape[1 + axis]) for axis, size in enumerate((height, width))
+    )
+    return (rows[:, :, None] & columns[:, None, :])[..., None]
+
+
+def _covered(drawn: np.ndarray, size: Any, length: int) -> np.ndarray:
+    size = np.broadcast_to(size, drawn.shape)[:, None]
+    start = np.floor(drawn[:, None] * (length - size + 1))
+    places = np.arange(length)
+    return np.asarray((places >= start) & (places < start + size))
