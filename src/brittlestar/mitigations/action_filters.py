@@ -1,0 +1,121 @@
+"""Filters on actions: averaged, slowed down, held, kept within tighter bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, require
+from brittlestar.mitigations.array_filters import Hold, MovingAverage, RateLimit
+from brittlestar.mitigations.base import ActionFilter, ArrayFilter, Mitigation, as_dtype
+from brittlestar.perturbations.base import Step
+
+
+@dataclass
+class MovingAverageAction(ActionFilter):
+    """Sends `clip(mean(a_t, ..., a_(t - window + 1)))`; early in an episode, the mean of all actions so far.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, average = spaces.Box(-1.0, 1.0, (1,), np.float32), MovingAverageAction(window=2)
+        >>> average.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
+        >>> [average.mitigate_action(np.array([[a]]), step).item() for a, step in zip((1.0, 0.0), steps)]
+        [1.0, 0.5]
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        require(self.window >= 1, "window", "at least 1", self.window)
+
+    def new_filter(self) -> ArrayFilter:
+        """Returns the filter."""
+        return MovingAverage(self.window)
+
+
+@dataclass
+class RateLimitAction(ActionFilter):
+    """Sends `clip(a, s - max_change, s + max_change)`, `s` being what was sent last; the first action passes.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, limit = spaces.Box(-1.0, 1.0, (1,), np.float32), RateLimitAction(max_change=0.25)
+        >>> limit.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
+        >>> [limit.mitigate_action(np.array([[a]]), step).item() for a, step in zip((1.0, -1.0), steps)]
+        [1.0, 0.75]
+    """
+
+    max_change: float
+
+    def __post_init__(self) -> None:
+        require(self.max_change > 0, "max_change", "above 0", self.max_change)
+
+    def new_filter(self) -> ArrayFilter:
+        """Returns the filter."""
+        return RateLimit(self.max_change)
+
+    def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Limits what is within the bounds: a wish far outside of them does not delay the way back."""
+        return super().mitigate_action(np.clip(action, self._low, self._high), step)
+
+
+@dataclass
+class HoldAction(Mitigation):
+    """Takes a new action every `steps` steps only, and repeats it in between; for any kind of actions.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> two, hold = spaces.Discrete(2), HoldAction(steps=2)
+        >>> hold.bind(two, two, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([t == 0]), LaneDraws(0, "mitigation", 1)) for t in range(3)]
+        >>> [hold.mitigate_action(np.array([a]), step).item() for a, step in zip((1, 0, 0), steps)]
+        [1, 1, 0]
+    """
+
+    steps: int
+
+    def __post_init__(self) -> None:
+        require(self.steps >= 1, "steps", "at least 1", self.steps)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Forgets what was held."""
+        self._hold = Hold(self.steps)
+
+    def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Holds."""
+        return self._hold(action, step.first_for(action))
+
+
+@dataclass
+class ClipAction(Mitigation):
+    """Sends `clip(a, middle - fraction * half, middle + fraction * half)`: bounds that are narrower by a factor.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, narrow = spaces.Box(0.0, 4.0, (2,), np.float32), ClipAction(fraction=0.5)
+        >>> narrow.bind(box, box, lanes=1)
+        >>> step = Step(np.ones(1), np.ones(1, bool), LaneDraws(0, "mitigation", 1))
+        >>> narrow.mitigate_action(np.array([[0.0, 3.5]]), step).tolist()
+        [[1.0, 3.0]]
+    """
+
+    fraction: float
+
+    def __post_init__(self) -> None:
+        require(0 < self.fraction <= 1, "fraction", "in (0, 1]", self.fraction)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Narrows the bounds of the actions."""
+        if not isinstance(action_space, spaces.Box) or not action_space.is_bounded():
+            raise UserError(f"ClipAction needs a Box action space with finite bounds, got {action_space}")
+        low, high = action_space.low.astype(np.float64), action_space.high.astype(np.float64)
+        cut = (1 - self.fraction) * (high - low) / 2
+        self._low, self._high = low + cut, high - cut
+
+    def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Clips."""
+        return as_dtype(np.clip(action, self._low, self._high), action.dtype)
