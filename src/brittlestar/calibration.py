@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 EPISODES = 8
 """Of the clean pass."""
 
+_ORDERS = 3
+
 
 @dataclass
 class Calibration:
     """Mean and standard deviation of every observed number; of every key, for a dict observation.
+
+    Attributes:
+        mean: key to the means; the key of a plain observation is empty.
+        std: key to the standard deviations.
+        speed: key to the root mean squares of the change from step to step.
+        acceleration: key to the root mean squares of the change of that change.
 
     Example:
         >>> Calibration({"": np.zeros(2)}, {"": np.array([1.0, 0.1])}).std[""].tolist()
@@ -29,6 +37,8 @@ class Calibration:
 
     mean: dict[str, np.ndarray]
     std: dict[str, np.ndarray]
+    speed: dict[str, np.ndarray] = field(default_factory=dict)
+    acceleration: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def _unknown() -> Calibration:
@@ -59,28 +69,43 @@ class ObservationRecorder(Perturbation):
     episodes: int = EPISODES
 
     def __post_init__(self) -> None:
+        # By order of the difference: the observation, its change from step to step, the change of that.
+        self._squares: list[dict[str, np.ndarray]] = [{} for _ in range(_ORDERS)]
+        self._counts = np.zeros((_ORDERS, self.episodes + 1))
         self._sums: dict[str, np.ndarray] = {}
-        self._squares: dict[str, np.ndarray] = {}
-        self._counts = np.zeros(self.episodes + 1)
+        self._last: dict[str, list[np.ndarray]] = {}
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
         """Takes one observation of every lane."""
         # Lanes without an episode stand in the last row, which nobody reads.
         rows = np.minimum(step.draws.episodes, self.episodes)
         for key, array in observation.items() if isinstance(observation, dict) else [("", observation)]:
-            if key not in self._sums:
-                shape = (self.episodes + 1, *array.shape[1:])
-                self._sums[key], self._squares[key] = np.zeros(shape), np.zeros(shape)
-            self._sums[key][rows] += array
-            self._squares[key][rows] += array.astype(np.float64) ** 2
-        self._counts[rows] += 1
+            shape = (self.episodes + 1, *array.shape[1:])
+            self._sums.setdefault(key, np.zeros(shape))[rows] += array
+            for order, values in enumerate(self._differences(key, array)):
+                known = step.draws.steps.reshape(-1, *[1] * (array.ndim - 1)) >= order
+                squares = self._squares[order].setdefault(key, np.zeros(shape))
+                squares[rows] += np.where(known, values, 0.0) ** 2
+        for order in range(_ORDERS):
+            self._counts[order, rows] += step.draws.steps >= order
         return observation
 
     def result(self) -> Calibration:
         """Returns the moments over all episodes."""
-        count = self._counts[:-1].sum()
-        mean = {key: sums[:-1].sum(axis=0) / count for key, sums in self._sums.items()}
-        std = {}
-        for key, squares in self._squares.items():
-            std[key] = np.sqrt(np.maximum(squares[:-1].sum(axis=0) / count - mean[key] ** 2, 0.0))
-        return Calibration(mean, std)
+        counts = np.maximum(self._counts[:, :-1].sum(axis=1), 1.0)
+        mean = {key: sums[:-1].sum(axis=0) / counts[0] for key, sums in self._sums.items()}
+        means = [
+            {key: squares[:-1].sum(axis=0) / count for key, squares in by_key.items()}
+            for by_key, count in zip(self._squares, counts, strict=True)
+        ]
+        std = {key: np.sqrt(np.maximum(square - mean[key] ** 2, 0.0)) for key, square in means[0].items()}
+        speed, acceleration = ({key: np.sqrt(square) for key, square in by_key.items()} for by_key in means[1:])
+        return Calibration(mean, std, speed, acceleration)
+
+    def _differences(self, key: str, array: np.ndarray) -> list[np.ndarray]:
+        """Returns the observation, its change and the change of that, whether an episode starts between or not."""
+        found = [array.astype(np.float64)]
+        for last in self._last.get(key, [found[0], np.zeros_like(found[0])]):
+            found.append(found[-1] - last)
+        self._last[key] = found[:-1]
+        return found

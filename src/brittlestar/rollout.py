@@ -204,10 +204,11 @@ class _Run:
         self.first = self.metrics.length == 0
         self.level = parts.schedule.levels(self.episode, self.metrics.length)
         seen = parts.perturbation.perturb_observation(true, self._step("perturbation/observation"))
-        if seen is not true:
-            self._check_numbers(seen, "the perturbed observation")
         self.metrics.observe(true, seen)
         shown = parts.mitigation.mitigate_observation(seen, self._step("mitigation/observation"))
+        if shown is not true:
+            # Only here: a mitigation may fill what a perturbation took away.
+            self._check_numbers(shown, "the perturbed observation")
         commanded = self._command(shown, true)
         mitigated = parts.mitigation.mitigate_action(commanded, self._step("mitigation/action"))
         executed = parts.perturbation.perturb_action(mitigated, self._step("perturbation/action"))

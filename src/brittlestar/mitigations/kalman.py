@@ -1,0 +1,113 @@
+"""A Kalman filter on observations: every number moves at a nearly constant speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brittlestar.errors import UserError, nearest, require
+from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
+from brittlestar.perturbations.base import SCALES
+
+if TYPE_CHECKING:
+    from brittlestar.calibration import Calibration, Context
+
+CALIBRATED = "calibrated"
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass
+class KalmanObservation(ObservationFilter):
+    """Shows the estimate of `x` from all observations `o` of the episode, separately for each number.
+
+    Per step, `x += v + a / 2`, `v += a` with `a = process_sigma * N(0, 1)`, and `o = x + measurement_sigma * N(0, 1)`.
+    An episode starts from `x = o`, `v = speed_sigma * N(0, 1)`.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.perturbations import Step
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box = spaces.Box(-9.0, 9.0, (1,))
+        >>> kalman = KalmanObservation(measurement_sigma=1.0, process_sigma=0.0, speed_sigma=0.0)
+        >>> kalman.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([t == 0]), LaneDraws(0, "mitigation", 1)) for t in range(3)]
+        >>> [kalman.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 2.0, 6.0), steps)]
+        [1.0, 1.5, 3.0]
+    """
+
+    measurement_sigma: float
+    """Standard deviation of the noise to remove; 0 shows every observation as it is."""
+    process_sigma: float | str = CALIBRATED
+    """Standard deviation of the change of speed per step; `calibrated`: from a short clean pass, for each number."""
+    speed_sigma: float | str = CALIBRATED
+    """Standard deviation of the speed per step as an episode starts; or `calibrated`."""
+    scale: str = "absolute"
+    """Unit of what is given as a number: that of the observation (`absolute`), or standard deviations of each observed
+    number from a short clean pass (`std`)."""
+
+    def __post_init__(self) -> None:
+        require(self.measurement_sigma >= 0, "measurement_sigma", "at least 0", self.measurement_sigma)
+        for name in ("process_sigma", "speed_sigma"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                require(value >= 0, name, "at least 0", value)
+            elif value != CALIBRATED:
+                raise UserError(f"`{name}` must be a number or {CALIBRATED}, got {value!r}")
+        if self.scale not in SCALES:
+            raise UserError(f"`scale` cannot be {self.scale!r}; {nearest(str(self.scale), SCALES)}")
+
+    def prepare(self, context: Context) -> None:
+        """Calibrates, where anything is to be."""
+        if self.scale == "std" or CALIBRATED in (self.process_sigma, self.speed_sigma):
+            self._calibration: Calibration = context.calibrate()
+
+    def new_filter(self, key: str) -> ArrayFilter:
+        """Returns the filter of one entry."""
+        unit = self._calibration.std[key] if self.scale == "std" else 1.0
+
+        def size(value: float | str, calibrated: str, factor: float) -> Any:
+            return factor * getattr(self._calibration, calibrated)[key] if isinstance(value, str) else value * unit
+
+        # Two changes of speed in a row share a change of the change: it has half the variance of either.
+        process = size(self.process_sigma, "acceleration", np.sqrt(2.0))
+        return ConstantVelocity(self.measurement_sigma * unit, process, size(self.speed_sigma, "speed", 1.0))
+
+
+class ConstantVelocity:
+    """The filter for arrays of lanes, each number on its own; sizes are standard deviations, one or one per number.
+
+    Args:
+        measurement: of the noise on what is seen.
+        process: of the change of speed per step.
+        speed: of the speed at the start.
+    """
+
+    def __init__(self, measurement: Any, process: Any, speed: Any) -> None:
+        self._seen, self._moves, self._speed = (np.square(size) for size in (measurement, process, speed))
+        self._place = self._velocity = self._p_place = self._p_both = self._p_velocity = np.zeros(1)
+
+    def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Returns the estimates after one more observation."""
+        array = array.astype(np.float64)
+        p_place = self._p_place + 2 * self._p_both + self._p_velocity + self._moves / 4
+        p_both = self._p_both + self._p_velocity + self._moves / 2
+        total = np.maximum(p_place + self._seen, _TINY)
+        surprise = array - (self._place + self._velocity)
+        trust = self._seen / total
+        # From the side of the observation, so that without noise it is shown bit for bit.
+        self._place = array - trust * surprise
+        self._velocity = self._velocity + p_both / total * surprise
+        self._p_place, self._p_both = p_place * trust, p_both * trust
+        self._p_velocity = np.maximum(self._p_velocity + self._moves - p_both * p_both / total, 0.0)
+        if first.any():
+            self._start(array, first)
+        return self._place
+
+    def _start(self, array: np.ndarray, first: np.ndarray) -> None:
+        self._place = np.where(first, array, self._place)
+        self._velocity = np.where(first, 0.0, self._velocity)
+        self._p_place = np.where(first, self._seen, self._p_place)
+        self._p_both = np.where(first, 0.0, self._p_both)
+        self._p_velocity = np.where(first, self._speed, self._p_velocity)

@@ -1,0 +1,125 @@
+"""Filters on observations: averages, medians, and what was seen last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brittlestar.errors import UserError, nearest, require
+from brittlestar.mitigations.array_filters import Exponential, HoldLast, Median, MovingAverage
+from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
+
+MISSING = {"zero": 0.0, "nan": np.nan}
+"""Names of what stands for a number that is missing."""
+
+
+@dataclass
+class MovingAverageObservation(ObservationFilter):
+    """Shows `mean(o_t, ..., o_(t - window + 1))`; early in an episode, the mean of all observations so far.
+
+    White noise on the observation keeps `1 / window` of its variance; what moves is seen `(window - 1) / 2` steps late.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.perturbations import Step
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, average = spaces.Box(-9.0, 9.0, (1,)), MovingAverageObservation(window=2)
+        >>> average.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
+        >>> [average.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 4.0), steps)]
+        [1.0, 2.5]
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        require(self.window >= 1, "window", "at least 1", self.window)
+
+    def new_filter(self, key: str) -> ArrayFilter:
+        """Returns the filter."""
+        return MovingAverage(self.window)
+
+
+@dataclass
+class MedianObservation(ObservationFilter):
+    """Shows `median(o_t, ..., o_(t - window + 1))` of each number; early in an episode, that of all so far.
+
+    Spikes that are shorter than half the window vanish.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.perturbations import Step
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, median = spaces.Box(-9.0, 9.0, (1,)), MedianObservation(window=3)
+        >>> median.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([t == 0]), LaneDraws(0, "mitigation", 1)) for t in range(4)]
+        >>> [median.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 1.0, 99.0, 1.0), steps)]
+        [1.0, 1.0, 1.0, 1.0]
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        require(self.window >= 1, "window", "at least 1", self.window)
+
+    def new_filter(self, key: str) -> ArrayFilter:
+        """Returns the filter."""
+        return Median(self.window)
+
+
+@dataclass
+class ExponentialObservation(ObservationFilter):
+    """Shows `s = alpha * o + (1 - alpha) * s`; the first observation of an episode passes.
+
+    White noise keeps `alpha / (2 - alpha)` of its variance.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.perturbations import Step
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, smooth = spaces.Box(-9.0, 9.0, (1,)), ExponentialObservation(alpha=0.25)
+        >>> smooth.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
+        >>> [smooth.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 5.0), steps)]
+        [1.0, 2.0]
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        require(0 < self.alpha <= 1, "alpha", "in (0, 1]", self.alpha)
+
+    def new_filter(self, key: str) -> ArrayFilter:
+        """Returns the filter."""
+        return Exponential(self.alpha)
+
+
+@dataclass
+class HoldLastObservation(ObservationFilter):
+    """Shows in place of each missing number the last one that was not missing in this episode, 0 before the first.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.perturbations import Step
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box, hold = spaces.Box(-9.0, 9.0, (2,)), HoldLastObservation(missing="zero")
+        >>> hold.bind(box, box, lanes=1)
+        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
+        >>> [hold.mitigate_observation(np.array([o]), step)[0].tolist() for o, step in zip(([1, 2], [0, 3]), steps)]
+        [[1, 2], [1, 3]]
+    """
+
+    missing: float | str = "zero"
+    """What stands for a missing number: `zero`, `nan`, or the number itself."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.missing, bool) or not (self.missing in MISSING or isinstance(self.missing, int | float)):
+            raise UserError(f"`missing` must be zero, nan or a number, got {self.missing!r}; {self._meant()}")
+
+    def new_filter(self, key: str) -> ArrayFilter:
+        """Returns the filter."""
+        return HoldLast(MISSING[self.missing] if isinstance(self.missing, str) else float(self.missing))
+
+    def _meant(self) -> str:
+        return nearest(str(self.missing), MISSING)
