@@ -1,0 +1,148 @@
+"""A vote of the policy over noisy copies of what it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, nearest, require
+from brittlestar.mitigations.base import Mitigation, check_boxes
+from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.gaussian import GaussianObservation
+from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, count_lanes
+from brittlestar.randomness import LaneDraws
+
+if TYPE_CHECKING:
+    from brittlestar.calibration import Context
+
+
+@dataclass
+class Ensemble(Mitigation):
+    """Sends the vote of the policy over `copies` of the observation, each with `sigma * unit * N(0, 1)` of its own.
+
+    The vote is the mean or the median of continuous actions, and the most frequent one of others (the lowest of
+    these). A recurrent policy remembers each copy on its own; a random one draws the same numbers for all copies.
+
+    Example:
+        >>> from brittlestar.policies.base import StatelessPolicy
+        >>> class Signs(StatelessPolicy):
+        ...     def act(self, observation):
+        ...         return np.sign(observation)
+        >>> box, vote = spaces.Box(-9.0, 9.0, (1,)), Ensemble(sigma=1.0, copies=100)
+        >>> vote.bind(box, box, lanes=2)
+        >>> policy = vote.around(Signs(), LaneDraws(0, "mitigation", 2))
+        >>> policy.bind(box, box, LaneDraws(0, "policy", 2))
+        >>> policy.predict(np.array([[0.5], [9.0]]))[0].round(1).tolist()
+        [[0.4], [1.0]]
+    """
+
+    sigma: float
+    copies: int = 8
+    average: str = "mean"
+    """`mean` or `median`, of continuous actions."""
+    keys: list[str] = field(default_factory=lambda: ["observation"])
+    """Which entries of a dict observation get noise."""
+    scale: str = "absolute"
+    """Unit of `sigma`: that of the observation, or standard deviations (`std`) of each number from a clean pass."""
+
+    def __post_init__(self) -> None:
+        require(self.copies >= 1, "copies", "at least 1", self.copies)
+        if self.average not in AVERAGES:
+            raise UserError(f"`average` cannot be {self.average!r}; {nearest(str(self.average), AVERAGES)}")
+        self._noise = GaussianObservation(sigma=self.sigma, keys=self.keys, scale=self.scale)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks the observation, and chooses the kind of vote."""
+        check_boxes(self, observation_space, self.keys)
+        self._noise.bind(observation_space, action_space, lanes)
+        continuous = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype, np.floating)
+        self._vote = AVERAGES[self.average] if continuous else majority
+
+    def prepare(self, context: Context) -> None:
+        """Calibrates, where the unit is the spread of each number."""
+        self._noise.prepare(context)
+
+    def around(self, policy: Policy, draws: LaneDraws) -> Policy:
+        """Returns the policy that asks `policy` for every copy."""
+        return VotingPolicy(policy, self._noise, draws, self.copies, self._vote)
+
+
+class VotingPolicy(DelegatingPolicy):
+    """Asks a policy about noisy copies of each observation and returns the vote; its state is one state per copy."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        noise: GaussianObservation,
+        draws: LaneDraws,
+        copies: int,
+        vote: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        self._policy, self._noise, self._draws, self._copies, self._vote = policy, noise, draws, copies, vote
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
+        """Passes the spaces on."""
+        super().bind(observation_space, action_space, draws)
+        self._policy_draws = draws
+
+    def predict(
+        self,
+        observation: Observation,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+        **masks: Any,
+    ) -> tuple[np.ndarray, Any]:
+        """Returns the vote, and what the policy remembers of each copy."""
+        lanes = count_lanes(observation)
+        step = Step(np.ones(lanes), np.zeros(lanes, dtype=bool), self._draws)
+        actions, states = [], []
+        # One call per copy: a policy may draw, or keep buffers, for the number of lanes that it was bound with.
+        for remembered in state or [None] * self._copies:
+            self._policy_draws.at(self._policy_draws.episodes, self._policy_draws.steps)
+            copy = self._noise.perturb_observation(observation, step)
+            action, remembered = self._policy.predict(copy, remembered, episode_start, deterministic, **masks)
+            actions.append(np.array(action))
+            states.append(remembered)
+        return self._vote(np.stack(actions)), states
+
+
+def mean(actions: np.ndarray) -> np.ndarray:
+    """Returns the mean over the first axis; exactly the action if all are the same.
+
+    Example:
+        >>> mean(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
+        [0.1, 3.0]
+    """
+    # One after the other: the order of `np.sum` depends on the number of lanes.
+    total = sum(action.astype(np.float64) - actions[0] for action in actions[1:])
+    return np.asarray(actions[0] + total / len(actions)).astype(actions.dtype)
+
+
+def median(actions: np.ndarray) -> np.ndarray:
+    """Returns the median over the first axis.
+
+    Example:
+        >>> median(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
+        [0.1, 2.0]
+    """
+    return np.asarray(np.median(actions, axis=0)).astype(actions.dtype)
+
+
+def majority(actions: np.ndarray) -> np.ndarray:
+    """Returns the most frequent value over the first axis, the lowest one of several.
+
+    Example:
+        >>> majority(np.array([[3, 2], [1, 2], [3, 1], [1, 0]])).tolist()
+        [1, 2]
+    """
+    ordered = np.sort(actions, axis=0)
+    votes = (ordered[:, None] == ordered[None]).sum(axis=1)
+    return np.take_along_axis(ordered, votes.argmax(axis=0)[None], axis=0)[0]
+
+
+AVERAGES = {"mean": mean, "median": median}
