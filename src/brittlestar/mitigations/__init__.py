@@ -2,6 +2,7 @@
 
 from brittlestar.mitigations.action_filters import ClipAction, HoldAction, MovingAverageAction, RateLimitAction
 from brittlestar.mitigations.base import ActionFilter, Mitigation, ObservationFilter
+from brittlestar.mitigations.compose import Compose
 from brittlestar.mitigations.ensemble import Ensemble
 from brittlestar.mitigations.kalman import KalmanObservation
 from brittlestar.mitigations.low_pass import LowPass
@@ -15,6 +16,7 @@ from brittlestar.mitigations.observation_filters import (
 __all__ = [
     "ActionFilter",
     "ClipAction",
+    "Compose",
     "Ensemble",
     "ExponentialObservation",
     "HoldAction",
