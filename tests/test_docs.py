@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLE = ROOT / "examples" / "warm_sensor"
 MY_MODULE = "def my_policy(observation):\n    return int(observation[2] > 0)\n"
 
 
@@ -36,7 +37,7 @@ def agent() -> bytes:
 
 
 def prepare(shell, line: str) -> None:
-    """Lays out what the pages assume: the two files of the README, and an agent with its record."""
+    """Lays out what the pages assume: a policy, an agent with its record."""
     if "my_models.yaml" in line:
         (shell.folder / "my_models.yaml").write_text(blocks(ROOT / "docs" / "policies.md", "yaml")[0])
     if "agents/" in line or "my_models.yaml" in line:
@@ -45,17 +46,17 @@ def prepare(shell, line: str) -> None:
         (folder / "CartPole-v1.zip").write_bytes(agent())
         # So spread that any return is in keeping with it.
         np.savez(folder / "evaluations.npz", results=np.array([[-1e6, 1e6]]))
-    readme = (ROOT / "README.md").read_text()
-    (shell.folder / "noise.py").write_text(next(b for b in blocks(ROOT / "README.md", "python") if "dataclass" in b))
-    yaml = shell.folder / "my_conf" / "perturbation" / "offset_observation.yaml"
-    yaml.parent.mkdir(parents=True)
-    yaml.write_text(re.search(r"```yaml\n(.*?)```", readme, re.DOTALL)[1])
     (shell.folder / "my_module.py").write_text(MY_MODULE)
 
 
 def run_command(shell, line: str, *more: str) -> None:
     script, *arguments = shlex.split(line)[1:]
-    done = shell(*arguments, *more, script=script)
+    env = {}
+    if "warming_observation" in line:
+        # As `pip install` would find it; see test_examples.py.
+        env = {"PYTHONPATH": str(EXAMPLE)}
+        arguments += ["--config-dir", str(EXAMPLE / "warm_sensor" / "conf")]
+    done = shell(*arguments, *more, script=script, **env)
     assert done.stdout.strip(), line
 
 

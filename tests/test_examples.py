@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SPIKES = ROOT / "examples" / "spike_noise"
+EXAMPLE = ROOT / "examples" / "warm_sensor"
 
 
 def pip(verb: str, *arguments: str) -> None:
@@ -16,27 +16,33 @@ def pip(verb: str, *arguments: str) -> None:
 
 def test_an_installed_package_sweeps_like_a_built_in_one(shell):
     site = shell.folder / "site"
-    pip("install", "--target", str(site), str(SPIKES))
+    pip("install", "--target", str(site), str(EXAMPLE))
     env = {"PYTHONPATH": str(site)}
     shell.sweep(
         "env=cartpole", "policy=random", "episodes=3", "seed=0,1",
-        "perturbation=spike_observation", "perturbation.p=0,0.3", **env,
+        "perturbation=warming_observation", "perturbation.loss=0,0.3", **env,
     )  # fmt: skip
     rows = shell.table("sweep", "curve")
     assert [(row["perturbation"], row["strength_name"], row["strength"]) for row in rows] == [
-        ("spike_observation", "p", 0), ("spike_observation", "p", 0.3),
+        ("warming_observation", "loss", 0), ("warming_observation", "loss", 0.3),
     ]  # fmt: skip
     assert rows[1]["observation_change"] > 0
-    typo = shell("perturbation=spike_observatio", check=False, **env)
-    assert "did you mean `spike_observation`?" in typo.stderr
+    typo = shell("perturbation=warming_observatio", check=False, **env)
+    assert "did you mean `warming_observation`?" in typo.stderr
+
+
+def test_the_readme_shows_this_very_example():
+    readme = (ROOT / "README.md").read_text()
+    for path in ("__init__.py", "conf/perturbation/warming_observation.yaml"):
+        assert (EXAMPLE / "warm_sensor" / path).read_text() in readme
 
 
 def test_a_folder_of_yaml_files_is_enough(shell):
     done = shell(
-        "env=cartpole", "policy=random", "episodes=2", "perturbation=spike_observation",
-        "--config-dir", str(SPIKES / "spike_noise" / "conf"), PYTHONPATH=str(SPIKES),
+        "env=cartpole", "policy=random", "episodes=2", "perturbation=warming_observation",
+        "--config-dir", str(EXAMPLE / "warm_sensor" / "conf"), PYTHONPATH=str(EXAMPLE),
     )  # fmt: skip
-    assert "spike_observation p = 0.05" in done.stdout
+    assert "warming_observation loss = 0.3" in done.stdout
 
 
 def test_the_wheel_works_away_from_the_checkout(shell):

@@ -68,7 +68,7 @@ def _list(arguments: list[str]) -> None:
     if not names:
         _exit("`--list` needs a group: env, policy, perturbation, mitigation, stress_schedule or experiment")
     try:
-        print(list_text(*names[:2], extra=folders))
+        print(list_text(names[0], names[1] if len(names) > 1 else None, folders))
     except UserError as error:
         _exit(str(error))
 

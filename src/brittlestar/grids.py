@@ -114,7 +114,7 @@ def _heat(axes: Axes, rows: list[Row], second: str, measure: str) -> None:
         values[y.index(row[second]), x.index(row["strength"])] = row[measure]
     limits: dict[str, Any] = {"vmin": 0, "vmax": 1} if measure in RATES else {}
     image = axes.imshow(values, origin="lower", aspect="auto", cmap="viridis", **limits)
-    middle = (image.norm.vmin + image.norm.vmax) / 2 if image.norm.vmin is not None else 0.5
+    middle = 0.5 if limits else float(np.nanmin(values) + np.nanmax(values)) / 2
     for (i, j), value in np.ndenumerate(values):
         if not math.isnan(value):
             colour = "white" if value < middle else "black"
