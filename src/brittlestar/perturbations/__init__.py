@@ -1,10 +1,17 @@
 """Everything that can go wrong between a policy and its environment."""
 
 from brittlestar.perturbations.actions import ActionPerturbation
+from brittlestar.perturbations.additive import (
+    BiasObservation,
+    DriftObservation,
+    SpikeObservation,
+    UniformObservation,
+)
 from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
 from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
 from brittlestar.perturbations.compose import Compose, Scheduled
 from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
+from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
 from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
 from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
 from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
@@ -13,12 +20,14 @@ from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, Noi
 
 __all__ = [
     "ActionPerturbation",
+    "BiasObservation",
     "BlurredImage",
     "BrightnessImage",
     "Compose",
     "ContrastImage",
     "DelayedAction",
     "DelayedReward",
+    "DriftObservation",
     "DroppedAction",
     "ErasedImage",
     "GaussianAction",
@@ -32,11 +41,15 @@ __all__ = [
     "PatchImage",
     "PermutedAction",
     "Perturbation",
+    "QuantisedObservation",
     "RandomAction",
+    "ScaleObservation",
     "ScaledAction",
     "ScaledObservation",
     "ScaledReward",
     "Scheduled",
+    "SpikeObservation",
     "Step",
     "StickyAction",
+    "UniformObservation",
 ]

@@ -1,0 +1,128 @@
+"""Errors that add to what a sensor says: uniform noise, a constant bias, a random walk, spikes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brittlestar.errors import require, require_choice
+from brittlestar.perturbations.base import ScaledObservation, Step
+
+DRAWS = ("fixed", "normal")
+
+
+@dataclass
+class UniformObservation(ScaledObservation):
+    """Adds `level * width * unit * U(-1, 1)` to every observed number.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> noisy = UniformObservation(width=0.1).perturb_observation(np.zeros((2, 3)), step)
+        >>> bool(0 < np.abs(noisy).max() <= 0.1)
+        True
+    """
+
+    strength_field: ClassVar[str] = "width"
+    width: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.width >= 0, "width", "at least 0", self.width)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Adds the noise."""
+        draw = 2.0 * step.draws.uniform(array.shape[1:]) - 1.0
+        return array + step.of(self, "width", array) * self.unit(step) * draw
+
+
+@dataclass
+class BiasObservation(ScaledObservation):
+    """Adds `level * bias * unit * d` to every observed number; `d` is 1, or drawn from N(0, 1) for each episode.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> BiasObservation(bias=0.5, draw="fixed").perturb_observation(np.zeros((2, 2)), step).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
+    """
+
+    strength_field: ClassVar[str] = "bias"
+    bias: float
+    draw: str = "normal"
+    """`fixed`: the same bias in every number and episode; `normal`: another one in each."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(np.isfinite(self.bias), "bias", "finite", self.bias)
+        require_choice("draw", self.draw, DRAWS)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Adds the bias."""
+        return array + step.of(self, "bias", array) * self.unit(step) * per_episode(self.draw, array, step)
+
+
+@dataclass
+class DriftObservation(ScaledObservation):
+    """Adds a random walk `d_t = d_{t-1} + level * sigma * unit * N(0, 1)` with `d_0 = 0` to every observed number.
+
+    The level scales the steps of the walk: where it falls to 0, the sensor drifts no further.
+
+    Example:
+        >>> from gymnasium import spaces
+        >>> from brittlestar.randomness import LaneDraws
+        >>> drift, draws = DriftObservation(sigma=0.1), LaneDraws(0, "noise", 1)
+        >>> drift.bind(spaces.Box(-1, 1, (3,)), spaces.Discrete(2), lanes=1)
+        >>> def seen(t):
+        ...     draws.at(np.array([0]), np.array([t]))
+        ...     return drift.perturb_observation(np.zeros((1, 3)), Step(np.ones(1), np.array([t == 0]), draws))
+        >>> bool(seen(0).any()), bool(seen(1).all())
+        (False, True)
+    """
+
+    strength_field: ClassVar[str] = "sigma"
+    sigma: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Walks on, and adds where the walk has come to."""
+        move = step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])
+        self.kept[step.key] = np.where(step.first_for(array), 0.0, self.kept.get(step.key, 0.0) + move)
+        return array + self.kept[step.key]
+
+
+@dataclass
+class SpikeObservation(ScaledObservation):
+    """Adds `±height * unit` to an observed number with probability `level * p`, at every step anew.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> np.abs(SpikeObservation(p=1.0, height=2.0).perturb_observation(np.zeros((2, 2)), step)).tolist()
+        [[2.0, 2.0], [2.0, 2.0]]
+    """
+
+    strength_field: ClassVar[str] = "p"
+    p: float
+    height: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+        require(self.height >= 0, "height", "at least 0", self.height)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Adds the spikes."""
+        hit = step.draws.uniform(array.shape[1:]) < step.of(self, "p", array)
+        sign = np.where(step.draws.uniform(array.shape[1:]) < 0.5, -1.0, 1.0)
+        return array + hit * sign * step.of(self, "height", array) * self.unit(step)
+
+
+def per_episode(draw: str, array: np.ndarray, step: Step) -> Any:
+    """Returns what an error that stays through an episode is scaled by: 1, or a normal number for each number."""
+    return 1.0 if draw == "fixed" else step.draws.normal(array.shape[1:], per_episode=True)

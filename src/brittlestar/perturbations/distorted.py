@@ -1,0 +1,62 @@
+"""Errors in how a sensor measures: a wrong gain, and coarse steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from brittlestar.errors import require, require_choice
+from brittlestar.perturbations.additive import DRAWS, per_episode
+from brittlestar.perturbations.base import ObservationPerturbation, ScaledObservation, Step
+
+
+@dataclass
+class ScaleObservation(ObservationPerturbation):
+    """Multiplies every observed number by `1 + level * gain_error * d`; `d` is 1, or N(0, 1) for each episode.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> ScaleObservation(gain_error=-0.5, draw="fixed").perturb_observation(np.full((2, 2), 3.0), step).tolist()
+        [[1.5, 1.5], [1.5, 1.5]]
+    """
+
+    strength_field: ClassVar[str] = "gain_error"
+    gain_error: float
+    draw: str = "normal"
+    """`fixed`: the same gain in every number and episode; `normal`: another one in each."""
+
+    def __post_init__(self) -> None:
+        require(np.isfinite(self.gain_error), "gain_error", "finite", self.gain_error)
+        require_choice("draw", self.draw, DRAWS)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Applies the wrong gain."""
+        return array * (1.0 + step.of(self, "gain_error", array) * per_episode(self.draw, array, step))
+
+
+@dataclass
+class QuantisedObservation(ScaledObservation):
+    """Rounds every observed number to the nearest multiple of `level * step_size * unit`.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> QuantisedObservation(step_size=0.5).perturb_observation(np.array([[0.2, 0.3, -1.6]]), step).tolist()
+        [[0.0, 0.5, -1.5]]
+    """
+
+    strength_field: ClassVar[str] = "step_size"
+    step_size: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.step_size >= 0, "step_size", "at least 0", self.step_size)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Rounds."""
+        size = np.asarray(step.of(self, "step_size", array) * self.unit(step))
+        coarse = np.rint(array / np.where(size > 0, size, 1.0)) * size
+        return np.where(size > 0, coarse, array)
