@@ -17,6 +17,7 @@ from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
 from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
 from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
 from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
+from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
 
 __all__ = [
     "ActionPerturbation",
@@ -26,6 +27,7 @@ __all__ = [
     "Compose",
     "ContrastImage",
     "DelayedAction",
+    "DelayedObservation",
     "DelayedReward",
     "DriftObservation",
     "DroppedAction",
@@ -33,6 +35,7 @@ __all__ = [
     "GaussianAction",
     "GaussianImage",
     "GaussianObservation",
+    "HoldObservation",
     "ImagePerturbation",
     "InvertedReward",
     "JpegImage",
@@ -51,5 +54,6 @@ __all__ = [
     "SpikeObservation",
     "Step",
     "StickyAction",
+    "StuckObservation",
     "UniformObservation",
 ]
