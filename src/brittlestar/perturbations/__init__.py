@@ -15,6 +15,7 @@ from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObser
 from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
 from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
 from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
+from brittlestar.perturbations.masking import MaskObservation
 from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
 from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
 from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
@@ -39,6 +40,7 @@ __all__ = [
     "ImagePerturbation",
     "InvertedReward",
     "JpegImage",
+    "MaskObservation",
     "NoisyReward",
     "ObservationPerturbation",
     "PatchImage",

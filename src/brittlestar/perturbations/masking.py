@@ -1,0 +1,163 @@
+"""Missing sensors: at some steps some of the observed numbers are replaced by something that says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, require, require_choice
+from brittlestar.perturbations.base import ObservationPerturbation, Step
+from brittlestar.perturbations.masks import MASKS, group_mask, whole
+
+if TYPE_CHECKING:
+    from brittlestar.calibration import Context
+
+KINDS = (*MASKS, "group")
+
+
+@dataclass
+class MaskObservation(ObservationPerturbation):
+    """Masks a share `r` of the observed numbers at each step with probability `level * p`.
+
+    With D numbers, p r D of them are masked in the mean. Steps and numbers that are masked at some p and r are
+    masked at every higher one, too. All entries of a dict observation are hit at the same steps.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> mask = MaskObservation(p=1.0, r=0.5)
+        >>> mask.bind(spaces.Box(-9, 9, (4,)), spaces.Discrete(2), lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> seen = mask.perturb_observation(np.array([[1.0, 2.0, 3.0, 4.0]]), step)
+        >>> int((seen == 0).sum()), step.notes["masked_fraction"].tolist()
+        (2, [0.5])
+    """
+
+    strength_field: ClassVar[str] = "p"
+    p: float
+    r: float = 0.3
+    """Share of the numbers that is masked."""
+    kind: str = "channel"
+    """`channel`: exactly `floor(r D)` numbers; `random`: each with probability r; `block`: `floor(r D)` neighbours;
+    `group`: `floor(r G)` of the G `groups`, at least one."""
+    fill: str = "zero"
+    """What a masked number shows: `zero`; `mean` of a clean pass; the `last` value it showed; `noise` around the mean
+    with the spread of a clean pass; the truth with `additive` noise of that spread, or times `1 + N(0, 1)`
+    (`multiplicative`)."""
+    where: str = "before"
+    """`before` the policy normalises: 0 and spread are physical; `after`: they are those of its statistics."""
+    groups: dict[str, list[int]] | None = None
+    """Name of a group of sensors to the places of its numbers in the observation."""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+        require(0 <= self.r <= 1, "r", "in [0, 1]", self.r)
+        require_choice("kind", self.kind, KINDS)
+        require_choice("fill", self.fill, FILLS)
+        require_choice("where", self.where, ("before", "after"))
+        if (self.kind == "group") != bool(self.groups):
+            raise UserError(f"`kind: group` and `groups` belong together, got {self.kind} and {self.groups}")
+        if self.groups and len(self.keys) > 1:
+            raise UserError(f"`groups` are places in one entry of the observation, got `keys` {self.keys}")
+        self._mean: dict[str, Any] = {}
+        self._std: dict[str, Any] = {}
+        self._zero: dict[str, Any] = {}
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether no step, or no number, is masked."""
+        return self.p == 0 or self.r == 0
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that something can be masked."""
+        super().bind(observation_space, action_space, lanes)
+        self._space = observation_space
+        sizes = [int(np.prod(space.shape or (1,))) for _, space in self.touched(observation_space)]
+        self._size = sum(sizes)
+        if self.groups:
+            self._members = _members(self.groups, sizes[0])
+        if not self.is_identity and self.kind in ("channel", "block") and not whole(self.r, max(sizes)):
+            raise UserError(f"`r` = {self.r} of {max(sizes)} numbers masks none; at least 1 / {max(sizes)} masks one")
+
+    def prepare(self, context: Context) -> None:
+        """Takes the moments that the fill needs, from a clean pass or from the policy's statistics."""
+        if self.fill == "mean" or (self.fill in _NOISY and self.where == "before"):
+            found = context.calibrate()
+            self._mean = {key: mean.ravel() for key, mean in found.mean.items()}
+            self._std = {key: std.ravel() for key, std in found.std.items()}
+        if self.where == "after":
+            self._take_statistics(context)
+
+    def _take_statistics(self, context: Context) -> None:
+        known = context.policy.statistics_of(self._space) if context.policy else {}
+        for key, _ in self.touched(self._space):
+            if key not in known:
+                entry = f" of `{key}`" if key else ""
+                raise UserError(
+                    f"`where: after` needs a policy with normalisation statistics{entry}, and this one has none: "
+                    "take `where: before`, or a checkpoint with its VecNormalize file"
+                )
+            self._zero[key], std = known[key]
+            if self.fill in _NOISY:
+                self._mean[key], self._std[key] = self._zero[key], std
+
+    def perturb_observation(self, observation: Any, step: Step) -> Any:
+        """Draws which lanes are hit, then masks every touched array."""
+        self._hit = step.draws.uniform() < step.of(self, "p", step.level)
+        return super().perturb_observation(observation, step)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Masks one array."""
+        flat = array.reshape(len(array), -1)
+        mask = self._hit[:, None] & self._mask(flat, step)
+        step.note("masked_fraction", mask.sum(axis=1) / self._size)
+        seen = np.where(mask, FILLS[self.fill](self, flat, step), flat)
+        self.kept[step.key] = seen
+        return seen.reshape(array.shape)
+
+    def _mask(self, flat: np.ndarray, step: Step) -> np.ndarray:
+        ratio = step.of(self, "r", flat)
+        if self.kind == "group":
+            return group_mask(step.draws, self._members, ratio)
+        return MASKS[self.kind](step.draws, flat.shape[1], ratio)
+
+    def _fill_zero(self, flat: np.ndarray, step: Step) -> Any:
+        return self._zero.get(step.key, 0.0)
+
+    def _fill_mean(self, flat: np.ndarray, step: Step) -> Any:
+        return self._mean[step.key]
+
+    def _fill_last(self, flat: np.ndarray, step: Step) -> Any:
+        return np.where(step.first_for(flat), flat, self.kept.get(step.key, flat))
+
+    def _fill_noise(self, flat: np.ndarray, step: Step) -> Any:
+        return self._mean[step.key] + self._std[step.key] * step.draws.normal(flat.shape[1:])
+
+    def _fill_additive(self, flat: np.ndarray, step: Step) -> Any:
+        return flat + self._std[step.key] * step.draws.normal(flat.shape[1:])
+
+    def _fill_multiplicative(self, flat: np.ndarray, step: Step) -> Any:
+        return flat * (1.0 + step.draws.normal(flat.shape[1:]))
+
+
+FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
+    "zero": MaskObservation._fill_zero,
+    "mean": MaskObservation._fill_mean,
+    "last": MaskObservation._fill_last,
+    "noise": MaskObservation._fill_noise,
+    "additive": MaskObservation._fill_additive,
+    "multiplicative": MaskObservation._fill_multiplicative,
+}
+_NOISY = ("noise", "additive")
+
+
+def _members(groups: dict[str, list[int]], size: int) -> np.ndarray:
+    members = np.zeros((len(groups), size), dtype=bool)
+    for row, (name, places) in zip(members, groups.items(), strict=True):
+        for place in places:
+            require(0 <= place < size, f"groups.{name}", f"places in 0..{size - 1}", place)
+            row[place] = True
+    return members

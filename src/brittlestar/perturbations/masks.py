@@ -1,0 +1,77 @@
+"""Which numbers of an observation are missing: masks over `(lanes, size)`, nested as the ratio grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brittlestar.randomness import LaneDraws
+
+_ROUNDING = 1e-9
+"""So that 0.29 of 100 numbers are 29, though the product is a little less."""
+
+Ratio = float | np.ndarray
+
+
+def whole(ratio: Ratio, size: int) -> Any:
+    """Returns how many of `size` things a ratio is, rounded down.
+
+    Example:
+        >>> [int(whole(ratio, 100)) for ratio in (0.29, 0.299)]
+        [29, 29]
+    """
+    return np.floor(np.asarray(ratio) * size + _ROUNDING)
+
+
+def channel_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
+    """Drops exactly `floor(ratio * size)` numbers, any of them.
+
+    Example:
+        >>> channel_mask(LaneDraws(0, "mask", lanes=2), size=4, ratio=0.5).sum(axis=1).tolist()
+        [2, 2]
+    """
+    return _ranks(draws.uniform((size,))) < whole(ratio, size)
+
+
+def random_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
+    """Drops each number with the probability `ratio`."""
+    return draws.uniform((size,)) < ratio
+
+
+def block_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
+    """Drops `floor(ratio * size)` neighbours.
+
+    Example:
+        >>> block_mask(LaneDraws(0, "mask", lanes=1), size=4, ratio=0.5).astype(int).tolist()
+        [[0, 1, 1, 0]]
+    """
+    count = whole(ratio, size)
+    start = np.floor(draws.uniform((1,)) * (size - count + 1))
+    places = np.arange(size)
+    return (places >= start) & (places < start + count)
+
+
+def group_mask(draws: LaneDraws, members: np.ndarray, ratio: Ratio) -> np.ndarray:
+    """Drops `floor(ratio * groups)` whole groups, at least one where the ratio is above 0.
+
+    Args:
+        draws: random numbers.
+        members: `(groups, size)`, true where a number belongs to a group.
+        ratio: share of the groups.
+    """
+    count = np.where(np.asarray(ratio) > 0, np.maximum(whole(ratio, len(members)), 1), 0)
+    chosen = _ranks(draws.uniform((len(members),))) < count
+    return np.asarray((chosen[:, :, None] & members).any(axis=1))
+
+
+def _ranks(numbers: np.ndarray) -> np.ndarray:
+    return numbers.argsort(axis=1).argsort(axis=1)
+
+
+MASKS: dict[str, Callable[[LaneDraws, int, Ratio], np.ndarray]] = {
+    "channel": channel_mask,
+    "random": random_mask,
+    "block": block_mask,
+}

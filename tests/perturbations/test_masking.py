@@ -1,0 +1,259 @@
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from brittlestar import delivery
+from brittlestar.calibration import Calibration, Context
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
+from brittlestar.lanes import Lanes
+from brittlestar.perturbations import MaskObservation
+from brittlestar.policies import RandomPolicy
+from brittlestar.policies.inputs import Fit, Inputs, Scaling
+from brittlestar.policies.mlp import MlpPolicy
+from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.schedules import Linear
+
+SIZE = 10
+BOX = spaces.Box(-np.inf, np.inf, (SIZE,))
+ONES = np.ones((40, 300, SIZE))
+GROUPS = {"arm": [0, 1, 2], "leg": [3, 4], "eye": [9], "ear": [7, 8]}
+MOMENTS = Calibration({"": np.arange(SIZE) + 100.0}, {"": np.arange(SIZE) / 2.0})
+
+
+def variance(p, r, size):
+    """Of the number of zeros that `random` makes in a step; the other kinds vary less."""
+    return p * size * r * (1 - r) + p * (1 - p) * (r * size) ** 2
+
+
+def masked(play, p, r, kind="channel", **options):
+    return play(MaskObservation(p=p, r=r, kind=kind, groups=GROUPS if kind == "group" else None), ONES, **options) == 0
+
+
+@pytest.mark.parametrize(("p", "r"), [(0.5, 0.3), (1.0, 0.5), (0.25, 0.1), (1.0, 1.0)])
+@pytest.mark.parametrize("kind", ["channel", "random", "block"])
+def test_expected_number_of_zeros(kind, p, r, play):
+    zeros = masked(play, p, r, kind).sum(axis=2)
+    assert abs(zeros.mean() - p * r * SIZE) <= 5 * np.sqrt(variance(p, r, SIZE) / zeros.size)
+
+
+@pytest.mark.parametrize(("p", "r"), [(0.5, 0.3), (0.25, 0.5), (1.0, 0.3)])
+def test_variance_of_the_number_of_zeros(p, r, play):
+    steps = p * (1 - p) * (r * SIZE) ** 2
+    assert masked(play, p, r, "channel").sum(axis=2).var() == pytest.approx(steps, rel=0.06, abs=1e-12)
+    assert masked(play, p, r, "random").sum(axis=2).var() == pytest.approx(variance(p, r, SIZE), rel=0.06)
+
+
+@pytest.mark.parametrize(("r", "count"), [(0.1, 1), (0.19, 1), (0.3, 3), (0.7, 7), (1.0, 10)])
+@pytest.mark.parametrize("kind", ["channel", "block"])
+def test_exactly_so_many_distinct_numbers_are_masked(kind, r, count, play):
+    masks = masked(play, 1.0, r, kind)
+    assert (masks.sum(axis=2) == count).all()
+    if kind == "channel":
+        np.testing.assert_allclose(masks.mean(axis=(0, 1)), count / SIZE, atol=0.03)
+
+
+@pytest.mark.parametrize("r", [0.2, 0.5])
+def test_a_block_is_one_span_and_every_place_is_as_likely(r, play):
+    masks = masked(play, 1.0, r, "block").reshape(-1, SIZE)
+    edges = np.abs(np.diff(masks.astype(int), axis=1, prepend=0, append=0)).sum(axis=1)
+    assert (edges == 2).all()
+    starts = np.bincount(masks.argmax(axis=1))
+    assert len(starts) == SIZE - r * SIZE + 1
+    np.testing.assert_allclose(starts / starts.sum(), 1 / len(starts), atol=0.02)
+
+
+@pytest.mark.parametrize(("r", "dropped"), [(0.1, 1), (0.25, 1), (0.5, 2), (0.99, 3), (1.0, 4)])
+def test_whole_groups_are_dropped_at_least_one(r, dropped, play):
+    masks = masked(play, 1.0, r, "group")
+    gone = np.stack([masks[..., places].all(axis=2) for places in GROUPS.values()])
+    kept = np.stack([~masks[..., places].any(axis=2) for places in GROUPS.values()])
+    assert (gone | kept).all()
+    assert (gone.sum(axis=0) == dropped).all()
+    assert not masks[..., [5, 6]].any(), "in no group"
+    np.testing.assert_allclose(gone.mean(axis=(1, 2)), dropped / 4, atol=0.03)
+
+
+@pytest.mark.parametrize("kind", ["channel", "random", "block", "group"])
+def test_masks_are_nested_in_p_and_in_r(kind, play):
+    few, more_steps, more_numbers = (masked(play, p, r, kind) for p, r in [(0.3, 0.3), (0.6, 0.3), (0.3, 0.8)])
+    for many in (more_steps, more_numbers):
+        assert many.sum() > few.sum()
+        assert not (few & ~many).any()
+
+
+@pytest.mark.parametrize("kind", ["channel", "random"])
+def test_scheduled_p_and_r(kind, play):
+    ramp = np.linspace(0, 1, 40)
+    for parameter in ("p", "r"):
+        share = masked(play, 1.0, 1.0, kind, level=ramp, parameter=parameter).mean(axis=(1, 2))
+        expected = np.floor(ramp * SIZE + 1e-9) / SIZE if (kind, parameter) == ("channel", "r") else ramp
+        np.testing.assert_allclose(share, expected, atol=0.1)
+
+
+def filled(play, fill, **options):
+    mask = MaskObservation(p=0.6, r=0.5, fill=fill)
+    mask.prepare(Context(calibrate=lambda: MOMENTS))
+    truth = np.broadcast_to(np.arange(1.0, 41)[:, None, None], ONES.shape)
+    seen = play(mask, truth, **options)
+    return truth, seen, play(MaskObservation(p=0.6, r=0.5), truth) == 0
+
+
+def test_fill_mean(play):
+    truth, seen, masks = filled(play, "mean")
+    assert np.array_equal(seen, np.where(masks, MOMENTS.mean[""], truth))
+
+
+def test_fill_last(play):
+    truth, seen, masks = filled(play, "last")
+    assert np.array_equal(seen[0], truth[0])
+    assert np.array_equal(seen[1:], np.where(masks[1:], seen[:-1], truth[1:]))
+    assert (seen != truth).mean() == pytest.approx(masks[1:].mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("fill", ["noise", "additive"])
+def test_fill_noise_has_the_spread_of_the_clean_pass(fill, play):
+    truth, seen, masks = filled(play, fill)
+    assert np.array_equal(seen[~masks], truth[~masks])
+    for place in range(SIZE):
+        here = masks[..., place]
+        error = (seen - (truth if fill == "additive" else MOMENTS.mean[""]))[..., place][here]
+        assert error.std() == pytest.approx(place / 2, rel=0.05)
+        assert abs(error.mean()) <= 5 * place / 2 / np.sqrt(here.sum())
+
+
+def test_fill_multiplicative(play):
+    truth, seen, masks = filled(play, "multiplicative")
+    gain = (seen / truth)[masks]
+    assert (gain.mean(), gain.std()) == (pytest.approx(1, abs=0.02), pytest.approx(1, rel=0.02))
+
+
+def normalising():
+    layers = [(np.zeros((3, 1), np.float32), np.zeros(1, np.float32))]
+    scaling = Scaling(mean=np.array([0.5, -0.5, 3.0]), var=np.array([4.0, 1.0, 9.0]))
+    return MlpPolicy(layers, inputs=Inputs(scalings={"": scaling}))
+
+
+@pytest.mark.parametrize(("where", "shown"), [("before", [-0.25, 0.5, -1.0]), ("after", [0.0, 0.0, 0.0])])
+def test_where_says_which_zero_a_normalising_policy_is_shown(where, shown):
+    mask, policy = MaskObservation(p=1.0, r=1.0, where=where), normalising()
+    lanes = Lanes(EnvSpec(id="Pendulum-v1"), count=2)
+    rows = rollout(lanes, Parts(policy, mask), Plan(episodes=2))
+    seen = mask.kept[""].astype(np.float32)
+    np.testing.assert_allclose(policy._inputs.read(seen, None, None)[0][0], [shown, shown], atol=1e-6)
+    assert rows.notes["masked_fraction"].tolist() == [1.0, 1.0]
+
+
+def test_noise_after_normalisation_is_standard(play):
+    mask = MaskObservation(p=1.0, r=1.0, where="after", fill="noise")
+    box = spaces.Box(-np.inf, np.inf, (3,))
+    mask.bind(box, box, lanes=300)
+    policy = normalising()
+    mask.prepare(Context(policy))
+    seen = play(mask, np.zeros((40, 300, 3)))
+    shown = policy._inputs.read(seen.reshape(-1, 3), None, None)[0][0]
+    np.testing.assert_allclose(shown.mean(axis=0), 0, atol=0.05)
+    np.testing.assert_allclose(shown.std(axis=0), 1, atol=0.05)
+
+
+def test_a_policy_without_statistics_refuses_to_mask_after_normalisation():
+    lanes = Lanes(EnvSpec(id="Pendulum-v1"), count=1)
+    with pytest.raises(UserError, match="`where: after` needs a policy with normalisation statistics.*`where: before`"):
+        rollout(lanes, Parts(RandomPolicy(), MaskObservation(p=0.5, r=0.5, where="after")), Plan(episodes=1))
+
+
+def test_the_statistics_of_a_checkpoint_are_found(tmp_path):
+    sb3 = pytest.importorskip("stable_baselines3")
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    envs = VecNormalize(make_vec_env("Pendulum-v1", 2, seed=0))
+    sb3.PPO("MlpPolicy", envs, device="cpu").save(tmp_path / "model.zip")
+    envs.reset()
+    for _ in range(20):
+        envs.step(np.ones((2, 1), np.float32))
+    envs.save(str(tmp_path / "vecnormalize.pkl"))
+    mean, std = Sb3Policy(str(tmp_path / "model.zip")).statistics_of(envs.observation_space)[""]
+    np.testing.assert_allclose(mean, envs.obs_rms.mean)
+    np.testing.assert_allclose(envs.normalize_obs(mean + std), np.ones(3), rtol=1e-6)
+
+
+def test_statistics_of_stacks_times_cuts_and_dicts():
+    numbers = np.arange(6.0)
+    scaling = {"": Scaling(numbers, numbers**2, epsilon=0.0)}
+    two = spaces.Box(-1, 1, (2,))
+    newest = Inputs(scalings=scaling, stack=2, time_limit=9).statistics_of(two)[""]
+    assert [part.tolist() for part in newest] == [[3.0, 4.0], [3.0, 4.0]]
+    pair = Inputs(scalings=scaling, keys=["b", "a"]).statistics_of(
+        spaces.Dict({"a": two, "b": spaces.Box(-1, 1, (4,))})
+    )
+    assert pair["b"][0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert pair["a"][0].tolist() == [4.0, 5.0]
+    cut = Inputs(scalings=scaling, fit=Fit(keep=4, width=6)).statistics_of(spaces.Box(-1, 1, (5,)))[""]
+    assert [part.tolist() for part in cut] == [[0.0, 1.0, 2.0, 3.0, 0.0], [0.0, 1.0, 2.0, 3.0, 1.0]]
+
+
+@pytest.mark.parametrize(("p", "r", "kind"), [(0.5, 0.5, "channel"), (0.3, 0.4, "random"), (1.0, 0.25, "block")])
+def test_the_delivered_fraction_is_p_times_r(p, r, kind):
+    mask = MaskObservation(p=p, r=r, kind=kind)
+    lanes = Lanes(EnvSpec(id="Acrobot-v1", max_steps=100), count=16)
+    size = lanes.observation_space.shape[0]
+    rows = rollout(lanes, Parts(RandomPolicy(), mask), Plan(episodes=32))
+    ratio = r if kind == "random" else np.floor(r * size) / size
+    error = 5 * np.sqrt(variance(p, ratio, size) / rows.column("length").sum()) / size
+    assert delivery.measure(mask, rows)["masked_fraction"] == pytest.approx(p * ratio, abs=error)
+
+
+def test_the_delivered_fraction_of_several_entries_is_over_all_of_them(make_step):
+    space = spaces.Dict({"a": spaces.Box(-1, 1, (2,)), "b": spaces.Box(-1, 1, (6,))})
+    mask = MaskObservation(p=0.5, r=0.5, keys=["a", "b"])
+    mask.bind(space, BOX, lanes=200)
+    step = make_step(lanes=200)
+    seen = mask.perturb_observation({"a": np.ones((200, 2)), "b": np.ones((200, 6))}, step)
+    assert set(np.unique(step.notes["masked_fraction"])) == {0.0, 0.5}
+    hit = (seen["a"] == 0).any(axis=1)
+    assert np.array_equal(hit, (seen["b"] == 0).any(axis=1)), "the same steps"
+    assert hit.mean() == pytest.approx(0.5, abs=0.15)
+
+
+def test_a_schedule_of_the_engine_reaches_r():
+    mask = MaskObservation(p=1.0, r=1.0)
+    lanes = Lanes(EnvSpec(id="Pendulum-v1", max_steps=100), count=2)
+    rows = rollout(
+        lanes, Parts(RandomPolicy(), mask, schedule=Linear(warmup_steps=100, parameter="r")), Plan(episodes=2)
+    )
+    assert rows.notes["masked_fraction"].mean() == pytest.approx(
+        np.floor(np.arange(100) / 100 * 3).mean() / 3, abs=0.02
+    )
+
+
+def test_masking_nothing_is_the_identity():
+    assert MaskObservation(p=0.5, r=0.0).is_identity
+    assert MaskObservation(p=0.0, r=0.5).is_identity
+    assert not MaskObservation(p=0.5, r=0.5).is_identity
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"p": 1.5}, r"`p` must be in \[0, 1\], got 1\.5"),
+        ({"r": -0.5}, r"`r` must be in \[0, 1\], got -0\.5"),
+        ({"kind": "chanel"}, "`kind` cannot be 'chanel'; did you mean `channel`?"),
+        ({"fill": "maen"}, "`fill` cannot be 'maen'; did you mean `mean`?"),
+        ({"where": "aftr"}, "`where` cannot be 'aftr'; did you mean `after`?"),
+        ({"kind": "group"}, "`kind: group` and `groups` belong together, got group and None"),
+        ({"groups": GROUPS}, "`kind: group` and `groups` belong together, got channel and"),
+        ({"kind": "group", "groups": GROUPS, "keys": ["a", "b"]}, r"places in one entry .* got `keys` \['a', 'b'\]"),
+    ],
+)
+def test_bad_parameters(bad, message):
+    with pytest.raises((ValueError, UserError), match=message):
+        MaskObservation(**({"p": 0.5} | bad))
+
+
+def test_masks_that_do_not_fit_the_observation():
+    with pytest.raises(UserError, match=r"`r` = 0\.05 of 10 numbers masks none; at least 1 / 10 masks one"):
+        MaskObservation(p=0.5, r=0.05).bind(BOX, BOX, lanes=1)
+    with pytest.raises(ValueError, match=r"`groups\.tail` must be places in 0\.\.9, got 10"):
+        MaskObservation(p=0.5, kind="group", groups={"tail": [9, 10]}).bind(BOX, BOX, lanes=1)
