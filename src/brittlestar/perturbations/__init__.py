@@ -13,6 +13,7 @@ from brittlestar.perturbations.compose import Compose, Scheduled
 from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
 from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
 from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
+from brittlestar.perturbations.goals import GoalNoise
 from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
 from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
 from brittlestar.perturbations.masking import MaskObservation
@@ -36,6 +37,7 @@ __all__ = [
     "GaussianAction",
     "GaussianImage",
     "GaussianObservation",
+    "GoalNoise",
     "HoldObservation",
     "ImagePerturbation",
     "InvertedReward",

@@ -1,0 +1,76 @@
+"""Noise on the goal that a policy is told to reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, require, require_choice
+from brittlestar.perturbations.base import ScaledObservation, Step
+
+if TYPE_CHECKING:
+    from brittlestar.calibration import Context
+
+GOAL, ACHIEVED = "desired_goal", "achieved_goal"
+
+
+@dataclass
+class GoalNoise(ScaledObservation):
+    """Shows `g + level * sigma * unit * N(0, 1)` in place of the goal `g`; success stays on the true goal.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> noise, box = GoalNoise(sigma=0.1), spaces.Box(-1, 1, (3,))
+        >>> noise.bind(spaces.Dict({"observation": box, "desired_goal": box}), box, lanes=2)
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> seen = noise.perturb_observation({"observation": np.zeros((2, 3)), "desired_goal": np.zeros((2, 3))}, step)
+        >>> bool(seen["desired_goal"].all()), bool(seen["observation"].any())
+        (True, False)
+    """
+
+    strength_field: ClassVar[str] = "sigma"
+    sigma: float
+    per: str = "step"
+    """`step`: another error at every step; `episode`: the same one through an episode."""
+    reward: str = "truth"
+    """What a learner is rewarded for: reaching the `truth`, or the goal that it was shown: `observed`."""
+    keys: list[str] = field(default_factory=lambda: [GOAL], kw_only=True)
+    """Which entries of the observation are goals."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+        require_choice("per", self.per, ("step", "episode"))
+        require_choice("reward", self.reward, ("truth", "observed"))
+        if self.reward == "observed" and GOAL not in self.keys:
+            raise UserError(f"`reward: observed` needs `{GOAL}` among the `keys`, got {self.keys}")
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that there is a goal."""
+        if not isinstance(observation_space, spaces.Dict):
+            raise UserError(f"GoalNoise needs a dict observation with a goal, got {observation_space}")
+        super().bind(observation_space, action_space, lanes)
+
+    def prepare(self, context: Context) -> None:
+        """Calibrates if need be, and takes the environment's reward of any goal."""
+        super().prepare(context)
+        self._compute_reward = context.compute_reward
+        if self.reward == "observed" and context.compute_reward is None:
+            raise UserError("`reward: observed` needs an environment with `compute_reward`, and env.backend=gymnasium")
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Adds the noise."""
+        draw = step.draws.normal(array.shape[1:], per_episode=self.per == "episode")
+        self.kept[step.key] = array + step.of(self, "sigma", array) * self.unit(step) * draw
+        return self.kept[step.key]
+
+    def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
+        """Rewards the lanes that were shown a wrong goal for reaching it."""
+        shown, true = self.kept.get(GOAL), step.observation
+        if self.reward == "truth" or shown is None or self._compute_reward is None:
+            return reward
+        seen = self._compute_reward(true[ACHIEVED], shown, {})
+        return np.where((shown != true[GOAL]).any(axis=1), seen, reward).astype(reward.dtype)
