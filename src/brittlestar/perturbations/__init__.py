@@ -10,6 +10,7 @@ from brittlestar.perturbations.additive import (
 from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
 from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
 from brittlestar.perturbations.compose import Compose, Scheduled
+from brittlestar.perturbations.discrete import ConfusedObservation
 from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
 from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
 from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
@@ -27,6 +28,7 @@ __all__ = [
     "BlurredImage",
     "BrightnessImage",
     "Compose",
+    "ConfusedObservation",
     "ContrastImage",
     "DelayedAction",
     "DelayedObservation",
