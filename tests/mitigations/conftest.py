@@ -54,20 +54,18 @@ def play_one():
 def check_lanes():
     """Plays random episodes of many lanes; each lane alone must give the same bits, and a start must forget."""
 
-    def check(mitigation, channel, shape=(3,), whole_numbers=False, **options):
+    def check(mitigation, channel, shape=(3,), dtypes=(np.float32, np.float64), **options):
         rng, (steps, lanes) = np.random.default_rng(0), (40, 7)
-        values = rng.standard_normal((steps, lanes, *shape)).astype(np.float32)
-        if whole_numbers:
-            values = rng.integers(4, size=values.shape)
+        numbers = rng.integers(4, size=(steps, lanes, *shape)) * rng.standard_normal((steps, lanes, *shape))
         firsts = rng.random((steps, lanes)) < 0.1
         firsts[0] = True
-        together = np.array(play(mitigation, values, channel, firsts, **options))
-        assert together.dtype == values.dtype
-        assert together.shape == values.shape
-        for lane in range(lanes):
-            begins = [*np.flatnonzero(firsts[:, lane]), steps]
-            for begin, end in pairwise(begins):
-                alone = play(mitigation, values[begin:end, lane : lane + 1], channel, **options)
-                assert np.array(alone)[:, 0].tobytes() == together[begin:end, lane].tobytes()
+        for values in map(numbers.astype, dtypes):
+            together = np.array(play(mitigation, values, channel, firsts, **options))
+            assert together.dtype == values.dtype
+            assert together.shape == values.shape
+            for lane in range(lanes):
+                for begin, end in pairwise([*np.flatnonzero(firsts[:, lane]), steps]):
+                    alone = play(mitigation, values[begin:end, lane : lane + 1], channel, **options)
+                    assert np.array(alone)[:, 0].tobytes() == together[begin:end, lane].tobytes()
 
     return check

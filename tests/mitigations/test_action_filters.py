@@ -56,9 +56,9 @@ def test_lanes_are_independent_and_episodes_forget(mitigation, shape, check_lane
     check_lanes(mitigation, "action", shape)
 
 
-def test_held_actions_may_be_of_any_kind(check_lanes, play_one):
-    check_lanes(HoldAction(steps=3), "action", (), whole_numbers=True, space=spaces.Discrete(4))
-    check_lanes(HoldAction(steps=2), "action", (2,), whole_numbers=True, space=spaces.MultiDiscrete([4, 4]))
+def test_held_actions_may_be_of_any_kind(check_lanes):
+    check_lanes(HoldAction(steps=3), "action", (), dtypes=[np.int64], space=spaces.Discrete(4))
+    check_lanes(HoldAction(steps=2), "action", (2,), dtypes=[np.int64], space=spaces.MultiDiscrete([4, 4]))
 
 
 def test_a_new_episode_takes_a_new_action(play_one):

@@ -105,10 +105,10 @@ def test_other_keys_pass_and_what_came_in_is_not_changed(mitigation, play):
 @pytest.mark.parametrize(
     ("mitigation", "last"),
     # The speed of the first steps would carry the estimate to about 280.
-    [(MovingAverageObservation(window=2), 250), (kalman(measurement_sigma=5.0, speed_sigma=50.0), 255)],
+    [(MovingAverageObservation(window=3), 234), (kalman(measurement_sigma=5.0, speed_sigma=50.0), 255)],
 )
 def test_whole_numbers_are_rounded_and_stay_in_range(mitigation, last, play_one):
-    seen = [100, 150, 200, 245, 255]
+    seen = [100, 150, 201, 245, 255]
     shown = play_one(mitigation, seen, "observation", dtype=np.uint8, space=spaces.Box(0, 255, (1,), np.uint8))
     assert shown[-1] == last
     assert shown[0] == 100

@@ -15,7 +15,7 @@ import numpy as np
 class Window:
     """Keeps the last `length` arrays, newest first; `fill` stands where a lane has no past yet."""
 
-    def __init__(self, length: int, fill: float = 0.0) -> None:
+    def __init__(self, length: int, fill: float) -> None:
         self._arrays: deque[np.ndarray] = deque(maxlen=length)
         self._length, self._fill = length, fill
         self._count = np.zeros(1, dtype=np.int64)
@@ -41,7 +41,8 @@ class MovingAverage:
     """
 
     def __init__(self, window: int) -> None:
-        self._window = Window(window)
+        # The one number that changes nothing when it is added: 0 would turn -0 into 0.
+        self._window = Window(window, fill=-0.0)
 
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Returns the mean."""
@@ -109,7 +110,8 @@ class RateLimit:
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Returns the limited value."""
         near = np.clip(array, self._state - self._max_change, self._state + self._max_change)
-        self._state = np.where(first, array, near)
+        # Of 0 and -0, which are equal, `clip` takes one or the other by the place of a lane.
+        self._state = np.where(first, array, near + 0.0)
         return self._state
 
 
