@@ -41,7 +41,7 @@ class Together:
         return np.concatenate(self.every(name)).reshape(len(self.forms), -1)
 
     def timesteps(self) -> Any:
-        """Returns the seconds of a substep: a number, or one of each environment where models differ."""
+        """Returns the seconds of a substep: one for all, or one of each environment where models differ."""
         models = [self.pairs[0][0]] if self._shared else [model for model, _ in self.pairs]
         return np.array([model.opt.timestep for model in models])
 

@@ -98,10 +98,10 @@ class FastFetch(FastEnv):
     def simulate(self, together: Together) -> None:
         """Steps, and closes blocked grippers."""
         env, mujoco = self.env, self.env._mujoco
-        for (model, data), qpos in zip(together.pairs, together.every("qpos"), strict=True):
-            mujoco.mj_step(model, data, env.n_substeps)
+        for (model, data), form in zip(together.pairs, together.forms, strict=True):
+            mujoco.mj_step(model, data, form.env.n_substeps)
             if env.block_gripper:
-                qpos[self.finger_qpos] = 0.0
+                form.qpos[self.finger_qpos] = 0.0
                 # All that the observation needs of `mj_forward`, which would look for collisions, too.
                 mujoco.mj_kinematics(model, data)
                 mujoco.mj_comPos(model, data)
@@ -127,7 +127,7 @@ class FastFetch(FastEnv):
             row[fingers : fingers + 2] = form.qpos[form.finger_qpos]
             form._put_velocity(form.grip, row[-5:-2])
             row[-2:] = form.qvel[form.finger_qvel]
-        elapsed = (self.env.n_substeps * together.timesteps())[:, None]
+        elapsed = (together.timesteps() * [form.env.n_substeps for form in forms])[:, None]
         rows[:, -5:] *= elapsed
         if self.env.has_object:
             self._observe_objects(forms, rows, elapsed)

@@ -27,7 +27,7 @@ class FastRunner(FastEnv):
         self.qpos, self.qvel, self.ctrl = self.data.qpos, self.data.qvel, self.data.ctrl
         self.shown = self.qpos[1:] if env._exclude_current_positions_from_observation else self.qpos
         self.clips = _CLIPS[type(env).__name__]
-        self.before = self.qpos[:1]
+        self.before, self.substeps = self.qpos[:1], [env.frame_skip]
 
     def agrees(self) -> bool:
         """Compares a step with the environment's own, and takes both back."""
@@ -51,8 +51,8 @@ class FastRunner(FastEnv):
 
     def simulate(self, together: Together) -> None:
         """Steps."""
-        step, substeps = mujoco.mj_step, self.env.frame_skip
-        for model, data in together.pairs:
+        step, self.substeps = mujoco.mj_step, [form.env.frame_skip for form in together.forms]
+        for (model, data), substeps in zip(together.pairs, self.substeps, strict=True):
             step(model, data, substeps)
 
     def finish(self, together: Together) -> Answers:
@@ -61,7 +61,7 @@ class FastRunner(FastEnv):
         after = positions[:, 0].copy()
         hidden = positions.shape[1] - len(self.shown)
         observation = np.concatenate([positions[:, hidden:], together.rows("qvel")], axis=1)
-        velocity = (after - self.before) / (together.timesteps() * env.frame_skip)
+        velocity = (after - self.before) / (together.timesteps() * self.substeps)
         forward = env._forward_reward_weight * velocity
         cost = env._ctrl_cost_weight * np.add.reduce(np.square(self.actions), axis=1)
         infos = {"x_position": after, "x_velocity": velocity, "reward_forward": forward, "reward_ctrl": -cost}
