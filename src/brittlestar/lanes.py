@@ -86,6 +86,7 @@ class Lanes:
         self.observation: Any = None
         self.calibrations: dict[Any, Any] = {}
         """Results of clean passes, kept with the environments that they ran in."""
+        self._worlds: list[World] = []
         self.use_threads(threads)
         self.resize(count)
 
@@ -196,8 +197,13 @@ class Lanes:
         return getattr(self.envs[0].unwrapped, "compute_reward", None)
 
     def worlds(self) -> list[World]:
-        """Returns the simulators, to be edited lane by lane."""
-        return [World(env) for env in self.envs[: self.count]]
+        """Returns the simulators, to be edited lane by lane; lanes that shared a model get their own, anew."""
+        if not self._own_models:
+            self._own_models = True
+            del self.envs[1:]
+            self.resize(self.count)
+        self._worlds += [World(env) for env in self.envs[len(self._worlds) :]]
+        return self._worlds[: self.count]
 
     def close(self) -> None:
         """Closes every environment."""
