@@ -90,6 +90,10 @@ def choose(
         raise UserError(f"`env.backend` {backend!r} does not exist; {nearest(str(backend), BACKENDS)}")
     if backend == "envpool" and needs_model:
         raise UserError("`env.backend=envpool` does not show the model that this cell needs: take `gymnasium`")
+    if needs_model and is_old(env_id):
+        raise UserError(
+            f"only EnvPool runs {env_id}, and it does not show the model that this cell needs: take a newer id"
+        )
     if backend != "auto":
         return backend
     if not available() or needs_model:
