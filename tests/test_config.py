@@ -13,6 +13,7 @@ from brittlestar.config import GROUPS, Config, config_folder, plain, register
 OPTIONS = [(group, path.stem) for group in GROUPS for path in sorted((config_folder() / group).glob("*.yaml"))]
 EXPERIMENTS = [path.stem for path in sorted((config_folder() / "experiment").glob("*.yaml"))]
 NEEDED = {"gym": ["env.id=CartPole-v1"], "callable": ["policy.path=builtins:abs"]}
+NEEDED["env_parameter"] = ["perturbation.attribute=length"]
 NEEDED |= {name: ["policy.path=is/read/later"] for name in ("torchscript", "onnx")}
 
 

@@ -242,6 +242,9 @@ class _Run:
         self.notes.keep(lane, episode, int(row["length"]))
         row["episode"], row["phase"] = episode, self.phases.index(self.phase_names[episode])
         row["reset_seed"] = self.reset_seeds[episode]
+        if self.worlds and self.worlds[lane].retimed:
+            # Steps did not last as long as the environment says.
+            row.pop("cycle_time", None)
         self.values[episode] = [row.get(name, np.nan) for name in COLUMNS]
 
     def _step(self, channel: str) -> Step:

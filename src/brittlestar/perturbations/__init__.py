@@ -19,37 +19,52 @@ from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
 from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
 from brittlestar.perturbations.masking import MaskObservation
 from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
+from brittlestar.perturbations.push import Push
 from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
 from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
+from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
+from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter
+from brittlestar.perturbations.world_fields import ActuatorGain, BodyMass, Damping, Friction, Gravity, JointStiffness
 
 __all__ = [
     "ActionPerturbation",
+    "ActuatorGain",
     "BiasObservation",
     "BlurredImage",
+    "BodyMass",
     "BrightnessImage",
     "Compose",
     "ConfusedObservation",
     "ContrastImage",
+    "ControlTimestep",
+    "Damping",
     "DelayedAction",
     "DelayedObservation",
     "DelayedReward",
     "DriftObservation",
     "DroppedAction",
+    "EnvParameter",
     "ErasedImage",
+    "Friction",
     "GaussianAction",
     "GaussianImage",
     "GaussianObservation",
     "GoalNoise",
+    "Gravity",
     "HoldObservation",
     "ImagePerturbation",
     "InvertedReward",
+    "JointStiffness",
     "JpegImage",
     "MaskObservation",
+    "ModelChange",
+    "NamedChange",
     "NoisyReward",
     "ObservationPerturbation",
     "PatchImage",
     "PermutedAction",
     "Perturbation",
+    "Push",
     "QuantisedObservation",
     "RandomAction",
     "ScaleObservation",
@@ -62,4 +77,5 @@ __all__ = [
     "StickyAction",
     "StuckObservation",
     "UniformObservation",
+    "WorldChange",
 ]

@@ -1,0 +1,229 @@
+"""Simulators that differ from the one a policy was trained in: what all such changes share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, nearest, require, require_choice
+from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.worlds import Edit, World
+
+DRAWS = ("fixed", "uniform", "sign")
+NOTE = "world_change"
+
+
+@dataclass
+class WorldChange(Perturbation):
+    """Multiplies a number of the simulator by `1 + level * change * d` from the first step of an episode to its end.
+
+    `d` is 1, or is drawn per episode: uniform in [-1, 1], or a sign. With a range `to`, the number becomes
+    `original + level * change * (target - original)`, with a target drawn per episode. The draws do not depend on
+    the strength. A subclass says by `edits` what it changes.
+    """
+
+    strength_field: ClassVar[str] = "change"
+    may_vanish: ClassVar[bool] = True
+    """Whether 0 is a physical value."""
+    any_target: ClassVar[bool] = False
+    """Whether a target may be anything, also below 0."""
+
+    change: float
+    draw: str = field(default="fixed", kw_only=True)
+    """`fixed`, `uniform` or `sign`: how the factor comes about in each episode."""
+    to: list[float] | None = field(default=None, kw_only=True)
+    """Lowest and highest target, in the unit of the number; None: relative to the original."""
+
+    def __post_init__(self) -> None:
+        require_choice("draw", self.draw, DRAWS)
+        if self.to is None:
+            lowest = self.change if self.draw == "fixed" else -abs(self.change)
+            low, high = ("at least -1", "in [-1, 1]") if self.may_vanish else ("above -1", "in (-1, 1)")
+            bound = low if self.draw == "fixed" else f"{high} with draw: {self.draw}"
+            require(math.isfinite(lowest) and self._is_physical(1 + lowest), "change", bound, self.change)
+            return
+        require(0 <= self.change <= 1, "change", "in [0, 1] with `to`", self.change)
+        require(self.draw == "fixed", "draw", "fixed with `to`, whose target is drawn", self.draw)
+        pair = len(self.to) == 2 and all(math.isfinite(end) for end in self.to) and self.to[0] <= self.to[1]
+        bound = f" with low {'at least' if self.may_vanish else 'above'} 0" if not self.any_target else ""
+        require(pair and (self.any_target or self._is_physical(self.to[0])), "to", f"[low, high]{bound}", self.to)
+
+    @property
+    def needs_world(self) -> bool:
+        """Always, so that cells of all strengths run in the same simulator."""
+        return True
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Forgets all lanes."""
+        self._amounts, self._moved = np.zeros(lanes), np.zeros(lanes)
+
+    def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
+        """Edits the simulators whose value is another one than before."""
+        amounts, targets = self._draw(step)
+        forget_restored(self, worlds, step, self._amounts)
+        for lane in np.flatnonzero(amounts != self._amounts).tolist():
+            amount, target = float(amounts[lane]), float(targets[lane])
+            self._check(amount)
+            if amount == 0:
+                worlds[lane].drop(id(self))
+                self._moved[lane] = 0.0
+            else:
+                self._moved[lane] = worlds[lane].edit_all(id(self), self.edits(worlds[lane], amount, target))
+            self._amounts[lane] = amount
+        step.note(NOTE, np.where(self._amounts == 0, 0.0, self._moved))
+
+    def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
+        """Returns what to do with which field.
+
+        Args:
+            world: the simulator.
+            amount: `level * change`, times the draw.
+            target: what the number goes to; nan without `to`.
+        """
+        raise NotImplementedError
+
+    def ratio(self, original: Any, amount: float, target: float) -> Any:
+        """Returns new value over original."""
+        return 1 + amount if self.to is None else 1 + amount * (target / original - 1)
+
+    def _draw(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+        amounts = np.zeros(len(step.level)) + step.of(self, "change", step.level)
+        targets = np.full(len(amounts), np.nan)
+        if self.to is not None:
+            targets = self.to[0] + (self.to[1] - self.to[0]) * step.draws.uniform(per_episode=True)
+        elif self.draw != "fixed":
+            side = 2 * step.draws.uniform(per_episode=True) - 1
+            amounts = amounts * (side if self.draw == "uniform" else np.where(side < 0, -1.0, 1.0))
+        return amounts, targets
+
+    def _check(self, amount: float) -> None:
+        """Refuses what the scale of a composition makes of a change."""
+        physical = self._is_physical(1 + amount) if self.to is None else 0 <= amount <= 1
+        if not physical:
+            raise UserError(f"{type(self).__name__}: `change` times level and scale is {amount:g}, which is unphysical")
+
+    def _is_physical(self, value: float) -> bool:
+        return value >= 0 if self.may_vanish else value > 0
+
+
+@dataclass
+class ModelChange(WorldChange):
+    """Changes fields of a MuJoCo model: a subclass only names them."""
+
+    fields: ClassVar[tuple[str, ...]]
+    """The changed fields; all are multiplied by what takes the first one to its new value."""
+    kind: ClassVar[str] = ""
+    """What the names are names of: body, geom, joint or actuator."""
+    keeps_zero: ClassVar[bool] = False
+    """Whether a value of 0 means that there is none, so that `to` leaves it."""
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Forgets all lanes and the selection."""
+        super().bind(observation_space, action_space, lanes)
+        self._rows: Any = None
+
+    def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
+        """Returns one factor per row, for each field; rows of 0 are moved, where that makes sense."""
+        if self._rows is None:
+            self._select(world)
+        rows, sizes = self._rows, self._sizes
+        factors: Any = 1 + amount
+        if self.to is not None:
+            factors = np.where(sizes == 0, 1.0, self.ratio(np.where(sizes == 0, 1.0, sizes), amount, target))[:, None]
+
+        def scale(values: np.ndarray) -> np.ndarray:
+            self.table(values)[rows] *= factors
+            return values
+
+        def scale_and_fill(values: np.ndarray) -> np.ndarray:
+            self.table(scale(values))[rows[sizes == 0], 0] += amount * target
+            return values
+
+        fills = self.to is not None and not self.keeps_zero
+        return dict.fromkeys(self.fields, scale) | ({self.fields[0]: scale_and_fill} if fills else {})
+
+    def _select(self, world: World) -> None:
+        """Finds the rows once; the lanes have copies of one model."""
+        require_model(self, world)
+        first, rows = self.fields[0], self.rows(world)
+        self._sizes = self.sizes(self.table(world.original(first)))[rows]
+        if not self._sizes.any() and (self.to is None or self.keeps_zero):
+            raise UserError(
+                f"{type(self).__name__}: `{first}` of {type(world.env).__name__} is 0 wherever it is selected, and "
+                f"{'stays 0' if self.keeps_zero else 'a relative change leaves it 0: give `to`'}"
+            )
+        self._rows = rows
+
+    def rows(self, world: World) -> np.ndarray:
+        """Returns which rows of the fields are changed."""
+        return np.arange(len(self.table(world.original(self.fields[0]))))
+
+    def table(self, values: np.ndarray) -> np.ndarray:
+        """Returns a view of a field with one row for each thing that has it."""
+        return values.reshape(len(values), -1)
+
+    def sizes(self, table: np.ndarray) -> np.ndarray:
+        """Returns the number in each row of the first field that `to` is about."""
+        return table[:, 0]
+
+
+@dataclass
+class NamedChange(ModelChange):
+    """Changes what some parts of a MuJoCo model have, chosen by name."""
+
+    names: list[str] | None = field(default=None, kw_only=True)
+    """Names or patterns (`*_foot`) of what is changed; None: all. A geom or motor without a name goes by that of its
+    body or joint."""
+
+    def rows(self, world: World) -> np.ndarray:
+        """Returns the rows of the named parts, or all of them."""
+        names, env = part_names(world.model, self.kind), type(world.env).__name__
+        if not names:
+            raise UserError(f"{type(self).__name__}: the model of {env} has no {self.kind}")
+        if self.names is None:
+            return super().rows(world)
+        for pattern in self.names:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise UserError(
+                    f"`names`: {env} has no {self.kind} {pattern!r}; {nearest(pattern, filter(None, names))}"
+                )
+        chosen = [i for i, name in enumerate(names) if any(fnmatchcase(name, pattern) for pattern in self.names)]
+        return np.flatnonzero(np.isin(self.owners(world.model), chosen))
+
+    def owners(self, model: Any) -> np.ndarray:
+        """Returns the part that each row belongs to."""
+        return np.arange(len(part_names(model, self.kind)))
+
+
+def require_model(owner: Perturbation, world: World) -> None:
+    """Refuses an environment without a MuJoCo model."""
+    if world.model is None:
+        raise UserError(
+            f"{type(owner).__name__} needs a MuJoCo model, and {type(world.env).__name__} has none: "
+            "take `perturbation=env_parameter`, which changes attributes"
+        )
+
+
+def part_names(model: Any, kind: str) -> list[str]:
+    """Returns the names of all bodies, geoms, joints or actuators."""
+    count = getattr(model, {"body": "nbody", "geom": "ngeom", "joint": "njnt", "actuator": "nu"}[kind])
+    names = [getattr(model, kind)(i).name for i in range(count)]
+    if kind == "geom":
+        return [name or model.body(model.geom_bodyid[i]).name for i, name in enumerate(names)]
+    if kind == "actuator" and (model.actuator_trntype == 0).all():
+        return [name or model.joint(model.actuator_trnid[i, 0]).name for i, name in enumerate(names)]
+    return names
+
+
+def forget_restored(owner: Perturbation, worlds: Sequence[World], step: Step, kept: np.ndarray) -> None:
+    """Zeroes what a perturbation remembers of lanes whose world was restored since."""
+    # Lanes without an episode are always at its start: ask the world, so that they are not edited again and again.
+    for lane in np.flatnonzero(step.first).tolist():
+        if not worlds[lane].holds(id(owner)):
+            kept[lane] = 0

@@ -1,0 +1,428 @@
+"""Changes of the simulator: what they do, and that nothing of them is left behind."""
+
+import gymnasium as gym
+import gymnasium_robotics
+import mujoco
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from brittlestar.delivery import measure
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import HarnessError, UserError
+from brittlestar.lanes import Lanes
+from brittlestar.metrics import COLUMNS
+from brittlestar.perturbations import (
+    ActuatorGain,
+    BodyMass,
+    Compose,
+    ControlTimestep,
+    Damping,
+    EnvParameter,
+    Friction,
+    Gravity,
+    JointStiffness,
+    Push,
+    Scheduled,
+    Step,
+)
+from brittlestar.perturbed_env import PerturbedEnv
+from brittlestar.policies import RandomPolicy
+from brittlestar.randomness import LaneDraws
+from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.schedules import Bursts, Constant, Linear
+from brittlestar.worlds import World
+
+gym.register_envs(gymnasium_robotics)
+
+BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
+CHANGES = {
+    "mass": BodyMass(0.5),
+    "lighter": BodyMass(0.9, draw="sign"),
+    "friction": Friction(-0.5),
+    "gravity": Gravity(0.3, draw="uniform"),
+    "damping": Damping(1.0, to=[1.0, 2.0]),
+    "gain": ActuatorGain(-0.3),
+    "stiffness": JointStiffness(0.5, to=[10.0, 20.0]),
+    "timestep": ControlTimestep(0.6),
+    "armature": EnvParameter(0.5, attribute="dof_armature", to=[0.1, 0.5]),
+    "push": Push(50.0, rate=0.3, duration_steps=2),
+    "all": Compose([BodyMass(0.5), BodyMass(-0.2), Friction(0.5), Gravity(-0.2), Push(10.0), ControlTimestep(0.4)]),
+}
+MODELS = ["HalfCheetah-v5", "FetchPush-v4", "Ant-v5"]
+# Fetch Push is moved by a mocap body, without any motor.
+CASES = [(env_id, name) for env_id in MODELS for name in CHANGES if (env_id, name) != ("FetchPush-v4", "gain")]
+
+
+def saved(model):
+    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer.tobytes()
+
+
+def everything(lanes):
+    """All that a change could leave behind: models, forces, attributes."""
+    envs = [env.unwrapped for env in lanes.envs]
+    skips = [vars(env).get("frame_skip", vars(env).get("n_substeps")) for env in envs]
+    return [saved(env.model) for env in envs], [env.data.xfrc_applied.tobytes() for env in envs], skips
+
+
+def at(perturbation, world, level=1.0, step=0, episode=0, seed=0):
+    """Lets one lane's perturbation act once, and returns what it notes."""
+    draws = LaneDraws(seed, "test", 1)
+    draws.at(np.array([episode]), np.array([step]))
+    now = Step(np.array([level]), np.array([step == 0]), draws)
+    perturbation.perturb_world([world], now)
+    return float(now.notes["world_change"][0])
+
+
+def bound(perturbation):
+    perturbation.bind(BOX, BOX, lanes=1)
+    return perturbation
+
+
+def world_of(env_id):
+    world = World(gym.make(env_id, disable_env_checker=True))
+    world.env.reset(seed=0)
+    return world
+
+
+class Dies(RandomPolicy):
+    """Raises in the middle of an episode."""
+
+    def predict(self, *args, **kwargs):
+        self.calls = getattr(self, "calls", 0) + 1
+        if self.calls == 4:
+            raise RuntimeError("dead")
+        return super().predict(*args, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def lanes():
+    made = {}
+
+    def make(env_id):
+        if env_id not in made:
+            made[env_id] = Lanes(EnvSpec(id=env_id, max_steps=8), 2, own_models=True)
+        return made[env_id]
+
+    return make
+
+
+@pytest.mark.parametrize(("env_id", "name"), CASES)
+def test_nothing_is_left_behind(env_id, name, lanes):
+    used, change = lanes(env_id), CHANGES[name]
+    before, plan = everything(used), Plan(4, seed=1)
+    clean = rollout(used, Parts(RandomPolicy()), plan).values
+    rows = rollout(used, Parts(RandomPolicy(), change), plan)
+    assert everything(used) == before
+    assert measure(change, rows)["world_change"] > 0
+    if env_id != "FetchPush-v4":
+        # There the reward says no more than whether the object is at the goal.
+        assert (rows.column("return") != clean[:, COLUMNS.index("return")]).all()
+    with pytest.raises(RuntimeError, match="dead"):
+        rollout(used, Parts(Dies(), change), plan)
+    assert everything(used) == before
+    assert np.array_equal(rollout(used, Parts(RandomPolicy()), plan).values, clean, equal_nan=True)
+
+
+@pytest.mark.parametrize("env_id", MODELS)
+def test_an_episode_after_a_changed_one_is_that_of_a_fresh_environment(env_id):
+    plan, spec = Plan(2, seed=5), EnvSpec(id=env_id, max_steps=10)
+    used = Lanes(spec, 1, own_models=True)
+    rollout(used, Parts(RandomPolicy(), CHANGES["all"]), plan)
+    after, fresh = (rollout(which, Parts(RandomPolicy()), plan).values for which in (used, Lanes(spec, 1)))
+    assert np.array_equal(after, fresh, equal_nan=True)
+
+
+@pytest.mark.parametrize("env_id", MODELS)
+def test_a_wrapper_undoes_everything_at_reset_and_at_close(env_id):
+    env = PerturbedEnv(gym.make(env_id, disable_env_checker=True), CHANGES["all"])
+    model, states = env.unwrapped.model, []
+    before = saved(model)
+    for _ in range(2):
+        env.reset(seed=3)
+        assert saved(model) == before
+        assert not env.unwrapped.data.xfrc_applied.any()
+        states.append(np.concatenate([env.unwrapped.data.qpos, env.unwrapped.data.qvel]).tobytes())
+        env.step(env.action_space.sample())
+        assert saved(model) != before
+        assert env.unwrapped.data.xfrc_applied.any()
+    env.close()
+    assert saved(model) == before
+    assert states[0] == states[1]
+
+
+def test_start_states_are_those_of_the_clean_model():
+    starts = {}
+    for change in (0.0, 0.5):
+        used = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=3), 2, own_models=True)
+        reset, starts[change] = used.reset, []
+
+        def watched(lane, seed, used=used, reset=reset, change=change):
+            reset(lane, seed)
+            starts[change].append(used.observation[lane].tobytes())
+
+        used.reset = watched
+        rollout(used, Parts(RandomPolicy(), CHANGES["all"] if change else BodyMass(0.0)), Plan(4))
+    assert starts[0.0] == starts[0.5]
+    assert len(set(starts[0.0])) == 4
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_rows_do_not_depend_on_the_number_of_lanes(name):
+    spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=6), Plan(5, seed=2)
+    one, many = (
+        rollout(Lanes(spec, count, threads), Parts(RandomPolicy(), CHANGES[name], schedule=Linear(10)), plan)
+        for count, threads in ((1, 1), (3, 2))
+    )
+    assert np.array_equal(one.values, many.values, equal_nan=True)
+    for note in one.notes:
+        assert np.array_equal(one.notes[note], many.notes[note]), note
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "expected"),
+    [
+        (BodyMass(0.5), "body_mass", lambda m: 1.5 * m),
+        (BodyMass(0.5), "body_inertia", lambda m: 1.5 * m),
+        (BodyMass(1.0, to=[2.0, 2.0]), "body_mass", lambda m: np.where(m > 0, 2.0, 0.0)),
+        (BodyMass(0.5, to=[2.0, 2.0]), "body_mass", lambda m: np.where(m > 0, (m + 2.0) / 2, 0.0)),
+        (Friction(-0.5), "geom_friction", lambda f: 0.5 * f),
+        (Friction(1.0, to=[0.8, 0.8]), "geom_friction", lambda f: f * 0.8 / f[:, :1]),
+        (Gravity(-1.0), "opt.gravity", lambda g: 0 * g),
+        (Gravity(1.0, to=[3.7, 3.7]), "opt.gravity", lambda g: np.array([0.0, 0.0, -3.7])),
+        (Damping(0.5), "dof_damping", lambda d: 1.5 * d),
+        (Damping(0.5, to=[2.0, 2.0]), "dof_damping", lambda d: (d + 2.0) / 2),
+        (ActuatorGain(0.2), "actuator_gainprm", lambda p: 1.2 * p),
+        (JointStiffness(0.5), "jnt_stiffness", lambda s: 1.5 * s),
+        (JointStiffness(0.25, to=[4.0, 4.0]), "jnt_stiffness", lambda s: s + (4.0 - s) / 4),
+        (ControlTimestep(0.2), "frame_skip", lambda n: 6),
+        (ControlTimestep(-0.9), "frame_skip", lambda n: 1),
+        (ControlTimestep(1.0, to=[0.1, 0.1]), "frame_skip", lambda n: 10),
+        (EnvParameter(1.0, attribute="opt.timestep"), "opt.timestep", lambda t: 2 * t),
+    ],
+)
+def test_what_each_change_does(change, field, expected):
+    world = world_of("HalfCheetah-v5")
+    original = world.value(field)
+    assert at(bound(change), world) > 0
+    np.testing.assert_allclose(world.value(field), expected(original), rtol=1e-12)
+    at(change, world, level=0.0, step=1)
+    assert np.array_equal(world.value(field), original)
+
+
+def test_servos_keep_their_shape():
+    world = world_of("FetchPickAndPlace-v4")
+    at(bound(ActuatorGain(-0.5, names=["*l_gripper*"])), world)
+    assert world.value("actuator_gainprm")[:, 0].tolist() == [15000.0, 30000.0]
+    assert world.value("actuator_biasprm")[:, 1].tolist() == [-15000.0, -30000.0]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "change", "field", "touched"),
+    [
+        ("HalfCheetah-v5", BodyMass(0.5, names=["torso", "*foot"]), "body_mass", [1, 4, 7]),
+        ("Ant-v5", Damping(0.5, names=["hip_*"]), "dof_damping", [6, 8, 10, 12]),
+        ("Ant-v5", ActuatorGain(0.5, names=["hip_4"]), "actuator_gainprm", [0]),
+        ("FetchPush-v4", Friction(0.5, names=["robot0:torso_fixed_link", "object0"]), "geom_friction", None),
+        ("FetchPush-v4", Damping(0.5, names=["object0:joint"]), "dof_damping", list(range(15, 21))),
+    ],
+)
+def test_names_choose(env_id, change, field, touched):
+    world = world_of(env_id)
+    original = world.value(field)
+    assert at(bound(change), world) == pytest.approx(0.5)
+    moved = (world.value(field) != original).reshape(len(original), -1).any(axis=1)
+    if touched is None:
+        bodies = [world.model.body(world.model.geom_bodyid[i]).name for i in np.flatnonzero(moved)]
+        assert set(bodies) == set(change.names)
+    else:
+        assert np.flatnonzero(moved).tolist() == touched
+
+
+@pytest.mark.parametrize("draw", ["uniform", "sign"])
+def test_draws_are_of_the_episode_and_scale_with_the_strength(draw):
+    world, factors = world_of("HalfCheetah-v5"), {}
+    original = world.value("opt.gravity")[2]
+    for strength in (0.2, 0.4):
+        change = bound(Gravity(strength, draw=draw))
+        factors[strength] = []
+        for episode in range(40):
+            world.restore()
+            values = set()
+            for step in range(3):
+                at(change, world, step=step, episode=episode)
+                values.add(float(world.value("opt.gravity")[2] / original))
+            assert len(values) == 1
+            factors[strength] += values
+    small, large = (np.array(factors[s]) - 1 for s in (0.2, 0.4))
+    np.testing.assert_allclose(2 * small, large, atol=1e-12)
+    assert (small < 0).any()
+    assert (small > 0).any()
+    assert np.allclose(np.abs(small), 0.2) == (draw == "sign")
+    assert np.abs(small).max() <= 0.2 + 1e-12
+
+
+def test_targets_are_drawn_per_episode_in_their_range():
+    world, found = world_of("HalfCheetah-v5"), []
+    change = bound(Gravity(1.0, to=[5.0, 15.0]))
+    for episode in range(30):
+        world.restore()
+        at(change, world, episode=episode)
+        found.append(float(-world.value("opt.gravity")[2]))
+    assert 5.0 <= min(found) < 7.0
+    assert 13.0 < max(found) <= 15.0
+
+
+def test_changes_of_the_same_field_add_up_and_leave_one_by_one():
+    world = world_of("Ant-v5")
+    before, original = saved(world.model), world.value("body_mass")
+    more, less = bound(BodyMass(1.0)), bound(BodyMass(-0.25, names=["torso"]))
+    at(more, world)
+    alone = saved(world.model)
+    at(less, world)
+    expected = 2 * original
+    expected[1] *= 0.75
+    np.testing.assert_allclose(world.value("body_mass"), expected)
+    at(less, world, level=0.0, step=1)
+    assert saved(world.model) == alone
+    at(more, world, level=0.0, step=1)
+    assert saved(world.model) == before
+
+
+def test_derived_constants_follow_the_masses():
+    world, light = world_of("Ant-v5"), mujoco.MjModel.from_xml_path(world_of("Ant-v5").env.fullpath)
+    at(bound(BodyMass(1.0)), world)
+    assert world.model.body_subtreemass[0] == pytest.approx(2 * light.body_subtreemass[0])
+    assert world.model.dof_invweight0[0] == pytest.approx(light.dof_invweight0[0] / 2, rel=1e-2)
+
+
+@pytest.mark.parametrize("scheduled_inside", [True, False])
+def test_a_burst_leaves_the_original_bytes(scheduled_inside):
+    bursts = Bursts(onset_step=2, duration_steps=2, period_steps=5)
+    pair = {"mass": BodyMass(0.5), "push": Push(5.0, direction=[1, 0, 0])}
+    if scheduled_inside:
+        change, schedule = Compose({name: Scheduled(part, bursts) for name, part in pair.items()}), Constant()
+    else:
+        change, schedule = Compose(pair), bursts
+    env = PerturbedEnv(gym.make("HalfCheetah-v5"), change, schedule)
+    model, data = env.unwrapped.model, env.unwrapped.data
+    clean, seen = saved(model), []
+    env.reset(seed=0)
+    for _ in range(9):
+        env.step(env.action_space.sample())
+        assert (saved(model) != clean) == data.xfrc_applied.any()
+        seen.append(bool(data.xfrc_applied.any()))
+    assert seen == [step % 5 in (2, 3) for step in range(9)]
+
+
+def test_delivery_tells_each_part_and_catches_what_does_nothing(lanes):
+    used, plan = lanes("HalfCheetah-v5"), Plan(2)
+    whole = Compose({"mass": BodyMass(0.5), "time": ControlTimestep(0.05)})
+    rows = rollout(used, Parts(RandomPolicy(), whole), plan)
+    with pytest.raises(HarnessError, match="part `time` of the composition changed nothing"):
+        measure(whole, rows)
+    for nothing in (ControlTimestep(0.05), Push(5.0, direction=[0, 1, 0])):
+        rows = rollout(used, Parts(RandomPolicy(), nothing), plan)
+        with pytest.raises(HarnessError, match="changed nothing"):
+            measure(nothing, rows)
+    rows = rollout(used, Parts(RandomPolicy(), BodyMass(0.5)), plan)
+    assert measure(BodyMass(0.5), rows)["world_change"] == pytest.approx(0.5)
+
+
+def test_only_lanes_whose_value_changed_are_touched(lanes, monkeypatch):
+    calls = []
+    plain = World.edit_all
+    monkeypatch.setattr(World, "edit_all", lambda self, *args: calls.append(self) or plain(self, *args))
+    rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(4))
+    assert len(calls) == 4
+    calls.clear()
+    # Three episodes in two lanes: the one that runs out of episodes is not edited over and over.
+    rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(3))
+    assert len(calls) <= 4
+
+
+def test_lanes_that_shared_a_model_are_given_their_own():
+    shared, spec = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=5), 3), EnvSpec(id="HalfCheetah-v5", max_steps=5)
+    parts, plan = Parts(RandomPolicy(), BodyMass(0.5, draw="uniform")), Plan(6)
+    rows = rollout(shared, parts, plan).values
+    assert len({id(env.unwrapped.model) for env in shared.envs}) == 3
+    assert np.array_equal(rows, rollout(Lanes(spec, 1, own_models=True), parts, plan).values, equal_nan=True)
+
+
+class Always:
+    """Success from the first step on."""
+
+    when = "any"
+
+    def at_reset(self, observation):
+        return None
+
+    def at_step(self, observation, infos, terminated):
+        return np.ones(len(terminated), dtype=bool)
+
+
+def test_cycle_time_is_missing_where_steps_last_longer():
+    spec = EnvSpec(id="Pendulum-v1", max_steps=5, success=Always())
+    plain, slow = (
+        rollout(Lanes(spec, 1), Parts(RandomPolicy(), change), Plan(2)).column("cycle_time")
+        for change in (EnvParameter(0.5, attribute="m"), ControlTimestep(0.5))
+    )
+    assert plain.tolist() == [0.05, 0.05]
+    assert np.isnan(slow).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BodyMass(-1.0), "`change` must be above -1, got -1"),
+        (lambda: BodyMass(float("nan")), "`change` must be above -1, got nan"),
+        (lambda: BodyMass(1.0, draw="uniform"), r"`change` must be in \(-1, 1\) with draw: uniform, got 1"),
+        (lambda: Friction(-1.5), "`change` must be at least -1, got -1.5"),
+        (lambda: Gravity(1.5, draw="sign"), r"`change` must be in \[-1, 1\] with draw: sign, got 1.5"),
+        (lambda: Gravity(1.5, to=[1, 2]), r"`change` must be in \[0, 1\] with `to`, got 1.5"),
+        (lambda: Gravity(0.5, to=[2, 1]), r"`to` must be \[low, high\] with low at least 0, got \[2, 1\]"),
+        (lambda: BodyMass(0.5, to=[0, 1]), r"`to` must be \[low, high\] with low above 0, got \[0, 1\]"),
+        (lambda: Gravity(0.5, to=[1, 2], draw="sign"), "`draw` must be fixed with `to`"),
+        (lambda: EnvParameter(0.5, attribute="g", to=[3, 1]), r"`to` must be \[low, high\], got"),
+        (lambda: EnvParameter(0.5, attribute="frame_skip"), "changed by perturbation=control_timestep, got frame_skip"),
+        (lambda: Push(-1.0), "`newtons` must be at least 0, got -1"),
+        (lambda: Push(1.0, rate=0.0), r"`rate` must be null or in \(0, 1\], got 0"),
+        (lambda: Push(1.0, duration_steps=0), "`duration_steps` must be at least 1, got 0"),
+        (lambda: Push(1.0, direction=[0, 0, 0]), "`direction` must be null or three numbers that are not all 0"),
+    ],
+)
+def test_bad_parameters(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_draw_that_does_not_exist():
+    with pytest.raises(UserError, match="`draw` cannot be 'unifrom'; did you mean `uniform`"):
+        Gravity(0.5, draw="unifrom")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "change", "message"),
+    [
+        ("CartPole-v1", BodyMass(0.5), "BodyMass needs a MuJoCo model, and CartPoleEnv has none: .*env_parameter"),
+        ("CartPole-v1", Push(5.0), "Push needs a MuJoCo model, and CartPoleEnv has none"),
+        ("MountainCar-v0", ControlTimestep(0.5), "knows .*`tau`, `dt`; MountainCarEnv has none of them"),
+        ("FetchPush-v4", ActuatorGain(0.5), "ActuatorGain: the model of MujocoFetchPushEnv has no actuator"),
+        ("Ant-v5", JointStiffness(0.5), "`jnt_stiffness` of AntEnv is 0 wherever it is selected, .*: give `to`"),
+        ("HalfCheetah-v5", BodyMass(0.5, names=["tosro"]), "HalfCheetahEnv has no body 'tosro'; did you mean `torso`"),
+        ("HalfCheetah-v5", Friction(0.5, names=["flor"]), "has no geom 'flor'; did you mean `floor`"),
+        ("HalfCheetah-v5", Damping(0.5, names=["*foot", "rotx"]), "has no joint 'rotx'; did you mean `rootx`"),
+        ("HalfCheetah-v5", ActuatorGain(0.5, names=["bthig"]), "has no actuator 'bthig'; did you mean `bthigh`"),
+        ("HalfCheetah-v5", BodyMass(0.5, names=["world"]), "is 0 wherever it is selected, and stays 0"),
+        ("HalfCheetah-v5", Push(5.0, body="world"), "has no body 'world' that can move"),
+        ("HalfCheetah-v5", Push(5.0, body="torsoo"), "no body 'torsoo' that can move; did you mean `torso`"),
+        ("HalfCheetah-v5", Compose([BodyMass(-0.5)], scale=2.0), "`change` times level and scale is -1"),
+        ("HalfCheetah-v5", Compose([Gravity(0.5, to=[1, 2])], scale=3.0), "scale is 1.5, which is unphysical"),
+    ],
+)
+def test_refusals_name_what_is_missing(env_id, change, message):
+    world = world_of(env_id)
+    with pytest.raises(UserError, match=message):
+        at(bound(change), world)
