@@ -1,6 +1,13 @@
 """Everything that can go wrong between a policy and its environment."""
 
 from brittlestar.perturbations.actions import ActionPerturbation
+from brittlestar.perturbations.actuators import (
+    BacklashAction,
+    BiasAction,
+    DeadBandAction,
+    SaturatedAction,
+    UniformAction,
+)
 from brittlestar.perturbations.additive import (
     BiasObservation,
     DriftObservation,
@@ -10,6 +17,7 @@ from brittlestar.perturbations.additive import (
 from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
 from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
 from brittlestar.perturbations.compose import Compose, Scheduled
+from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
 from brittlestar.perturbations.discrete import ConfusedObservation
 from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
 from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
@@ -29,6 +37,8 @@ from brittlestar.perturbations.world_fields import ActuatorGain, BodyMass, Dampi
 __all__ = [
     "ActionPerturbation",
     "ActuatorGain",
+    "BacklashAction",
+    "BiasAction",
     "BiasObservation",
     "BlurredImage",
     "BodyMass",
@@ -38,6 +48,7 @@ __all__ = [
     "ContrastImage",
     "ControlTimestep",
     "Damping",
+    "DeadBandAction",
     "DelayedAction",
     "DelayedObservation",
     "DelayedReward",
@@ -57,6 +68,7 @@ __all__ = [
     "JointStiffness",
     "JpegImage",
     "MaskObservation",
+    "MixedAction",
     "ModelChange",
     "NamedChange",
     "NoisyReward",
@@ -67,6 +79,7 @@ __all__ = [
     "Push",
     "QuantisedObservation",
     "RandomAction",
+    "SaturatedAction",
     "ScaleObservation",
     "ScaledAction",
     "ScaledObservation",
@@ -76,6 +89,8 @@ __all__ = [
     "Step",
     "StickyAction",
     "StuckObservation",
+    "SwappedAction",
+    "UniformAction",
     "UniformObservation",
     "WorldChange",
 ]

@@ -246,7 +246,9 @@ def check_parameter(perturbation: Perturbation, name: str | None) -> None:
     """Refuses a schedule for a field that a perturbation does not have, or that is no number."""
     if name is None:
         return
-    numbers = [f.name for f in fields(perturbation) if type(getattr(perturbation, f.name)) in (int, float)]
+    # A seed is a name, and half of it means nothing.
+    names = [f.name for f in fields(perturbation) if f.name != "seed"]
+    numbers = [field_name for field_name in names if type(getattr(perturbation, field_name)) in (int, float)]
     if name not in numbers:
         owner = type(perturbation).__name__
         raise UserError(f"`stress_schedule.parameter`: {owner} has no number {name!r}; {nearest(name, numbers)}")

@@ -1,0 +1,127 @@
+"""Crossed actuators: two swapped, or all mixed by a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.errors import UserError, require, require_choice
+from brittlestar.perturbations.actions import ActionPerturbation
+from brittlestar.perturbations.base import Step
+from brittlestar.randomness import generator
+
+HOW = ("blend", "step", "episode")
+
+
+@dataclass
+class SwappedAction(ActionPerturbation):
+    """Swaps two actuators: `a_i, a_j = a_i + w * (a_j - a_i), a_j + w * (a_i - a_j)`.
+
+    The weight `w` is `level * swap` itself (`how: blend`, cross-talk), or 1 with this probability in every `step` or
+    `episode` (a wrong cable).
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box = spaces.Box(-1.0, 1.0, (3,), np.float32)
+        >>> crossed = SwappedAction(swap=1.0, actuators=[0, 2])
+        >>> crossed.bind(box, box, lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> crossed.perturb_action(np.array([[0.25, 0.5, 0.75]]), step).tolist()
+        [[0.75, 0.5, 0.25]]
+    """
+
+    strength_field: ClassVar[str] = "swap"
+    swap: float
+    actuators: list[int]
+    how: str = "blend"
+
+    def __post_init__(self) -> None:
+        require(0 <= self.swap <= 1, "swap", "in [0, 1]", self.swap)
+        require(len(set(self.actuators)) == len(self.actuators) == 2, "actuators", "two different", self.actuators)
+        require_choice("how", self.how, HOW)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that both actuators exist."""
+        super().bind(observation_space, action_space, lanes)
+        size = int(np.prod(self._shape))
+        if not all(0 <= actuator < size for actuator in self.actuators):
+            raise UserError(f"`actuators` must be in 0..{size - 1} for {action_space}, got {self.actuators}")
+        self._other = np.arange(size)
+        self._other[self.actuators] = self.actuators[::-1]
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Swaps, or mixes both."""
+        other = action.reshape(len(action), -1)[:, self._other].reshape(action.shape)
+        weight = step.of(self, "swap", action)
+        if self.how == "blend":
+            return action * (1.0 - weight) + other * weight
+        drawn = step.draws.uniform((1,) * (action.ndim - 1), per_episode=self.how == "episode")
+        return np.where(drawn < weight, other, action)
+
+
+@dataclass
+class MixedAction(ActionPerturbation):
+    """Sends `clip((1 - s) * a + s * (R a + sigma * N(0, 1)), low, high)` with `s = level * mix`.
+
+    `R` is `matrix`, or an orthogonal matrix drawn evenly from `seed`, the same in all episodes. A single actuator
+    is reversed.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box = spaces.Box(-1.0, 1.0, (2,), np.float32)
+        >>> turned = MixedAction(mix=1.0, matrix=[[0, 1], [-1, 0]])
+        >>> turned.bind(box, box, lanes=1)
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> turned.perturb_action(np.array([[0.5, 0.25]]), step).tolist()
+        [[0.25, -0.5]]
+    """
+
+    strength_field: ClassVar[str] = "mix"
+    mix: float
+    sigma: float = 0.0
+    seed: int = 0
+    matrix: list[list[float]] | None = None
+
+    def __post_init__(self) -> None:
+        require(0 <= self.mix <= 1, "mix", "in [0, 1]", self.mix)
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+        require(self.seed >= 0, "seed", "at least 0", self.seed)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Draws the matrix, or checks the given one."""
+        super().bind(observation_space, action_space, lanes)
+        size = int(np.prod(self._shape))
+        self._matrix = orthogonal(size, self.seed) if self.matrix is None else _square(self.matrix, size)
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Mixes the actuators."""
+        mix = step.of(self, "mix", action)
+        # A product of matrices would round by the number of lanes.
+        mixed = (action.reshape(len(action), 1, -1) * self._matrix).sum(axis=2).reshape(action.shape)
+        if self.sigma:
+            mixed = mixed + step.of(self, "sigma", action) * step.draws.normal(action.shape[1:])
+        return action * (1.0 - mix) + mixed * mix
+
+
+def orthogonal(size: int, seed: int) -> np.ndarray:
+    """Returns a rotation or reflection drawn evenly among all; for one dimension, always the reflection.
+
+    Example:
+        >>> turn = orthogonal(3, seed=0)
+        >>> bool(np.allclose(turn @ turn.T, np.eye(3)))
+        True
+    """
+    if size == 1:
+        return -np.eye(1)
+    basis, triangle = np.linalg.qr(generator(seed, "mixed_action").standard_normal((size, size)))
+    # Without the signs of the diagonal, the factorisation itself would prefer some matrices.
+    return np.asarray(basis * np.sign(np.diag(triangle)))
+
+
+def _square(matrix: list[list[float]], size: int) -> np.ndarray:
+    if len(matrix) != size or any(len(row) != size for row in matrix):
+        raise UserError(f"`matrix` must be {size} x {size}, one row per actuator, got {matrix}")
+    return np.asarray(matrix, dtype=np.float64)
