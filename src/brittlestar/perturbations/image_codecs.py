@@ -21,7 +21,8 @@ _REACH = 3
 class BlurredImage(ImagePerturbation):
     """Averages each pixel with those around it, as far as `r = level * radius_pixels`.
 
-    The weights are Gaussian with standard deviation `r`, or a box of side `2 r + 1`. Pixels behind the edge are taken like the edge.
+    The weights are Gaussian with standard deviation `r`, or a box of side `2 r + 1`. Pixels behind the edge are taken
+    like the edge.
 
     Example:
         >>> from gymnasium import spaces
