@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.policies.gradients import Answer, GradientError
 from brittlestar.randomness import LaneDraws
 
 Space = spaces.Space[Any]
@@ -53,6 +54,19 @@ class Policy:
     ) -> tuple[np.ndarray, Any]:
         """Returns the actions, lane axis first, and the state to pass in next time."""
         raise NotImplementedError
+
+    def differentiate(
+        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
+    ) -> Answer:
+        """Returns the answer without chance, and how it moves with the observation; keeps nothing.
+
+        Raises:
+            GradientError: the policy has none.
+        """
+        raise GradientError(
+            f"{type(self).__name__} has no gradients: networks have them (`policy=sb3`, `zoo_folder`, `cleanrl`, "
+            "`torchscript`), and `perturbation.gradient=numeric` finds those of continuous actions by trying"
+        )
 
 
 def describe(space: Space) -> str:
@@ -135,3 +149,9 @@ class DelegatingPolicy(Policy):
     ) -> tuple[np.ndarray, Any]:
         """Returns what the other policy answers."""
         return self._policy.predict(observation, state, episode_start, deterministic, **masks)
+
+    def differentiate(
+        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
+    ) -> Answer:
+        """Returns what the other policy answers."""
+        return self._policy.differentiate(observation, state, episode_start)

@@ -16,6 +16,7 @@ from brittlestar.checkpoints.weights import read_weights
 from brittlestar.errors import UserError
 from brittlestar.policies.actors import layer, stack
 from brittlestar.policies.base import DelegatingPolicy, Observation, Space, StatelessPolicy, count_lanes
+from brittlestar.policies.gradients import Answer, through_torch
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
@@ -70,13 +71,16 @@ class _ExportedPolicy(StatelessPolicy):
 
     def act(self, observation: Observation) -> np.ndarray:
         """Shows each lane's row of numbers to the network; several outputs for a choice are its scores."""
-        row = np.concatenate(self._inputs.read(observation, None, None)[0], axis=1).astype(np.float32)
+        row = self._row(observation)
         answers = np.stack([self._answer(row[lane : lane + 1])[0] for lane in range(count_lanes(observation))])
         if np.issubdtype(self._space.dtype, np.integer) and answers.ndim == 2 and answers.dtype.kind == "f":
             return np.asarray(answers.argmax(axis=1) + getattr(self._space, "start", 0))
         if isinstance(self._space, spaces.Box):
             answers = np.clip(answers.reshape(-1, *self._space.shape), self._space.low, self._space.high)
         return answers
+
+    def _row(self, observation: Observation) -> np.ndarray:
+        return np.concatenate(self._inputs.read(observation, None, None)[0], axis=1).astype(np.float32)
 
 
 @dataclass
@@ -97,11 +101,30 @@ class TorchScriptPolicy(_ExportedPolicy):
         except RuntimeError as error:
             raise UserError(f"{path} is no TorchScript file: {str(error).splitlines()[0]}") from None
 
+        self._network = network
+
         def answer(row: np.ndarray) -> np.ndarray:
             with torch.no_grad():
                 return np.asarray(network(torch.from_numpy(row)).numpy())
 
         return answer
+
+    def differentiate(
+        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
+    ) -> Answer:
+        """Returns the answer, and the way back that torch finds."""
+        import torch
+
+        bounds = None
+        if isinstance(self._space, spaces.Box):
+            bounds = [torch.from_numpy(bound.ravel()) for bound in (self._space.low, self._space.high)]
+
+        def network(row: dict[str, Any]) -> Any:
+            answers = self._network(row[""]).reshape(-1)
+            return torch.clip(answers, *bounds) if bounds else answers
+
+        found = through_torch(network, {"": self._row(observation)}, self.path)
+        return Answer(found.outputs, lambda g: self._inputs.pull(found.pull(g)[""], observation, None, None))
 
 
 @dataclass

@@ -50,6 +50,10 @@ class Head:
         """
         raise NotImplementedError
 
+    def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns flat actions without chance, or the scores of choices, and their slopes over the outputs."""
+        return outputs, np.ones_like(outputs)
+
 
 @dataclass
 class StateNoise:
@@ -96,6 +100,11 @@ class Clipped(_Bounded):
             outputs = outputs + np.exp(self.log_std) * draws.normal(self.log_std.shape)
         return self._shaped(np.clip(outputs, self._low, self._high))
 
+    def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns flat actions without chance, and their slopes over the outputs: 0 beyond the bounds."""
+        inside = (outputs > self._low) & (outputs < self._high)
+        return np.clip(outputs, self._low, self._high), inside.astype(outputs.dtype)
+
 
 @dataclass
 class Squashed(_Bounded):
@@ -124,6 +133,13 @@ class Squashed(_Bounded):
         elif draws is not None and self.spread is not None:
             outputs = outputs + np.exp(self._log_std(latent, *self.spread)) * draws.normal(outputs.shape[1:])
         return self._shaped(self._low + 0.5 * (np.tanh(outputs) + 1.0) * (self._high - self._low))
+
+    def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns flat actions without chance, and their slopes over the outputs."""
+        limit = np.inf if self.limit is None else self.limit
+        half, inside = 0.5 * (self._high - self._low), np.abs(outputs) < limit
+        squashed = np.tanh(np.clip(outputs, -limit, limit))
+        return self._low + half * (squashed + 1.0), half * (1.0 - squashed * squashed) * inside
 
     def _log_std(self, latent: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
         log_std = np.matmul(latent[:, None], weights)[:, 0] + biases

@@ -31,6 +31,10 @@ class Scaling:
         """
         return np.clip((values - self.mean) / np.sqrt(self.var + self.epsilon), -self.clip, self.clip)
 
+    def pull(self, gradient: np.ndarray, scaled: np.ndarray) -> np.ndarray:
+        """Returns the gradient of the values from that of the scaled ones: 0 where these are clipped."""
+        return np.asarray(gradient * (np.abs(scaled) < self.clip) / np.sqrt(self.var + self.epsilon))
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -63,6 +67,11 @@ class Reader(Protocol):
 
     def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
         """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
+
+    def pull(
+        self, gradient: np.ndarray, observation: Observation, state: Any, first: np.ndarray | None
+    ) -> dict[str, np.ndarray]:
+        """Returns the gradient of the present observation, by entry, from that of the rows that `read` gives."""
 
 
 @dataclass
@@ -167,11 +176,7 @@ class Inputs:
 
     def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
         """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
-        lanes = count_lanes(observation)
-        parts = []
-        for key, space in (self._parts or self._guess(observation)).items():
-            values = _numbers(observation[key] if key else observation, space, lanes)
-            parts.append(self.scalings[key].apply(values) if key and key in self.scalings else values)
+        parts = list(self._entries(observation).values())
         if self.fit:
             parts = [self.fit.apply(np.concatenate(parts, axis=1))]
         if self.has_state:
@@ -179,6 +184,41 @@ class Inputs:
         if "" in self.scalings:
             parts = [self.scalings[""].apply(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))]
         return parts, state
+
+    def pull(
+        self, gradient: np.ndarray, observation: Observation, state: Any, first: np.ndarray | None
+    ) -> dict[str, np.ndarray]:
+        """Returns the gradient of the present observation, by entry, from that of the rows that `read` gives."""
+        entries = self._entries(observation)
+        if "" in self.scalings:
+            gradient = self.scalings[""].pull(gradient, self.read(observation, state, first)[0][0])
+        if self.has_state:
+            gradient = self._newest(gradient)
+        ends = np.cumsum([part.shape[1] for part in entries.values()]).tolist()
+        if self.fit:
+            gradient = Fit(min(self.fit.keep, ends[-1]), ends[-1]).apply(gradient)
+        found = {}
+        for (key, part), own in zip(entries.items(), np.split(gradient, ends[:-1], axis=1), strict=True):
+            values = observation[key] if key else observation
+            if np.issubdtype(values.dtype, np.floating):
+                scaling = self.scalings.get(key) if key else None
+                found[key] = (scaling.pull(own, part) if scaling else own).reshape(values.shape)
+        return found
+
+    def _entries(self, observation: Observation) -> dict[str, np.ndarray]:
+        lanes, entries = count_lanes(observation), {}
+        for key, space in (self._parts or self._guess(observation)).items():
+            values = _numbers(observation[key] if key else observation, space, lanes)
+            entries[key] = self.scalings[key].apply(values) if key and key in self.scalings else values
+        return entries
+
+    def _newest(self, gradient: np.ndarray) -> np.ndarray:
+        """Returns the gradient of the last frame, without that of the time."""
+        lanes = len(gradient)
+        if len(self._frame) == 1:
+            return gradient.reshape(lanes, self.stack, -1)[:, -1, : None if self.time_limit is None else -1]
+        frames = np.split(gradient.reshape(lanes, *self.shape), self.stack, axis=self._along + 1)
+        return frames[-1].reshape(lanes, -1)
 
     def _guess(self, observation: Observation) -> dict[str, Any]:
         return dict.fromkeys(self.keys or sorted(observation)) if isinstance(observation, dict) else {"": None}

@@ -10,6 +10,7 @@ import numpy as np
 
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Moments, Observation, Policy, Space, describe
+from brittlestar.policies.gradients import SLOPES, Answer, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs, Reader
 from brittlestar.randomness import LaneDraws, generator
@@ -62,7 +63,7 @@ class MlpPolicy(Policy):
             if isinstance(value, str) and value not in valid:
                 raise UserError(f"`{field}` cannot be `{value}`; {nearest(value, valid)}")
         self._layers = _checked(layers)
-        self._activation = ACTIVATIONS[activation]
+        self._activation, self._slope = ACTIVATIONS[activation], SLOPES[activation]
         self._head = _OUTPUTS[output]() if isinstance(output, str) else output
         self._inputs: Reader = inputs or Inputs()
         self._draws: LaneDraws | None = None
@@ -119,6 +120,27 @@ class MlpPolicy(Policy):
             outputs = self._head.mask(outputs, action_masks)
         latent = self._buffers[-2][:, 0]
         return self._head.decide(outputs, latent, None if deterministic else self._draws), state
+
+    def differentiate(
+        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
+    ) -> Answer:
+        """Returns the answer without chance, and the way back through head, layers and inputs.
+
+        Choices are taken as if all were open.
+
+        Example:
+            >>> policy = MlpPolicy([(np.array([[2.0], [0.0]]), np.array([0.5]))])
+            >>> answer = policy.differentiate(np.array([[0.1, 9.0], [3.0, 9.0]]))
+            >>> answer.outputs.round(2).tolist(), answer.pull(np.ones((2, 1)))[""].tolist()
+            ([[0.7], [1.0]], [[2.0, 0.0], [0.0, 0.0]])
+        """
+        parts, _ = self._inputs.read(observation, state, episode_start)
+        row = np.concatenate(parts, axis=1, dtype=self._layers[0][0].dtype, casting="same_kind")
+        raw, pull = through_layers(self._layers, self._activation, self._slope, row)
+        outputs, slope = self._head.differentiate(raw)
+        return Answer(
+            outputs, lambda gradient: self._inputs.pull(pull(gradient * slope), observation, state, episode_start)
+        )
 
     def _forward(self) -> np.ndarray:
         last = len(self._layers) - 1

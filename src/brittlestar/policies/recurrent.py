@@ -63,12 +63,31 @@ class LstmInputs:
         parts, seen = self._inputs.read(observation, seen, first)
         row = np.concatenate(parts, axis=1)
         kept = []
-        for layer, (hidden, cell) in zip(self._layers, memory or self._blank(len(row)), strict=True):
-            if memory and first is not None:
-                hidden, cell = (np.where(first[:, None], cell.dtype.type(0), values) for values in (hidden, cell))
-            kept.append(_step(*layer, row, hidden, cell))
+        for layer, (hidden, cell) in zip(self._layers, self._recall(memory, len(row), first), strict=True):
+            kept.append(_step(_gates(*layer, row, hidden), cell))
             row = kept[-1][0]
         return [row], (seen, kept)
+
+    def pull(
+        self, gradient: np.ndarray, observation: Observation, state: Any, first: np.ndarray | None
+    ) -> dict[str, np.ndarray]:
+        """Returns the gradient of the present observation; what the LSTM remembers of others stands still."""
+        seen, memory = state or (None, None)
+        row = np.concatenate(self._inputs.read(observation, seen, first)[0], axis=1)
+        passed = []
+        for layer, (hidden, cell) in zip(self._layers, self._recall(memory, len(row), first), strict=True):
+            gates = _gates(*layer, row, hidden)
+            passed.append((layer[0], gates, cell))
+            row = _step(gates, cell)[0]
+        for weights, gates, cell in reversed(passed):
+            gradient = _pull(gradient.astype(weights.dtype), weights, gates, cell)
+        return self._inputs.pull(gradient, observation, seen, first)
+
+    def _recall(self, memory: Any, lanes: int, first: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+        if not memory or first is None:
+            return list(memory or self._blank(lanes))
+        forgotten = first[:, None]
+        return [tuple(np.where(forgotten, part.dtype.type(0), part) for part in pair) for pair in memory]
 
     def _blank(self, lanes: int) -> list[tuple[np.ndarray, np.ndarray]]:
         dtype = self._layers[0][0].dtype
@@ -113,14 +132,26 @@ def _checked(index: int, weights: np.ndarray, biases: np.ndarray) -> Layer:
     return (weights * halves).astype(dtype, order="C"), (biases * halves).astype(dtype)
 
 
-def _step(
-    weights: np.ndarray, biases: np.ndarray, row: np.ndarray, hidden: np.ndarray, cell: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _gates(weights: np.ndarray, biases: np.ndarray, row: np.ndarray, hidden: np.ndarray) -> np.ndarray:
     both = np.concatenate([row, hidden], axis=1, dtype=weights.dtype, casting="same_kind")
     # One vector-matrix product per lane, as in `MlpPolicy`.
     gates = np.matmul(both[:, None], weights)[:, 0]
     gates += biases
-    np.tanh(gates, out=gates)
+    return np.asarray(np.tanh(gates, out=gates))
+
+
+def _step(gates: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     into, forget, new, out = np.split(gates, _GATES, axis=1)
     cell = (0.5 * forget + 0.5) * cell + (0.5 * into + 0.5) * new
     return (0.5 * out + 0.5) * np.tanh(cell), cell
+
+
+def _pull(gradient: np.ndarray, weights: np.ndarray, gates: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Returns the gradient of the row that a layer was given from that of the `h` it answered."""
+    into, _, new, out = np.split(gates, _GATES, axis=1)
+    cell = np.tanh(_step(gates, before)[1])
+    to_cell = gradient * (0.5 * out + 0.5) * (1.0 - cell * cell)
+    to_gates = [to_cell * 0.5 * new, to_cell * 0.5 * before, to_cell * (0.5 * into + 0.5), gradient * 0.5 * cell]
+    back = np.concatenate(to_gates, axis=1) * (1.0 - gates * gates)
+    inputs = len(weights) - cell.shape[1]
+    return np.asarray(np.matmul(back[:, None], np.ascontiguousarray(weights[:inputs].T))[:, 0])

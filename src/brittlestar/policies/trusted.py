@@ -9,10 +9,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Moments, Observation, Policy, Space, count_lanes, describe
+from brittlestar.policies.gradients import Answer, GradientError, through_torch
 from brittlestar.policies.inputs import Inputs
 from brittlestar.randomness import LaneDraws
 
@@ -126,6 +128,37 @@ class TrustedPolicy(Policy):
             kept.append(after)
         return np.stack(actions), kept
 
+    def differentiate(
+        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
+    ) -> Answer:
+        """Returns the answer without chance, and the way back that torch finds."""
+        name = f"the loaded {type(self.model).__name__}"
+        if hasattr(self.model.policy, "lstm_actor"):
+            raise GradientError(f"{name} has no gradients with its memory; `policy.trust=false` gives it some")
+        seen = observation if isinstance(observation, dict) else {"": observation}
+        self.model.policy.set_training_mode(False)
+        return through_torch(lambda row: _scores(self.model, row.get("", row)), seen, name)
+
+
+def _scores(model: Any, seen: Any) -> Any:
+    """Returns actions in the bounds, or what decides between choices, as tensors."""
+    import torch
+
+    policy, space = model.policy, model.action_space
+    if isinstance(space, spaces.Box):
+        low, high = torch.from_numpy(space.low), torch.from_numpy(space.high)
+        raw = policy._predict(seen, deterministic=True).reshape(-1, *space.shape)
+        return low + 0.5 * (raw + 1.0) * (high - low) if policy.squash_output else torch.clip(raw, low, high)
+    for name in ("q_net", "quantile_net"):
+        if hasattr(policy, name):
+            values = getattr(policy, name)(seen)
+            return values.mean(dim=1) if values.dim() == 3 else values
+    if not hasattr(policy, "get_distribution"):
+        return policy._predict(seen, deterministic=True)
+    found = policy.get_distribution(seen)
+    found = getattr(found, "distribution", None) or found.distributions
+    return torch.cat([part.logits for part in found], dim=1) if isinstance(found, list) else found.logits
+
 
 class ShownPolicy(Policy):
     """A policy that is shown observations as in its training: by entry, or in one row."""
@@ -157,8 +190,26 @@ class ShownPolicy(Policy):
     ) -> tuple[np.ndarray, Any]:
         """Normalises, then asks."""
         seen, inner = state or (None, None)
-        parts, seen = self._inputs.read(observation, seen, episode_start)
-        row = np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape)
-        shown = dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row
+        shown, seen = self._shown(observation, seen, episode_start)
         action, inner = self._policy.predict(shown, inner, episode_start, deterministic, **masks)
         return action, (seen, inner)
+
+    def differentiate(
+        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
+    ) -> Answer:
+        """Normalises, then asks."""
+        seen, inner = state or (None, None)
+        found = self._policy.differentiate(self._shown(observation, seen, episode_start)[0], inner, episode_start)
+
+        def pull(gradient: np.ndarray) -> dict[str, np.ndarray]:
+            back = found.pull(gradient)
+            parts = [back[key] for key in self._inputs.keys or []] if self._by_entry else [back[""]]
+            row = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+            return self._inputs.pull(row, observation, seen, episode_start)
+
+        return Answer(found.outputs, pull)
+
+    def _shown(self, observation: Observation, seen: Any, first: np.ndarray | None) -> tuple[Observation, Any]:
+        parts, seen = self._inputs.read(observation, seen, first)
+        row = np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape)
+        return dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row, seen
