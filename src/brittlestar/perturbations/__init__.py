@@ -14,6 +14,12 @@ from brittlestar.perturbations.additive import (
     SpikeObservation,
     UniformObservation,
 )
+from brittlestar.perturbations.adversarial import (
+    AdversarialObservation,
+    FgsmObservation,
+    MadObservation,
+    PgdObservation,
+)
 from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
 from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
 from brittlestar.perturbations.compose import Compose, Scheduled
@@ -28,6 +34,7 @@ from brittlestar.perturbations.images import BrightnessImage, ContrastImage, Gau
 from brittlestar.perturbations.masking import MaskObservation
 from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
 from brittlestar.perturbations.push import Push
+from brittlestar.perturbations.random_sign import RandomSignObservation
 from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
 from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
 from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
@@ -37,6 +44,7 @@ from brittlestar.perturbations.world_fields import ActuatorGain, BodyMass, Dampi
 __all__ = [
     "ActionPerturbation",
     "ActuatorGain",
+    "AdversarialObservation",
     "BacklashAction",
     "BiasAction",
     "BiasObservation",
@@ -56,6 +64,7 @@ __all__ = [
     "DroppedAction",
     "EnvParameter",
     "ErasedImage",
+    "FgsmObservation",
     "Friction",
     "GaussianAction",
     "GaussianImage",
@@ -67,6 +76,7 @@ __all__ = [
     "InvertedReward",
     "JointStiffness",
     "JpegImage",
+    "MadObservation",
     "MaskObservation",
     "MixedAction",
     "ModelChange",
@@ -76,9 +86,11 @@ __all__ = [
     "PatchImage",
     "PermutedAction",
     "Perturbation",
+    "PgdObservation",
     "Push",
     "QuantisedObservation",
     "RandomAction",
+    "RandomSignObservation",
     "SaturatedAction",
     "ScaleObservation",
     "ScaledAction",

@@ -1,0 +1,45 @@
+"""Noise of full size and random sign: what an attack without any knowledge does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from brittlestar.errors import require
+from brittlestar.perturbations.base import ScaledObservation, Step
+
+
+@dataclass
+class RandomSignObservation(ScaledObservation):
+    """Adds `level * epsilon * unit * s` with `s = -1` or `1` at random: a corner of the box that attacks search.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> np.abs(RandomSignObservation(epsilon=0.5).perturb_observation(np.zeros((1, 3)), step)).tolist()
+        [[0.5, 0.5, 0.5]]
+    """
+
+    strength_field: ClassVar[str] = "epsilon"
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.epsilon >= 0, "epsilon", "at least 0", self.epsilon)
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Goes to the corner."""
+        radius = step.of(self, "epsilon", array) * self.unit(step)
+        return array + radius * sign(draw_start(array, step))
+
+
+def draw_start(array: np.ndarray, step: Step) -> np.ndarray:
+    """Draws a place in the box from -1 to 1, of the shape of `array`."""
+    return 2.0 * step.draws.uniform(array.shape[1:]) - 1.0
+
+
+def sign(values: np.ndarray) -> np.ndarray:
+    """Returns -1 or 1, never 0."""
+    return np.where(values < 0, -1.0, 1.0)
