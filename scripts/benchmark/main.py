@@ -19,6 +19,7 @@ from .engine import cartpole, half_cheetah
 from .fetch import fetch_reach, fetch_reach_sac
 from .figures import Figure
 from .framework import framework
+from .perturbations import perturbations
 
 SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "fetch_reach": fetch_reach,
@@ -28,6 +29,7 @@ SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "half_cheetah": half_cheetah,
     "sb3_cartpole": sb3_cartpole,
     "sb3_half_cheetah": sb3_half_cheetah,
+    "perturbations": perturbations,
     "framework": framework,
     "cached": cached,
     "aggregate": aggregate,
@@ -37,8 +39,8 @@ SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
 NOTES = """\
 Compared measurements take turns (A B A B). Speeds and times are medians over the rounds, ratios medians of the ratios
 of each round. The bare loop is `env.step` of the registered environment, replaying the reset seeds and actions of the
-same episodes: both sides reset, and both sides simulate the same states. cartpole and half_cheetah run in one thread
-and are measured in processor time; all else is wall time."""
+same episodes: both sides reset, and both sides simulate the same states. cartpole, half_cheetah and perturbations run in
+one thread and are measured in processor time; all else is wall time."""
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from brittlestar.build import build
 from brittlestar.cell import cores
@@ -27,6 +27,7 @@ from brittlestar.tables import aggregate
 
 if TYPE_CHECKING:
     import pandas as pd
+    from omegaconf import DictConfig
 
 
 @dataclass
@@ -52,7 +53,9 @@ def load(group: str, name: str, **values: Any) -> Any:
     if not path.is_file():
         options = [option.stem for option in path.parent.glob("*.yaml")]
         raise UserError(f"`{group}` has no {name!r}; {nearest(name, options)}")
-    return build(plain(OmegaConf.load(path)) | values, group)
+    # A value that must be given may be given here.
+    node = cast("DictConfig", OmegaConf.load(path))
+    return build(plain(OmegaConf.masked_copy(node, [str(key) for key in node if key not in values])) | values, group)
 
 
 def evaluate(

@@ -1,0 +1,125 @@
+"""Every option of the groups that disturb and help: it runs where it makes sense, and says so where not."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brittlestar.api import load
+from brittlestar.config import config_folder
+from brittlestar.delivery import measure
+from brittlestar.errors import UserError
+from brittlestar.perturbations import Perturbation
+from brittlestar.policies import MlpPolicy, as_policy
+from brittlestar.pools import make_lanes
+from brittlestar.rollout import Parts, Plan, rollout
+
+ROOT = Path(__file__).parents[1]
+ENVS = {"box": "half_cheetah", "box and choices": "cartpole", "dict": "fetch_reach", "choices": "CliffWalking-v1"}
+STEPS = 60
+GIVEN = {"env_parameter": {"half_cheetah": "dof_armature", "cartpole": "length", "fetch_reach": "dof_armature"}}
+
+
+def names(group: str) -> list[str]:
+    return sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
+
+
+def make_policy(env: str):
+    if env == "fetch_reach":
+        return load("policy", "p_controller")
+    if env == "CliffWalking-v1":
+        return as_policy(lambda state: 0 if state == 36 else 2 if state % 12 == 11 else 1)  # up, right, down
+    if env == "cartpole":
+        return MlpPolicy.random([4, 64, 64, 2], seed=13, output="argmax")  # it balances
+    return MlpPolicy.random([17, 32, 6])
+
+
+def roll(env: str, perturbation=None, mitigation="none", schedule="constant", episodes=6):
+    shipped = env in names("env")
+    spec = load("env", env, max_steps=STEPS) if shipped else load("env", "gym", id=env, max_steps=STEPS)
+    perturbation = perturbation or load("perturbation", "gaussian_observation", sigma=0.1)
+    lanes = make_lanes(spec, episodes, needs_model=perturbation.needs_world)
+    parts = Parts(make_policy(env), perturbation, load("mitigation", mitigation), load("stress_schedule", schedule))
+    try:
+        return rollout(lanes, parts, Plan(episodes))
+    finally:
+        lanes.close()
+
+
+def option(name: str, env: str) -> Perturbation:
+    attribute = GIVEN.get(name, {}).get(env)
+    return load("perturbation", name, **({"attribute": attribute} if attribute else {}))
+
+
+@pytest.mark.parametrize("env", ENVS.values())
+@pytest.mark.parametrize("name", names("perturbation"))
+def test_every_perturbation_acts_or_says_why_not(name, env):
+    try:
+        perturbation = option(name, env)
+        rows = roll(env, perturbation)
+    except UserError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    assert bool(refusal) == refused_rightly(name, env), refusal
+    assert "\n" not in refusal
+    if refusal:
+        return
+    measured = measure(perturbation, rows)
+    assert perturbation.is_identity or any(measured.values())
+
+
+def refused_rightly(name: str, env: str) -> bool:
+    discrete_states, discrete_actions = env == "CliffWalking-v1", env in ("CliffWalking-v1", "cartpole")
+    if name in ("none", "delayed_reward", "inverted_reward", "noisy_reward", "scaled_reward"):
+        return False
+    if name.endswith("_image"):
+        return True
+    if name == "goal_noise":
+        return env != "fetch_reach"
+    if name == "confused_observation":
+        return not discrete_states
+    if name in ("env_parameter", "control_timestep"):
+        return env == "CliffWalking-v1"
+    if name == "permuted_action":
+        return not discrete_actions
+    if name in ("sticky_action", "random_action", "dropped_action", "scaled_action", "delayed_action"):
+        return False
+    if name.endswith("_observation"):
+        return discrete_states
+    if name.endswith("_action") or name == "gaussian_pair":
+        return discrete_actions
+    if name == "compose":
+        return discrete_states
+    return env not in ("half_cheetah", "fetch_reach") or (name, env) == ("actuator_gain", "fetch_reach")
+
+
+@pytest.mark.parametrize("env", ENVS.values())
+@pytest.mark.parametrize("name", names("mitigation"))
+def test_every_mitigation_acts_or_says_why_not(name, env):
+    noise = load("perturbation", "confused_observation") if env == "CliffWalking-v1" else None
+    observes = name.endswith("_observation") or name in ("ensemble", "compose")
+    acts = (name.endswith("_action") and name != "hold_action") or name in ("low_pass", "compose")
+    if (observes and env == "CliffWalking-v1") or (acts and env in ("cartpole", "CliffWalking-v1")):
+        with pytest.raises(UserError, match="^[^\n]{20,}$"):
+            roll(env, noise, mitigation=name)
+        return
+    rows = roll(env, noise, mitigation=name)
+    assert np.isfinite(rows.column("return")).all()
+
+
+@pytest.mark.parametrize("name", names("stress_schedule"))
+def test_every_schedule_runs(name):
+    rows = roll("cartpole", schedule=name, episodes=120)
+    changed = rows.column("observation_change")
+    assert changed.any()
+    if name in ("phases", "curriculum"):
+        assert changed[0] == 0
+
+
+@pytest.mark.parametrize("group", ["perturbation", "mitigation", "stress_schedule"])
+def test_the_docs_name_every_option(group):
+    page = (ROOT / "docs" / "perturbations.md").read_text()
+    known = set(re.findall(r"`(\w+)`", page)) | {"none"}
+    assert set(names(group)) <= known
