@@ -39,8 +39,8 @@ SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
 NOTES = """\
 Compared measurements take turns (A B A B). Speeds and times are medians over the rounds, ratios medians of the ratios
 of each round. The bare loop is `env.step` of the registered environment, replaying the reset seeds and actions of the
-same episodes: both sides reset, and both sides simulate the same states. cartpole, half_cheetah and perturbations run in
-one thread and are measured in processor time; all else is wall time."""
+same episodes: both sides reset, and both sides simulate the same states. cartpole, half_cheetah and perturbations run
+in one thread and are measured in processor time; all else is wall time."""
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from brittlestar.config import config_folder
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
-from brittlestar.perturbations import Perturbation
+from brittlestar.perturbations import Compose, Perturbation
 from brittlestar.perturbations.adversarial import AdversarialObservation
 from brittlestar.policies import MlpPolicy
 from brittlestar.rollout import Parts, Plan, rollout
@@ -29,6 +29,7 @@ def perturbations(quick: bool) -> list[Figure]:
     """
     spec = load("env", "half_cheetah", max_steps=100 if quick else 200)
     lanes = {own: Lanes(spec, _LANES, own_models=own) for own in (False, True)}
+    lanes[True].worlds()
     parts = Parts(MlpPolicy.random([17, 256, 256, 6]))
     figures = [_own_models(lanes, parts)]
     for path in sorted((config_folder() / "perturbation").glob("*.yaml")):
@@ -36,7 +37,9 @@ def perturbations(quick: bool) -> list[Figure]:
         if perturbation is not None:
             parts.perturbation = perturbation
             added = _added(lanes[perturbation.needs_world], parts, rounds=3 if quick else 5)
-            figures.append(Figure(f"{path.stem} adds", 100 * added, "%", at_most=10))
+            several = len(perturbation.parts) if isinstance(perturbation, Compose) else 1
+            name = f"{path.stem} adds" if several == 1 else f"{path.stem}, {several} parts, adds"
+            figures.append(Figure(name, 100 * added, "%", at_most=10 * several))
     return figures
 
 

@@ -147,6 +147,8 @@ class Lanes:
         together = self._together(lanes)
         if not together:
             return
+        if self._worlds:
+            together.share_models([self._worlds[lane].state for lane in lanes.tolist()])
         form = together.forms[0]
         form.begin(together, actions[lanes])
         form.simulate(together)

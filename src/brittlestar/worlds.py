@@ -67,6 +67,9 @@ class World:
         self._kept: dict[str, Any] = {}
         self._added: set[str] = set()
         self._edits: dict[str, dict[Any, Edit]] = {}
+        self._keys: dict[Any, Any] = {}
+        self.state: tuple = ()
+        """Worlds of the same environment with the same state have models of the same bytes."""
 
     @property
     def retimed(self) -> bool:
@@ -97,8 +100,14 @@ class World:
         """
         return self.edit_all(owner, {name: change})
 
-    def edit_all(self, owner: Any, changes: dict[str, Edit]) -> float:
-        """Changes several fields, as `edit` does, and returns how far the first one moved."""
+    def edit_all(self, owner: Any, changes: dict[str, Edit], key: Any = None) -> float:
+        """Changes several fields, as `edit` does, and returns how far the first one moved.
+
+        Args:
+            owner: whose edit this is.
+            changes: field to change.
+            key: what decides the changes: the same in two worlds, when the changes are. None: nobody knows.
+        """
         moved = []
         for name, change in changes.items():
             if name in self._derived:
@@ -108,6 +117,8 @@ class World:
             self._edits.setdefault(name, {})[owner] = change
             moved.append(self._apply(name, owner))
         self._derive(changes)
+        self._keys[owner] = object() if key is None else key
+        self._tell_state()
         return moved[0]
 
     def holds(self, owner: Any) -> bool:
@@ -121,12 +132,21 @@ class World:
             del self._edits[name][owner]
             self._apply(name)
         self._derive(names)
+        self._tell_state()
 
     def restore(self) -> None:
         """Undoes every edit."""
         for name in self._kept:
             self._put_back(name)
         self._kept, self._edits, self._added = {}, {}, set()
+        self.state = ()
+
+    def _tell_state(self) -> None:
+        edited = [(name, edits) for name, edits in sorted(self._edits.items()) if edits and self._in_model(name)]
+        self.state = tuple((name, *((owner, self._keys[owner]) for owner in edits)) for name, edits in edited)
+
+    def _in_model(self, name: str) -> bool:
+        return self._find(name)[0] is not self.env and not name.startswith("data.")
 
     def _find(self, name: str) -> tuple[Any, str]:
         if name in self._places:

@@ -426,3 +426,28 @@ def test_refusals_name_what_is_missing(env_id, change, message):
     world = world_of(env_id)
     with pytest.raises(UserError, match=message):
         at(bound(change), world)
+
+
+def test_lanes_with_equal_edits_step_with_one_model():
+    lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 4, own_models=True)
+    worlds = lanes.worlds()
+    for lane in range(4):
+        lanes.reset(lane, seed=lane)
+    for world, factor in zip(worlds, (2.0, 2.0, 3.0, None), strict=True):
+        if factor:
+            world.edit_all("mass", {"body_mass": lambda mass, factor=factor: factor * mass}, key=factor)
+    active = np.arange(4)
+    lanes.step(np.zeros((4, 6), np.float32), active)
+    used = [model for model, _ in lanes._together(active).pairs]
+    own = [env.unwrapped.model for env in lanes.envs]
+    assert used == [own[0], own[0], own[2], own[3]]
+    worlds[0].restore()
+    lanes.step(np.zeros((4, 6), np.float32), active)
+    assert [model for model, _ in lanes._together(active).pairs] == [own[0], own[1], own[2], own[0]]
+
+
+def test_edits_that_nobody_can_compare_are_never_shared():
+    lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 2, own_models=True)
+    for world in lanes.worlds():
+        world.edit("mass", "body_mass", lambda mass: 2 * mass)
+    assert len({world.state for world in lanes.worlds()}) == 2

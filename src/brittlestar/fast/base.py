@@ -26,9 +26,24 @@ class Together:
         self.pairs = [(form.model, form.data) for form in forms]
         self._shared = all(form.model is forms[0].model for form in forms)
         self._lists: dict[str, list[Any]] = {}
+        self._states: list[Any] = []
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def share_models(self, states: list[Any]) -> None:
+        """Steps environments whose models are equal with one of them: many models do not fit into the caches.
+
+        Args:
+            states: of every environment; equal where the bytes of the models are.
+        """
+        if states == self._states:
+            return
+        self._states, models = states, {}
+        for state, form in zip(states, self.forms, strict=True):
+            models.setdefault(state, form.model)
+        self.pairs = [(models[state], form.data) for state, form in zip(states, self.forms, strict=True)]
+        self._shared = len(models) == 1
 
     def every(self, name: str) -> list[Any]:
         """Returns one attribute of every form; arrays are views, so they stay those of the simulator."""

@@ -74,7 +74,8 @@ class WorldChange(Perturbation):
                 worlds[lane].drop(id(self))
                 self._moved[lane] = 0.0
             else:
-                self._moved[lane] = worlds[lane].edit_all(id(self), self.edits(worlds[lane], amount, target))
+                edits, key = self.edits(worlds[lane], amount, target), (amount, str(target))
+                self._moved[lane] = worlds[lane].edit_all(id(self), edits, key)
             self._amounts[lane] = amount
         step.note(NOTE, np.where(self._amounts == 0, 0.0, self._moved))
 
