@@ -4,10 +4,10 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 from stable_baselines3.common.env_checker import check_env as sb3_check
 
-from brittlestar import PerturbedEnv
+from brittlestar import PerturbedEnv, evaluate, load
 from brittlestar.envs import EnvSpec
 from brittlestar.lanes import Lanes
-from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, Perturbation
+from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, MaskObservation, Perturbation
 from brittlestar.policies import Policy
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Constant
@@ -105,3 +105,20 @@ def test_rewards_are_perturbed_for_the_learner_only():
 def test_strength_zero_is_the_bare_environment():
     plain, wrapped = gym.make("Pendulum-v1"), PerturbedEnv(gym.make("Pendulum-v1"), GaussianObservation(sigma=0.0))
     assert np.array_equal(steps(plain, 5), steps(wrapped, 5))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.8])
+def test_agents_train_with_masks_and_are_tested_without_and_the_reverse(p, tmp_path):
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    env = PerturbedEnv(gym.make("CartPole-v1"), MaskObservation(p=p, r=0.5, kind="channel"))
+    model = stable_baselines3.PPO("MlpPolicy", env, n_steps=128, batch_size=64, n_epochs=1, seed=0, device="cpu")
+    model.learn(128)
+    zeros = np.mean(model.rollout_buffer.observations == 0)
+    assert abs(zeros - p * 0.5) < 0.1
+    model.save(tmp_path / "agent.zip")
+    policy = load("policy", "sb3", path=str(tmp_path / "agent.zip"))
+    returns = [
+        evaluate("cartpole", policy, perturbation=MaskObservation(p=q, r=0.5), episodes=8).curve["return"][0]
+        for q in (0.0, 1.0)
+    ]
+    assert returns[0] != returns[1]

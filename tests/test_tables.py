@@ -347,3 +347,19 @@ def test_phases_are_curves_of_their_own_in_the_order_of_time(make_cell):
     rates = {"pre": 1.0, "shock": 0.0, "post": 0.5}
     assert found == [(phase, s, rate, 2) for phase, rate in rates.items() for s in (0.0, 0.1)]
     assert [row["phase"] for row in tables.summary if row["measure"] == "success_any"] == list(rates)
+
+
+def test_a_sweep_through_zero_has_a_curve_in_either_direction(make_cell):
+    rates = {-0.4: [0, 0], -0.2: [1, 0], 0.0: [1, 1], 0.3: [1, 1], 0.6: [0, 1]}
+    tables = aggregate([make_cell(success, strength=strength, name="change") for strength, success in rates.items()])
+    found = {row["direction"]: row for row in tables.summary if row["measure"] == "success_any"}
+    assert {side: (row["baseline"], row["baseline_strength"]) for side, row in found.items()} == {
+        "down": (1.0, 0.0),
+        "up": (1.0, 0.0),
+    }
+    assert found["down"]["critical"] == 0.4
+    assert found["down"]["worst_strength"] == -0.4
+    assert np.isnan(found["up"]["critical"])
+    assert [(row["direction"], row["strength"]) for row in tables.curve] == [
+        ("down", 0.0), ("down", -0.2), ("down", -0.4), ("up", 0.0), ("up", 0.3), ("up", 0.6),
+    ]  # fmt: skip

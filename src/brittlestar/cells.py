@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 from collections.abc import Iterable
@@ -37,6 +38,8 @@ class Cell:
     held: np.ndarray | None = None
     phase: str | None = None
     """The phase of the stress schedule whose episodes count; None: all."""
+    direction: str | None = None
+    """Which way a strength goes that can be below 0; None where none is."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -76,7 +79,8 @@ class Cell:
         for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}", *NEUTRAL):
             flat.pop(key, None)
         flat |= {name: self.choice(name) for name in GROUPS}
-        return flat if self.phase is None else flat | {"phase": self.phase}
+        sides = {"phase": self.phase, "direction": self.direction}
+        return flat | {name: side for name, side in sides.items() if side is not None}
 
     def rows(self) -> np.ndarray:
         """Returns the episode rows, `(episodes, columns)`."""
@@ -95,6 +99,11 @@ class Cell:
         for cell in cells:
             cell.held = None if self.held is None else cell._of_phase(self.held)
         return cells
+
+    def by_direction(self) -> list[Cell]:
+        """Returns the cell on its side of a sweep through 0, or on both if it stands at 0."""
+        sides = ["down"] * (self.strength <= 0) + ["up"] * (self.strength >= 0)
+        return [dataclasses.replace(self, direction=side) for side in sides]
 
     def _of_phase(self, rows: np.ndarray) -> np.ndarray:
         code = self.manifest["phases"].index(self.phase)
@@ -125,7 +134,8 @@ class Curve:
 
     def __init__(self, label: Row, cells: list[Cell]) -> None:
         self.label, self.cells = label, cells
-        self.strengths = sorted({cell.strength for cell in cells})
+        # From the clean end: a sweep through 0 has a curve for either direction.
+        self.strengths = sorted({cell.strength for cell in cells}, key=abs)
         self.seeds = sorted({cell.seed for cell in cells})
         self.strength_name = min((cell.strength_name for cell in cells if cell.strength_name), default=None)
         self._rows, self._columns = ({v: i for i, v in enumerate(axis)} for axis in (self.strengths, self.seeds))

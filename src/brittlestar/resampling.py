@@ -81,7 +81,7 @@ def _draw(batch: list[Curve]) -> Iterator[Drawn]:
 
 def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
     """Where curves over the same grid break and how they fall, `(curves, measures)`, with intervals."""
-    levels, threshold = np.array(batch[0].strengths), threshold_of(batch[0])
+    levels, threshold = np.abs(batch[0].strengths), threshold_of(batch[0])
     by_seed = np.stack([[curve.of(curve.mean, name) for name in curve.measures] for curve in batch])
     _, means, _ = moments(by_seed, axis=-1)
     rates = batch[0].measures[0] in RATES

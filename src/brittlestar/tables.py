@@ -36,6 +36,10 @@ class Tables:
 def aggregate(cells: list[Cell]) -> Tables:
     """Groups cells into curves and computes every table; holds the rows of one curve at a time."""
     cells = [part for cell in cells for part in cell.by_phase()]
+    if any(cell.strength < 0 for cell in cells):
+        upwards = any(cell.strength > 0 for cell in cells)
+        sides = [side for cell in cells for side in cell.by_direction()]
+        cells = [side for side in sides if upwards or side.direction != "up"]
     grouping = group(cells)
     members: dict[tuple, list[Cell]] = {}
     failures = []
@@ -77,7 +81,7 @@ def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
     ranks = {label: sort_key(_in_time(label, grouping.columns, phases)) for label in set(grouping.labels)}
 
     def key(i: int) -> tuple:
-        return ranks[grouping.labels[i]], cells[i].strength, cells[i].seed, cells[i].manifest.get("overrides", [])
+        return ranks[grouping.labels[i]], abs(cells[i].strength), cells[i].seed, cells[i].manifest.get("overrides", [])
 
     return sorted(range(len(cells)), key=key)
 
@@ -167,21 +171,21 @@ def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[st
 
 
 def _summary_rows(curve: Curve, drawn: Drawn) -> list[Row]:
-    levels, threshold = np.array(curve.strengths), threshold_of(curve)
+    levels, threshold = np.abs(curve.strengths), threshold_of(curve)
     rows = []
     for i, measure in enumerate(curve.measures):
         _, means, _ = moments(curve.of(curve.mean, measure), axis=1)
         row = curve.label | {
             "strength_name": curve.strength_name,
             "measure": measure,
-            "baseline_strength": float(levels[0]),
+            "baseline_strength": curve.strengths[0],
             "baseline": float(means[0]),
             "threshold": threshold,
             "incapable": bool(means[0] < threshold),
             "critical": float(critical_level(levels, means, threshold)),
         }
         row |= {name: float(values[i]) for name, values in drawn.shape.items()}
-        row |= {"worst_strength": float(levels[means.argmin()]), "worst": float(means.min())}
+        row |= {"worst_strength": curve.strengths[int(means.argmin())], "worst": float(means.min())}
         row |= {"solved_at_reset": _solved_at_reset(curve), "interval_method": shape_method(curve)}
         rows.append(row)
     return rows

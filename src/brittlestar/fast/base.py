@@ -39,7 +39,8 @@ class Together:
         """
         if states == self._states:
             return
-        self._states, models = states, {}
+        models: dict[Any, Any] = {}
+        self._states = states
         for state, form in zip(states, self.forms, strict=True):
             models.setdefault(state, form.model)
         self.pairs = [(models[state], form.data) for state, form in zip(states, self.forms, strict=True)]
