@@ -24,7 +24,8 @@ VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy"
 
 ENGINE = (
     "backends", "calibration", "checkpoints", "delivery", "envs", "fast", "lanes", "metrics", "mitigations",
-    "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules", "success", "worlds",
+    "notes", "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules", "success",
+    "worlds",
 )  # fmt: skip
 """Modules of this package whose code can change a result."""
 

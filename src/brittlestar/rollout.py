@@ -14,6 +14,7 @@ from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
+from brittlestar.notes import Notes
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.policies.base import Policy
 from brittlestar.pools import PoolLanes
@@ -94,30 +95,6 @@ def rollout(
         One row per episode, in order.
     """
     return _Run(lanes, parts, plan).rows(on_episode)
-
-
-class Notes:
-    """What a perturbation says about its effect, step by step, to means over episodes."""
-
-    def __init__(self, episodes: int, lanes: int) -> None:
-        self.now: dict[str, np.ndarray] = {}
-        self.means: dict[str, np.ndarray] = {}
-        self._sums: dict[str, np.ndarray] = {}
-        self._episodes, self._lanes = episodes, lanes
-
-    def take(self) -> None:
-        """Adds what was noted in this step."""
-        for name, values in self.now.items():
-            if name not in self._sums:
-                self._sums[name], self.means[name] = np.zeros(self._lanes), np.zeros(self._episodes)
-            self._sums[name] += values
-        self.now.clear()
-
-    def keep(self, lane: int, episode: int, length: int) -> None:
-        """Writes the means of a finished episode and forgets the lane."""
-        for name, sums in self._sums.items():
-            self.means[name][episode] = sums[lane] / length
-            sums[lane] = 0
 
 
 class _Run:

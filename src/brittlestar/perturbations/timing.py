@@ -9,6 +9,7 @@ import numpy as np
 
 from brittlestar.errors import require
 from brittlestar.perturbations.base import ObservationPerturbation, Step
+from brittlestar.perturbations.delays import check_delay, draw_delay, longest_delay
 
 _LONG_AGO = 2**40
 
@@ -36,20 +37,17 @@ class DelayedObservation(ObservationPerturbation):
     jitter_steps: int = 0
 
     def __post_init__(self) -> None:
-        require(self.delay_steps >= 0, "delay_steps", "at least 0", self.delay_steps)
-        require(self.jitter_steps >= 0, "jitter_steps", "at least 0", self.jitter_steps)
+        check_delay(self)
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
         """Draws one delay for all entries: they come in one message."""
         now = step.draws.steps
-        delay = np.rint(step.of(self, "delay_steps", now))
-        extra = np.floor(step.draws.uniform() * (np.rint(step.of(self, "jitter_steps", now)) + 1))
-        self._sent = now - np.minimum(np.where(delay > 0, delay + extra, 0), now).astype(np.int64)
+        self._sent = now - np.minimum(draw_delay(self, step), now)
         return super().perturb_observation(observation, step)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Puts the present into a ring, and takes the past out of it."""
-        lanes, size = np.arange(len(array)), self.delay_steps + self.jitter_steps + 1
+        lanes, size = np.arange(len(array)), longest_delay(self) + 1
         if step.key not in self.kept:
             self.kept[step.key] = np.empty((len(array), size, *array.shape[1:]), array.dtype)
         ring = self.kept[step.key]
