@@ -9,9 +9,10 @@ from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import MaskObservation
 from brittlestar.policies import RandomPolicy
-from brittlestar.policies.inputs import Fit, Inputs, Scaling
+from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.policies.scaling import Fit, Scaling
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Linear
 

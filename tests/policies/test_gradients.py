@@ -10,10 +10,11 @@ from brittlestar.policies import ConstantPolicy, MlpPolicy, PController, as_poli
 from brittlestar.policies.exported import OnnxPolicy, TorchScriptPolicy
 from brittlestar.policies.gradients import by_differences
 from brittlestar.policies.heads import Sampled, Squashed
-from brittlestar.policies.inputs import Fit, Inputs, Scaling
+from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import ACTIVATIONS
 from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.policies.scaling import Fit, Scaling
 from brittlestar.randomness import LaneDraws, generator
 
 LANES = 5

@@ -3,7 +3,8 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.policies.inputs import Fit, Inputs, Scaling
+from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.scaling import Fit, Scaling
 
 
 def box(*shape):

@@ -10,50 +10,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Moments, Observation, Space, count_lanes, describe
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Running statistics of one entry: `clip((x - mean) / sqrt(var + epsilon))`."""
-
-    mean: np.ndarray
-    var: np.ndarray
-    epsilon: float = 1e-8
-    clip: float = 10.0
-
-    def apply(self, values: np.ndarray) -> np.ndarray:
-        """Normalises `(lanes, n)` numbers.
-
-        Example:
-            >>> Scaling(mean=np.array([1.0]), var=np.array([4.0]), epsilon=0.0).apply(np.array([[5.0], [99.0]]))
-            array([[ 2.],
-                   [10.]])
-        """
-        return np.clip((values - self.mean) / np.sqrt(self.var + self.epsilon), -self.clip, self.clip)
-
-    def pull(self, gradient: np.ndarray, scaled: np.ndarray) -> np.ndarray:
-        """Returns the gradient of the values from that of the scaled ones: 0 where these are clipped."""
-        return np.asarray(gradient * (np.abs(scaled) < self.clip) / np.sqrt(self.var + self.epsilon))
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Keeps the first numbers of an observation, and fills up with zeros."""
-
-    keep: int
-    width: int
-
-    def apply(self, row: np.ndarray) -> np.ndarray:
-        """Fits `(lanes, n)` numbers.
-
-        Example:
-            >>> Fit(keep=2, width=4).apply(np.array([[1.0, 2.0, 3.0]]))
-            array([[1., 2., 0., 0.]])
-        """
-        fitted = np.zeros((len(row), self.width), row.dtype)
-        kept = min(self.keep, row.shape[1])
-        fitted[:, :kept] = row[:, :kept]
-        return fitted
+from brittlestar.policies.scaling import Fit, Scaling
 
 
 class Reader(Protocol):
@@ -149,7 +106,11 @@ class Inputs:
         if key in self.scalings and self.scalings[key].mean.shape != (width,):
             entry = f" of `{key}`" if key else ""
             shape = self.scalings[key].mean.shape
-            raise UserError(f"the statistics{entry} have shape {shape}, but the network is shown {width} numbers")
+            hint = ": was it wrapped in TimeFeatureWrapper? Set `policy.time_limit`, or take `policy=zoo_folder`"
+            raise UserError(
+                f"the statistics{entry} have shape {shape}, but the network is shown {width} numbers"
+                + (hint if shape == (width + 1,) else "")
+            )
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:
         """Returns the mean and standard deviation that each entry is normalised by; of a stack, by the newest frame.

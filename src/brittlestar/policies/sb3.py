@@ -19,7 +19,8 @@ from brittlestar.errors import UserError, nearest, require
 from brittlestar.gate import Record
 from brittlestar.policies.actors import rebuild
 from brittlestar.policies.base import DelegatingPolicy, Policy, Space, describe
-from brittlestar.policies.inputs import Fit, Inputs, Scaling
+from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.scaling import Fit, Scaling
 
 HER_KEYS = ["observation", "desired_goal"]
 """What a network with a plain observation is shown of a goal environment, in this order."""
