@@ -76,7 +76,7 @@ def test_check_baseline(shell, agents):
         ),
         (["env=cartpole", "policy=random", "env.kwargs={a: 1}"], "`+env.kwargs.NAME=VALUE`"),
         (["check=baseline", "env=cartpole", "policy=random"], "no policy came with a recorded return"),
-        (["check=basline"], "`check` must be null or baseline, got basline"),
+        (["check=basline"], "`check` must be null, baseline or models, got basline"),
         (["policy=sb3", "policy.path=glob(nowhere/*.zip)"], "matches no file in"),
         (["policy=sb3"], "`policy.path` needs a value"),
     ],
