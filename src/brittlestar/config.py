@@ -40,6 +40,23 @@ class Config:
     model: str | None = None
 
 
+@dataclass
+class TrainConfig:
+    """One training; `conf/train.yaml` explains every field."""
+
+    env: Any = MISSING
+    algo: Any = MISSING
+    perturbation: Any = MISSING
+    mitigation: Any = MISSING
+    stress_schedule: Any = MISSING
+    seed: int = 0
+    steps: int | None = None
+    threads: int | None = None
+    save_every: int = 20_000
+    episodes: int = 100
+    store: str = "outputs/training"
+
+
 def config_folder() -> Path:
     """Returns the folder of yaml files: inside an installed package, or beside `src` in a checkout."""
     installed = Path(__file__).parent / "conf"
@@ -69,3 +86,4 @@ def register() -> None:
     from hydra.core.config_store import ConfigStore
 
     ConfigStore.instance().store(name="base_config", node=Config, provider="brittlestar")
+    ConfigStore.instance().store(name="base_train", node=TrainConfig, provider="brittlestar")

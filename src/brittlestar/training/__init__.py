@@ -1,0 +1,1 @@
+"""Trains policies with Stable-Baselines3, under any perturbation."""

@@ -1,0 +1,84 @@
+"""Which algorithm learns, with which settings in which environment."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError, nearest, require
+from brittlestar.policies.trusted import CLASSES
+
+TRAINABLE = [name for name in CLASSES if name not in ("her", "ppo_lstm", "maskable_ppo")]
+OFF_POLICY = ("dqn", "ddpg", "td3", "sac", "qrdqn", "tqc", "crossq")
+
+
+@dataclass
+class Algorithm:
+    """An algorithm of Stable-Baselines3 or sb3-contrib.
+
+    Example:
+        >>> ppo = Algorithm(name="ppo", by_env={"CartPole-v1": {"steps": 50_000, "gamma": 0.98}})
+        >>> settings = ppo.settings(EnvSpec(id="CartPole-v1"))
+        >>> settings.steps, settings.options
+        (50000, {'gamma': 0.98})
+    """
+
+    name: str
+    steps: int = 100_000
+    """Steps of all environments together."""
+    envs: int = 8
+    """Environments side by side."""
+    goals: bool = False
+    """Hindsight replay: for environments with goals."""
+    normalise: bool = False
+    """Running statistics of observations and rewards (VecNormalize), as on-policy algorithms like it."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the algorithm's class."""
+    by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Id of an environment to what is different there: `steps`, `envs`, `normalise`, or arguments of the class."""
+
+    def __post_init__(self) -> None:
+        if self.name not in TRAINABLE:
+            raise UserError(f"`algo.name` cannot be {self.name!r}; {nearest(str(self.name), TRAINABLE)}")
+        require(self.steps >= 1, "steps", "at least 1", self.steps)
+        require(self.envs >= 1, "envs", "at least 1", self.envs)
+
+    @property
+    def off_policy(self) -> bool:
+        """Whether it learns from a replay buffer."""
+        return self.name in OFF_POLICY
+
+    def settings(self, spec: EnvSpec) -> Algorithm:
+        """Returns the algorithm as it trains in one environment."""
+        special = dict(self.by_env.get(spec.id, {}))
+        own = {key: special.pop(key) for key in ("steps", "envs", "normalise") if key in special}
+        return dataclasses.replace(self, options=self.options | special, by_env={}, **own)
+
+    def make(self, env: Any, seed: int, log_folder: str | None = None) -> Any:
+        """Returns a fresh model."""
+        from gymnasium import spaces
+
+        module, _, kind = CLASSES[self.name].rpartition(".")
+        options = copy.deepcopy(self.options)
+        is_dict = isinstance(env.observation_space, spaces.Dict)
+        default = "MlpLstmPolicy" if self.name == "recurrent_ppo" else "MultiInputPolicy" if is_dict else "MlpPolicy"
+        policy = options.pop("policy", "LinearPolicy" if self.name == "ars" and not is_dict else default)
+        if self.goals:
+            options |= self._hindsight(options)
+        try:
+            kind_ = getattr(importlib.import_module(module), kind)
+            return kind_(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
+        except TypeError as error:
+            raise UserError(f"`algo.options` do not fit {kind}: {' '.join(str(error).split())}") from None
+
+    def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
+        if not self.off_policy:
+            raise UserError(f"`algo.goals` needs an algorithm with a replay buffer, {self.name} has none")
+        from stable_baselines3 import HerReplayBuffer
+
+        goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"} | options.get("replay_buffer_kwargs", {})
+        return {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}

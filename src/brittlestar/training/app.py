@@ -1,0 +1,86 @@
+"""The command line of training: `train.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from brittlestar.app import flags_first, run_hydra
+from brittlestar.errors import UserError
+
+NEUTRAL = ("threads", "store", "save_every", "episodes")
+"""Keys that change how fast a training runs and how it is scored, not what is learnt."""
+
+
+def main() -> None:
+    """Trains one policy, or a grid with `-m`."""
+    sys.path.append(os.getcwd())
+    sys.argv[1:] = flags_first(sys.argv[1:])
+    errors: list[str] = []
+
+    def task(config: Any) -> None:
+        from brittlestar.config import plain
+
+        try:
+            train(plain(config))
+        except UserError as error:
+            errors.append(str(error))
+
+    run_hydra(task, "train")
+    if errors:
+        sys.stderr.write(f"brittlestar: {errors[0]}\n")
+        sys.exit(1)
+
+
+def train(config: dict[str, Any]) -> Path:
+    """Trains what a resolved config says, or goes on with it, and returns its folder."""
+    import torch
+
+    from brittlestar.build import build
+    from brittlestar.cell import cores
+    from brittlestar.training.session import Order, Session
+    from brittlestar.training.watch import live_line
+
+    folder = training_folder(config)
+    if (folder / "metadata.json").is_file():
+        print(f"done before: {folder}")
+        return folder
+    env, algo = build(config["env"], "env"), build(config["algo"], "algo")
+    algo = algo.settings(env)
+    algo.steps = config["steps"] or algo.steps
+    order = Order(
+        env,
+        algo,
+        build(config["perturbation"], "perturbation"),
+        build(config["mitigation"], "mitigation"),
+        build(config["stress_schedule"], "stress_schedule"),
+        seed=config["seed"],
+        threads=config["threads"] or cores(),
+        save_every=config["save_every"],
+        episodes=config["episodes"],
+    )
+    # One core learns while the other simulates; on-policy, both do the same at the same time.
+    torch.set_num_threads(max(1, cores() // 2) if algo.off_policy else cores())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    session = Session(order, folder)
+    try:
+        facts = session.run(live_line())
+    finally:
+        session.close()
+    print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
+    print("clean: " + ", ".join(f"{name} {value:.4g}" for name, value in facts["clean"].items()))
+    print(f"policy {folder}/final/policy.zip\nrun it: python run.py policy=sb3 policy.path={folder}/final/policy.zip")
+    return folder
+
+
+def training_folder(config: dict[str, Any]) -> Path:
+    """Returns where a training lives: named by what decides its result."""
+    decides = {key: value for key, value in config.items() if key not in NEUTRAL}
+    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
+    env = str(config["env"].get("id")).replace("/", "_")
+    return Path(config["store"]) / f"{env}-{config['algo']['name']}-{config['seed']}-{digest}"

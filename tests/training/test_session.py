@@ -1,0 +1,120 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
+from brittlestar.mitigations import Mitigation
+from brittlestar.perturbations import GaussianObservation, Perturbation
+from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.schedules import Constant
+from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.session import Order, Session
+from brittlestar.training.slots import find_slot, read_progress, write_slot
+
+SMALL = {"policy_kwargs": {"net_arch": [16]}}
+ON = Algorithm("ppo", steps=128, envs=4, options=SMALL | {"n_steps": 8, "batch_size": 16, "n_epochs": 1})
+OFF = Algorithm("sac", steps=60, envs=2, options=SMALL | {"learning_starts": 10, "batch_size": 8, "buffer_size": 200})
+NORMALISED = Algorithm("a2c", steps=64, envs=4, normalise=True, options=SMALL)
+
+
+def order(algo, perturbation=None, **more):
+    spec = EnvSpec(id="Pendulum-v1", max_steps=20)
+    return Order(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), episodes=5, **more)
+
+
+def trained(folder: Path, algo, **more) -> dict[str, bytes]:
+    session = Session(order(algo, **more), folder)
+    session.run()
+    session.close()
+    return {name: value.numpy().tobytes() for name, value in session.model.policy.state_dict().items()}
+
+
+@pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
+def test_the_same_seed_learns_the_same_another_one_another(algo, tmp_path):
+    one, two, other = (trained(tmp_path / str(i), algo, seed=i // 2) for i in range(3))
+    assert one == two
+    assert one != other
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
+def test_a_killed_training_goes_on_from_its_last_checkpoint(algo, tmp_path):
+    def kill(session):
+        if session.model.num_timesteps > 50:
+            raise Killed
+
+    first = Session(order(algo, save_every=20), tmp_path)
+    with pytest.raises(Killed):
+        first.run(kill)
+    first.close()
+    saved = read_progress(find_slot(tmp_path / "last"))["steps"]
+    assert 20 <= saved <= 56
+    seen = []
+    second = Session(order(algo, save_every=20), tmp_path)
+    assert second.model.num_timesteps == saved
+    facts = second.run(lambda session: seen.append(session.model.num_timesteps))
+    second.close()
+    assert min(seen) > saved
+    assert facts["steps"] >= algo.steps
+    curve = [json.loads(line)["steps"] for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
+    assert curve == sorted(curve)
+
+
+def test_what_is_learnt_under_noise_is_not_what_is_learnt_without(tmp_path):
+    clean = trained(tmp_path / "clean", ON)
+    noisy = trained(tmp_path / "noisy", ON, perturbation=GaussianObservation(sigma=0.5))
+    assert clean != noisy
+    facts = json.loads((tmp_path / "noisy" / "metadata.json").read_text())
+    assert facts["perturbation"]["sigma"] == 0.5
+    assert set(facts["clean"]) == {"return"}
+
+
+@pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
+def test_the_exported_policy_is_small_and_acts_as_the_model(algo, tmp_path):
+    session = Session(order(algo), tmp_path)
+    session.run()
+    policy = Sb3Policy(str(tmp_path / "final" / "policy.zip"))
+    policy.bind(session.lanes.lanes.observation_space, session.lanes.action_space, None)
+    seen = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
+    env = session.model.get_env()
+    shown = env.normalize_obs(seen) if algo.normalise else seen
+    want, _ = session.model.predict(shown, deterministic=True)
+    np.testing.assert_allclose(policy.predict(seen)[0], want, atol=1e-5)
+    assert (tmp_path / "final" / "policy.zip").stat().st_size < 50_000
+    session.close()
+
+
+def test_a_slot_survives_a_kill_between_two_renames(tmp_path):
+    slot = tmp_path / "last"
+    write_slot(slot, lambda folder: (folder / "model").write_text("one"), {"steps": 1})
+    write_slot(slot, lambda folder: (folder / "model").write_text("two"), {"steps": 2})
+    assert read_progress(find_slot(slot)) == {"steps": 2}
+    slot.rename(slot.with_suffix(".old"))
+    assert (find_slot(slot) / "model").read_text() == "two"
+    assert find_slot(tmp_path / "nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Algorithm("sca"), "`algo.name` cannot be 'sca'; did you mean `sac`"),
+        (lambda: Algorithm("ppo", goals=True)._hindsight({}), "needs an algorithm with a replay buffer, ppo has none"),
+    ],
+)
+def test_mistakes(make, message):
+    with pytest.raises(UserError, match=message):
+        make()
+
+
+def test_settings_that_do_not_fit_are_named(tmp_path):
+    wrong = Algorithm("ppo", steps=10, options={"gama": 0.9})
+    with pytest.raises(UserError, match="`algo.options` do not fit PPO: .*gama"):
+        Session(order(wrong), tmp_path)

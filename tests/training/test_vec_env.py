@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from brittlestar.envs import EnvSpec
+from brittlestar.perturbations import DriftObservation, GaussianAction, GaussianObservation, InvertedReward
+from brittlestar.training.vec_env import LaneVecEnv
+
+SPEC = EnvSpec(id="Pendulum-v1", max_steps=7)
+
+
+def rolled(count, steps=16, episodes=None, **parts):
+    """Observations and rewards by (episode, step), whatever lane they came from."""
+    env = LaneVecEnv(SPEC, count, seed=3, **parts)
+    found, observation = {}, env.reset()
+    for _ in range(steps):
+        places = list(zip(env._episodes.tolist(), env._steps.tolist(), strict=True))
+        actions = np.sin(np.array([[episode + step] for episode, step in places], dtype=np.float32))
+        shown = observation
+        observation, reward, _, infos = env.step(actions)
+        for lane, place in enumerate(places):
+            found[place] = shown[lane].tobytes(), float(reward[lane]), "terminal_observation" in infos[lane]
+    env.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"perturbation": GaussianObservation(sigma=0.1)},
+        {"perturbation": DriftObservation(sigma=0.1)},
+        {"perturbation": GaussianAction(sigma=0.1)},
+        {"perturbation": InvertedReward(inversion=1.0)},
+    ],
+    ids=lambda parts: type(parts.get("perturbation")).__name__,
+)
+def test_an_episode_is_the_same_in_any_lane(parts):
+    one, three = rolled(1, steps=42, **parts), rolled(3, steps=14, **parts)
+    assert one == three
+    assert sum(ended for *_, ended in one.values()) == 6
+
+
+def test_the_last_observation_is_disturbed_and_leaves_no_trace():
+    walk = DriftObservation(sigma=0.5)
+    env = LaneVecEnv(SPEC, 2, perturbation=walk)
+    env.reset()
+    for _ in range(6):
+        env.step(np.zeros((2, 1), np.float32))
+    last = env.lanes.observation
+    observation, _, done, infos = env.step(np.zeros((2, 1), np.float32))
+    assert done.all()
+    assert infos[0]["TimeLimit.truncated"]
+    assert infos[0]["episode"]["l"] == 7
+    assert np.abs(infos[0]["terminal_observation"] - last[0]).max() > 0.05
+    # A walk starts at 0 in every episode, at most one increment away.
+    assert np.abs(observation - env.lanes.observation).max() < 2.5
+
+
+def test_work_is_done_while_the_simulators_run():
+    env, done = LaneVecEnv(SPEC, 2), []
+    env.reset()
+    env.meanwhile = lambda: done.append(env._running is not None)
+    for _ in range(2):
+        env.step(np.zeros((2, 1), np.float32))
+    assert done == [True]
+
+
+def test_learners_see_the_disturbed_reward_and_scores_the_true_one():
+    env = LaneVecEnv(SPEC, 1, perturbation=InvertedReward(inversion=1.0))
+    env.reset()
+    total = sum(float(env.step(np.zeros((1, 1), np.float32))[1][0]) for _ in range(6))
+    _, reward, _, infos = env.step(np.zeros((1, 1), np.float32))
+    assert infos[0]["episode"]["r"] == pytest.approx(-(total + float(reward[0])), rel=1e-5)
+    assert total > 0
