@@ -70,6 +70,15 @@ def test_accelerated_episodes_are_the_same_bit_for_bit(env_id, kwargs):
         assert episode(plain, seed) == episode(fast, seed)
 
 
+@pytest.mark.parametrize("env_id", RUNNERS)
+def test_long_falls_and_flails_are_the_same_bit_for_bit(env_id):
+    kwargs = {} if env_id == "HalfCheetah-v5" else {"terminate_when_unhealthy": False}
+    plain, fast = make(env_id, **kwargs), make(env_id, fast=True, **kwargs)
+    assert plain.unwrapped.model.opt.disableflags != fast.unwrapped.model.opt.disableflags
+    for seed in (2, 3, 4):
+        assert episode(plain, seed, steps=600) == episode(fast, seed, steps=600)
+
+
 @pytest.mark.parametrize("env_id", [*FETCH[:2], *RUNNERS])
 def test_accelerated_steps_return_the_same_types(env_id):
     plain, fast = make(env_id), make(env_id, fast=True)

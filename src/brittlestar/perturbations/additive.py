@@ -118,9 +118,10 @@ class SpikeObservation(ScaledObservation):
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the spikes."""
-        hit = step.draws.uniform(array.shape[1:]) < step.of(self, "p", array)
-        sign = np.where(step.draws.uniform(array.shape[1:]) < 0.5, -1.0, 1.0)
-        return array + hit * sign * step.of(self, "height", array) * self.unit(step)
+        draw = step.draws.uniform(array.shape[1:])
+        # A digit far behind those that decide about the hit: as good as a draw of its own, at half the price.
+        sign = 1.0 - 2.0 * (np.floor(draw * 2.0**40) % 2.0)
+        return array + (draw < step.of(self, "p", array)) * sign * step.of(self, "height", array) * self.unit(step)
 
 
 def per_episode(draw: str, array: np.ndarray, step: Step) -> Any:
