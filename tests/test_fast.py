@@ -116,6 +116,16 @@ def test_model_edits_between_episodes_take_effect():
     assert edited != before
 
 
+@pytest.mark.parametrize(("env_id", "name"), [("HalfCheetah-v5", "frame_skip"), ("FetchReach-v4", "n_substeps")])
+def test_edits_of_the_length_of_a_step_take_effect_at_once(env_id, name):
+    plain, fast = make(env_id), make(env_id, fast=True)
+    traces = [episode(fast, seed=0, steps=3)]
+    for env in (plain, fast):
+        setattr(env.unwrapped, name, 2 * getattr(env.unwrapped, name))
+        traces.append(episode(env, seed=0, steps=3))
+    assert traces[1] == traces[2] != traces[0]
+
+
 def test_actuator_edits_take_effect():
     plain, fast = make("FetchPickAndPlace-v4"), make("FetchPickAndPlace-v4", fast=True)
     for env in (plain, fast):

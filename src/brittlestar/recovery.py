@@ -37,6 +37,11 @@ class Recovery:
 
     def update(self, stressed: np.ndarray, reward: np.ndarray) -> None:
         """Takes one step of every lane: whether it was stressed, and its reward."""
+        if stressed.all() and self._shaken.all():
+            # Noise that never rests: nobody has anything to recover to.
+            self._step += 1
+            self._since[:] = 0.0
+            return
         self._onset = np.where(stressed & (self._onset < 0), self._step, self._onset)
         self._step += 1
         self._shaken |= stressed

@@ -41,7 +41,7 @@ def test_the_same_seed_learns_the_same_another_one_another(algo, tmp_path):
     assert one != other
 
 
-class Killed(Exception):
+class KilledError(Exception):
     pass
 
 
@@ -49,10 +49,10 @@ class Killed(Exception):
 def test_a_killed_training_goes_on_from_its_last_checkpoint(algo, tmp_path):
     def kill(session):
         if session.model.num_timesteps > 50:
-            raise Killed
+            raise KilledError
 
     first = Session(order(algo, save_every=20), tmp_path)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         first.run(kill)
     first.close()
     saved = read_progress(find_slot(tmp_path / "last"))["steps"]

@@ -27,6 +27,7 @@ class Together:
         self._shared = all(form.model is forms[0].model for form in forms)
         self._lists: dict[str, list[Any]] = {}
         self._states: list[Any] = []
+        self._substeps: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -37,6 +38,7 @@ class Together:
         Args:
             states: of every environment; equal where the bytes of the models are.
         """
+        self.forget_substeps()
         if states == self._states:
             return
         models: dict[Any, Any] = {}
@@ -55,6 +57,16 @@ class Together:
     def rows(self, name: str) -> np.ndarray:
         """Returns a copy of one array attribute of every form, one row each."""
         return np.concatenate(self.every(name)).reshape(len(self.forms), -1)
+
+    def forget_substeps(self) -> None:
+        """Looks up anew how long steps last: somebody may have edited that."""
+        self._substeps = None
+
+    def substeps(self, name: str) -> list[int]:
+        """Returns how many substeps a step of each environment lasts, by the name of its attribute."""
+        if self._substeps is None:
+            self._substeps = [getattr(form.env, name) for form in self.forms]
+        return self._substeps
 
     def timesteps(self) -> Any:
         """Returns the seconds of a substep: one for all, or one of each environment where models differ."""
@@ -91,6 +103,7 @@ class FastEnv:
         action = np.asarray(action)
         if action.shape != self.env.action_space.shape:
             raise ValueError(f"Action dimension mismatch. Expected {self.env.action_space.shape}, found {action.shape}")
+        self.alone.forget_substeps()
         self.begin(self.alone, action[None])
         self.simulate(self.alone)
         batch, reward, terminated, infos = self.finish(self.alone)

@@ -80,6 +80,7 @@ class FastFetch(FastEnv):
         self.env._get_obs = self._get_obs
 
     def _get_obs(self) -> dict[str, np.ndarray]:
+        self.alone.forget_substeps()
         return {key: rows[0] for key, rows in self._observe(self.alone).items()}
 
     def begin(self, together: Together, actions: np.ndarray) -> None:
@@ -98,8 +99,9 @@ class FastFetch(FastEnv):
     def simulate(self, together: Together) -> None:
         """Steps, and closes blocked grippers."""
         env, mujoco = self.env, self.env._mujoco
-        for (model, data), form in zip(together.pairs, together.forms, strict=True):
-            mujoco.mj_step(model, data, form.env.n_substeps)
+        lasting = zip(together.pairs, together.forms, together.substeps("n_substeps"), strict=True)
+        for (model, data), form, substeps in lasting:
+            mujoco.mj_step(model, data, substeps)
             if env.block_gripper:
                 form.qpos[self.finger_qpos] = 0.0
                 # All that the observation needs of `mj_forward`, which would look for collisions, too.
@@ -127,7 +129,7 @@ class FastFetch(FastEnv):
             row[fingers : fingers + 2] = form.qpos[form.finger_qpos]
             form._put_velocity(form.grip, row[-5:-2])
             row[-2:] = form.qvel[form.finger_qvel]
-        elapsed = (together.timesteps() * [form.env.n_substeps for form in forms])[:, None]
+        elapsed = (together.timesteps() * together.substeps("n_substeps"))[:, None]
         rows[:, -5:] *= elapsed
         if self.env.has_object:
             self._observe_objects(forms, rows, elapsed)

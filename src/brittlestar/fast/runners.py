@@ -63,7 +63,7 @@ class FastRunner(FastEnv):
 
     def simulate(self, together: Together) -> None:
         """Steps."""
-        step, self.substeps = mujoco.mj_step, [form.env.frame_skip for form in together.forms]
+        step, self.substeps = mujoco.mj_step, together.substeps("frame_skip")
         for (model, data), substeps in zip(together.pairs, self.substeps, strict=True):
             step(model, data, substeps)
 
