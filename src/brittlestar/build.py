@@ -53,7 +53,7 @@ def locate(path: str, where: str) -> Any:
     except ValueError:
         raise UserError(f"`{where}._target_` {path!r} is no `package.module.Class`") from None
     if not hasattr(module, name):
-        public = [n for n in vars(module) if not n.startswith("_")]
+        public = [n for n in dir(module) if not n.startswith("_")]
         raise UserError(f"`{where}._target_`: {module_name} has no {name!r}; {nearest(name, public)}")
     return getattr(module, name)
 

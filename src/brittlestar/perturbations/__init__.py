@@ -1,45 +1,86 @@
 """Everything that can go wrong between a policy and its environment."""
 
-from brittlestar.perturbations.actions import ActionPerturbation
-from brittlestar.perturbations.actuators import (
-    BacklashAction,
-    BiasAction,
-    DeadBandAction,
-    SaturatedAction,
-    UniformAction,
-)
-from brittlestar.perturbations.additive import (
-    BiasObservation,
-    DriftObservation,
-    SpikeObservation,
-    UniformObservation,
-)
-from brittlestar.perturbations.adversarial import (
-    AdversarialObservation,
-    FgsmObservation,
-    MadObservation,
-    PgdObservation,
-)
-from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
-from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
-from brittlestar.perturbations.compose import Compose, Scheduled
-from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
-from brittlestar.perturbations.discrete import ConfusedObservation
-from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
-from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
-from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
-from brittlestar.perturbations.goals import GoalNoise
-from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
-from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
-from brittlestar.perturbations.masking import MaskObservation
-from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
-from brittlestar.perturbations.push import Push
-from brittlestar.perturbations.random_sign import RandomSignObservation
-from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
-from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
-from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
-from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter
-from brittlestar.perturbations.world_fields import ActuatorGain, BodyMass, Damping, Friction, Gravity, JointStiffness
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brittlestar.lazy import lazily
+
+if TYPE_CHECKING:
+    from brittlestar.perturbations.actions import ActionPerturbation
+    from brittlestar.perturbations.actuators import (
+        BacklashAction,
+        BiasAction,
+        DeadBandAction,
+        SaturatedAction,
+        UniformAction,
+    )
+    from brittlestar.perturbations.additive import (
+        BiasObservation,
+        DriftObservation,
+        SpikeObservation,
+        UniformObservation,
+    )
+    from brittlestar.perturbations.adversarial import (
+        AdversarialObservation,
+        FgsmObservation,
+        MadObservation,
+        PgdObservation,
+    )
+    from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
+    from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
+    from brittlestar.perturbations.compose import Compose, Scheduled
+    from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
+    from brittlestar.perturbations.discrete import ConfusedObservation
+    from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
+    from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
+    from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
+    from brittlestar.perturbations.goals import GoalNoise
+    from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
+    from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
+    from brittlestar.perturbations.masking import MaskObservation
+    from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
+    from brittlestar.perturbations.push import Push
+    from brittlestar.perturbations.random_sign import RandomSignObservation
+    from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
+    from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
+    from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
+    from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter
+    from brittlestar.perturbations.world_fields import (
+        ActuatorGain,
+        BodyMass,
+        Damping,
+        Friction,
+        Gravity,
+        JointStiffness,
+    )
+
+_HOMES = {
+    "actions": "ActionPerturbation",
+    "actuators": "BacklashAction BiasAction DeadBandAction SaturatedAction UniformAction",
+    "additive": "BiasObservation DriftObservation SpikeObservation UniformObservation",
+    "adversarial": "AdversarialObservation FgsmObservation MadObservation PgdObservation",
+    "base": "ObservationPerturbation Perturbation ScaledObservation Step",
+    "commands": "DelayedAction DroppedAction ScaledAction StickyAction",
+    "compose": "Compose Scheduled",
+    "crosstalk": "MixedAction SwappedAction",
+    "discrete": "ConfusedObservation",
+    "discrete_actions": "PermutedAction RandomAction",
+    "distorted": "QuantisedObservation ScaleObservation",
+    "gaussian": "GaussianAction GaussianObservation",
+    "goals": "GoalNoise",
+    "image_codecs": "BlurredImage JpegImage",
+    "images": "BrightnessImage ContrastImage GaussianImage ImagePerturbation",
+    "masking": "MaskObservation",
+    "occlusions": "ErasedImage PatchImage",
+    "push": "Push",
+    "random_sign": "RandomSignObservation",
+    "rewards": "DelayedReward InvertedReward NoisyReward ScaledReward",
+    "timing": "DelayedObservation HoldObservation StuckObservation",
+    "world": "ModelChange NamedChange WorldChange",
+    "world_attributes": "ControlTimestep EnvParameter",
+    "world_fields": "ActuatorGain BodyMass Damping Friction Gravity JointStiffness",
+}
 
 __all__ = [
     "ActionPerturbation",
@@ -106,3 +147,6 @@ __all__ = [
     "UniformObservation",
     "WorldChange",
 ]
+
+# Imported on use: a cell needs one or two of them, and all take a tenth of a second.
+__getattr__, __dir__ = lazily(__name__, _HOMES)
