@@ -27,7 +27,7 @@ def perturbations(quick: bool) -> list[Figure]:
     A robot that has fallen and one that runs cost MuJoCo unlike times, whoever felled it. So the time inside
     `Lanes.step` is taken out of what a perturbation adds, and stays in what it is compared with.
     """
-    spec = load("env", "half_cheetah", max_steps=100 if quick else 200)
+    spec = load("env", "half_cheetah", max_steps=100 if quick else 150)
     lanes = {own: Lanes(spec, _LANES, own_models=own) for own in (False, True)}
     lanes[True].worlds()
     parts = Parts(MlpPolicy.random([17, 256, 256, 6]))
@@ -36,7 +36,7 @@ def perturbations(quick: bool) -> list[Figure]:
         perturbation = _usable(path.stem, spec)
         if perturbation is not None:
             parts.perturbation = perturbation
-            added = _added(lanes[perturbation.needs_world], parts, rounds=3 if quick else 5)
+            added = _added(lanes[perturbation.needs_world], parts, rounds=2 if quick else 3)
             several = len(perturbation.parts) if isinstance(perturbation, Compose) else 1
             name = f"{path.stem} adds" if several == 1 else f"{path.stem}, {several} parts, adds"
             figures.append(Figure(name, 100 * added, "%", at_most=10 * several))
