@@ -78,6 +78,8 @@ def _seconds(lanes: Lanes, parts: Parts, whole: bool) -> float:
 
 def _own_models(lanes: dict[bool, Lanes], parts: Parts) -> Figure:
     """What it costs to give every lane a model of its own, as edits of the world need it."""
-    speed = take_turns(5, **{str(own): lambda own=own: _seconds(lanes[own], parts, True) for own in lanes})
+    for each in lanes.values():
+        rollout(each, parts, Plan(_LANES))
+    speed = take_turns(7, **{str(own): lambda own=own: _seconds(lanes[own], parts, True) for own in lanes})
     added = statistics.median(a / b - 1 for a, b in zip(speed["True"], speed["False"], strict=True))
     return Figure("a model for every lane adds", 100 * added, "%", at_most=10)

@@ -116,9 +116,11 @@ class World:
             self._keep(name)
             self._edits.setdefault(name, {})[owner] = change
             moved.append(self._apply(name, owner))
-        self._derive(changes)
-        self._keys[owner] = object() if key is None else key
-        self._tell_state()
+        if not all(name.startswith("data.") for name in changes):
+            # Nothing follows from forces on bodies, and they are not in the model.
+            self._derive(changes)
+            self._keys[owner] = object() if key is None else key
+            self._tell_state()
         return moved[0]
 
     def holds(self, owner: Any) -> bool:
@@ -131,8 +133,9 @@ class World:
         for name in names:
             del self._edits[name][owner]
             self._apply(name)
-        self._derive(names)
-        self._tell_state()
+        if not all(name.startswith("data.") for name in names):
+            self._derive(names)
+            self._tell_state()
 
     def restore(self) -> None:
         """Undoes every edit."""

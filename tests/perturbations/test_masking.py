@@ -8,11 +8,13 @@ from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import MaskObservation
+from brittlestar.perturbations.masks import channel_mask
 from brittlestar.policies import RandomPolicy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.scaling import Fit, Scaling
+from brittlestar.randomness import LaneDraws
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Linear
 
@@ -258,3 +260,10 @@ def test_masks_that_do_not_fit_the_observation():
         MaskObservation(p=0.5, r=0.05).bind(BOX, BOX, lanes=1)
     with pytest.raises(ValueError, match=r"`groups\.tail` must be places in 0\.\.9, got 10"):
         MaskObservation(p=0.5, kind="group", groups={"tail": [9, 10]}).bind(BOX, BOX, lanes=1)
+
+
+def test_one_ratio_and_a_ratio_for_each_lane_mask_the_same():
+    for ratio in (0.0, 0.2, 0.5, 1.0):
+        one, each = (channel_mask(LaneDraws(0, "mask", 6), 17, r) for r in (ratio, np.full((6, 1), ratio)))
+        assert np.array_equal(one, each)
+        assert (one.sum(axis=1) == int(17 * ratio)).all()

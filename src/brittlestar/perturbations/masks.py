@@ -32,7 +32,12 @@ def channel_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
         >>> channel_mask(LaneDraws(0, "mask", lanes=2), size=4, ratio=0.5).sum(axis=1).tolist()
         [2, 2]
     """
-    return _ranks(draws.uniform((size,))) < whole(ratio, size)
+    numbers, count = draws.uniform((size,)), whole(ratio, size)
+    if count.ndim == 0 and count > 0:
+        # The same for all lanes: their count-th smallest numbers are found faster than the order of all.
+        last = int(count) - 1
+        return np.asarray(numbers <= np.partition(numbers, last, axis=1)[:, last : last + 1])
+    return _ranks(numbers) < count
 
 
 def random_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
