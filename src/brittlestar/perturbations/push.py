@@ -56,14 +56,14 @@ class Push(Perturbation):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Forgets all lanes."""
         self._forces, self._felt = np.zeros((lanes, 3)), np.zeros(lanes)
-        self._left, self._angles = np.zeros(lanes, dtype=np.int64), np.zeros(lanes)
+        self._left, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
         self._body: int | None = None
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Puts forces on, and takes them off."""
         acts = self._acts(step)
         sizes = acts * step.of(self, "newtons", step.level)
-        forces = sizes[:, None] * self._directions()
+        forces = sizes[:, None] * self._ways
         forget_restored(self, worlds, step, self._forces)
         for lane in np.flatnonzero((forces != self._forces).any(axis=1)).tolist():
             self._put(worlds[lane], lane, forces[lane])
@@ -72,21 +72,22 @@ class Push(Perturbation):
     def _acts(self, step: Step) -> np.ndarray:
         """Returns whether a push is on in each lane; directions are drawn as pushes start."""
         if self.rate is None:
-            self._angles = step.draws.uniform(per_episode=True)
+            self._turn(step.first, step.draws.uniform(per_episode=True))
             return np.ones(len(step.level), dtype=bool)
         self._left[step.first] = 0
         starts = (step.draws.uniform() < step.of(self, "rate", step.level)) & (self._left == 0)
-        self._angles = np.where(starts, step.draws.uniform(), self._angles)
+        self._turn(starts, step.draws.uniform())
         self._left[starts] = self.duration_steps
         acts = self._left > 0
         self._left -= acts
         return acts
 
-    def _directions(self) -> np.ndarray:
+    def _turn(self, lanes: np.ndarray, angles: np.ndarray) -> None:
         if self.direction is not None:
-            return np.asarray(self.direction) / np.linalg.norm(self.direction)
-        turn = 2 * np.pi * self._angles
-        return np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=1)
+            self._ways[lanes] = np.asarray(self.direction) / np.linalg.norm(self.direction)
+        elif lanes.any():
+            turn = 2 * np.pi * angles[lanes]
+            self._ways[lanes] = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=1)
 
     def _put(self, world: World, lane: int, force: np.ndarray) -> None:
         require_model(self, world)
