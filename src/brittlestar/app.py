@@ -145,7 +145,7 @@ def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
     except UserError as error:
         _exit(str(error))
     except Exception as error:
-        line = explain(error)
+        line = explain(error, config_name)
         if line is None:
             raise
         _exit(line)
@@ -171,7 +171,7 @@ def _evaluate(config: Any) -> Any:
     return single.run(job) if alone else cell.run(job)
 
 
-def explain(error: BaseException) -> str | None:
+def explain(error: BaseException, config_name: str = "config") -> str | None:
     """Turns an error of Hydra or of the file system into one line; None for anything else."""
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
@@ -188,14 +188,17 @@ def explain(error: BaseException) -> str | None:
     unknown = re.search(r"Could not (?:override|append|delete) '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
         key = (unknown[1] or unknown[2]).partition("@")[0]
-        if key in _keys():
+        keys = _keys(config_name)
+        if key in keys:
             return f"`{key}` takes new keys one by one: `+{key}.NAME=VALUE`"
-        return f"`{key}` does not exist; {nearest(key, _keys())}"
+        if key.rpartition(".")[0] in ("algo.options", "env.kwargs"):
+            return f"`{key}` is not in the config yet: add it by `+{key}=VALUE`"
+        return f"`{key}` does not exist; {nearest(key, keys)}"
     wrong = re.search(r"Error merging override (\S+)\s+(.*?)\s+full_key", text, re.DOTALL)
     return f"`{wrong[1]}`: {wrong[2]}" if wrong else " ".join(text.split())
 
 
-def _keys() -> list[str]:
+def _keys(config_name: str) -> list[str]:
     """Returns every key and group that can be overridden."""
     import contextlib
 
@@ -204,7 +207,7 @@ def _keys() -> list[str]:
 
     from brittlestar.config import GROUPS
 
-    keys = [*GROUPS, "experiment"]
+    keys = [*GROUPS, "algo" if config_name == "train" else "experiment"]
     with contextlib.suppress(Exception):
         from hydra import compose, initialize_config_dir
 
@@ -213,7 +216,7 @@ def _keys() -> list[str]:
         GlobalHydra.instance().clear()
         overrides = [text for text in sys.argv[1:] if re.fullmatch(rf"({'|'.join(keys)})=\w+", text)]
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
-            keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose("config", overrides))))
+            keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, overrides))))
     return keys
 
 

@@ -49,6 +49,17 @@ def help_text() -> str:
     return "\n".join([*parts, _keys(folder), _TAIL])
 
 
+def train_help() -> str:
+    """Returns the help of training."""
+    folder = config_folder()
+    head = """\
+python train.py [key=value ...] trains a policy, or goes on with it; -m sweeps. Any option of `env`, `perturbation`,
+`mitigation` and `stress_schedule` (see `run.py --list GROUP`), and any argument of the algorithm's class as
+`+algo.options.NAME=VALUE`.
+"""
+    return "\n".join([head, _group(folder / "algo", "sac_her"), _keys(folder, "train")])
+
+
 def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
     """Returns the options of a config group, each with its one-line effect and its parameters.
 
@@ -57,7 +68,7 @@ def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ())
         option: only this one, with what each parameter means.
         extra: more config folders than that of the package.
     """
-    groups = [*GROUPS, "experiment"]
+    groups = [*GROUPS, "algo", "experiment"]
     if group not in groups:
         raise UserError(f"`--list {group}`: there is no such group; {nearest(group, groups)}")
     folders = [config_folder(), *_entry_points(), *extra]
@@ -106,9 +117,9 @@ def _defaults(folder: Path) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _keys(folder: Path) -> str:
+def _keys(folder: Path, name: str = "config") -> str:
     lines, comment = ["Keys (and everything inside a group: `env.max_steps=20`)"], []
-    for line in (folder / "config.yaml").read_text().partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
+    for line in (folder / f"{name}.yaml").read_text().partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
         if line.startswith("#"):
             comment.append(line.removeprefix("#").strip())
         elif ":" in line:

@@ -114,6 +114,11 @@ def test_mistakes(make, message):
         make()
 
 
+def test_actions_that_do_not_fit_are_named(tmp_path):
+    with pytest.raises(UserError, match=r"`algo.name: dqn` cannot learn actions of Box"):
+        Session(order(Algorithm("dqn", steps=10)), tmp_path)
+
+
 def test_settings_that_do_not_fit_are_named(tmp_path):
     wrong = Algorithm("ppo", steps=10, options={"gama": 0.9})
     with pytest.raises(UserError, match="`algo.options` do not fit PPO: .*gama"):

@@ -74,6 +74,8 @@ class Algorithm:
             return kind_(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
         except TypeError as error:
             raise UserError(f"`algo.options` do not fit {kind}: {' '.join(str(error).split())}") from None
+        except AssertionError:
+            raise UserError(f"`algo.name: {self.name}` cannot learn actions of {env.action_space}") from None
 
     def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self.off_policy:

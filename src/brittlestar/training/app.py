@@ -18,6 +18,11 @@ NEUTRAL = ("threads", "store", "save_every", "episodes")
 
 def main() -> None:
     """Trains one policy, or a grid with `-m`."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        from brittlestar.help import train_help
+
+        print(train_help())
+        return
     sys.path.append(os.getcwd())
     sys.argv[1:] = flags_first(sys.argv[1:])
     errors: list[str] = []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from brittlestar.calibration import Calibration, Context
+from brittlestar.calibration import Context
 from brittlestar.envs import EnvSpec
 from brittlestar.lanes import Batch, copy_batch
 from brittlestar.mitigations.base import Mitigation
@@ -48,12 +48,11 @@ class LaneVecEnv(VecEnv):
         mitigation: Mitigation | None = None,
         schedule: StressSchedule | None = None,
         threads: int = 1,
-        calibration: Calibration | None = None,
     ) -> None:
         self.perturbation, self.mitigation = perturbation or Perturbation(), mitigation or Mitigation()
         self.schedule = schedule or Constant()
         self.lanes = make_lanes(spec, count, threads, needs_model=self.perturbation.needs_world)
-        self._bind(count, calibration)
+        self._bind(count)
         self._worlds = self.lanes.worlds() if self.perturbation.needs_world else []
         self._seed, self.next_episode = seed, 0
         self.meanwhile: Callable[[], None] | None = None
@@ -62,13 +61,10 @@ class LaneVecEnv(VecEnv):
         shown = self.perturbation.observation_space(self.lanes.observation_space)
         super().__init__(count, shown, self.lanes.action_space)
 
-    def _bind(self, count: int, calibration: Calibration | None) -> None:
+    def _bind(self, count: int) -> None:
         spaces_ = self.lanes.observation_space, self.lanes.action_space
         check_parameter(self.perturbation, self.schedule.parameter)
-        reward = self.lanes.compute_reward
-        context = Context(compute_reward=reward)
-        if calibration is not None:
-            context = Context(calibrate=lambda: calibration, compute_reward=reward)
+        context = Context(compute_reward=self.lanes.compute_reward)
         for part in (self.perturbation, self.mitigation):
             part.bind(*spaces_, count)
             part.prepare(context)
