@@ -14,6 +14,8 @@ from brittlestar.policies.trusted import CLASSES
 
 TRAINABLE = [name for name in CLASSES if name not in ("her", "ppo_lstm", "maskable_ppo")]
 OFF_POLICY = ("dqn", "ddpg", "td3", "sac", "qrdqn", "tqc", "crossq")
+COACHABLE = ("sac", "tqc")
+"""Those whose actor is a squashed Gaussian."""
 
 
 @dataclass
@@ -36,6 +38,8 @@ class Algorithm:
     """Hindsight replay: for environments with goals."""
     normalise: bool = False
     """Running statistics of observations and rewards (VecNormalize), as on-policy algorithms like it."""
+    coach: Any = None
+    """A `Coach` for the actor; off-policy algorithms with a squashed Gaussian head."""
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the algorithm's class."""
     by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -46,6 +50,8 @@ class Algorithm:
             raise UserError(f"`algo.name` cannot be {self.name!r}; {nearest(str(self.name), TRAINABLE)}")
         require(self.steps >= 1, "steps", "at least 1", self.steps)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
+        if self.coach is not None and self.name not in COACHABLE:
+            raise UserError(f"`algo.coach` goes with {' and '.join(COACHABLE)}, not with {self.name}")
 
     @property
     def off_policy(self) -> bool:
@@ -55,7 +61,7 @@ class Algorithm:
     def settings(self, spec: EnvSpec) -> Algorithm:
         """Returns the algorithm as it trains in one environment."""
         special = dict(self.by_env.get(spec.id, {}))
-        own = {key: special.pop(key) for key in ("steps", "envs", "normalise") if key in special}
+        own = {key: special.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in special}
         return dataclasses.replace(self, options=self.options | special, by_env={}, **own)
 
     def make(self, env: Any, seed: int, log_folder: str | None = None) -> Any:

@@ -86,6 +86,8 @@ def train(config: dict[str, Any]) -> Path:
 def training_folder(config: dict[str, Any]) -> Path:
     """Returns where a training lives: named by what decides its result."""
     decides = {key: value for key, value in config.items() if key not in NEUTRAL}
+    here = config["algo"].get("by_env", {}).get(config["env"].get("id"))
+    decides["algo"] = config["algo"] | {"by_env": here}
     digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
     env = str(config["env"].get("id")).replace("/", "_")
     return Path(config["store"]) / f"{env}-{config['algo']['name']}-{config['seed']}-{digest}"

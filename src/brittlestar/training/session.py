@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from brittlestar.perturbations.base import Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.schedules import StressSchedule
 from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.coach import Coaching
 from brittlestar.training.export import export_policy
 from brittlestar.training.slots import find_slot, read_progress, write_slot
 from brittlestar.training.vec_env import LaneVecEnv
@@ -64,6 +66,7 @@ class Session:
         )
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.recent: deque[tuple[float, float]] = deque(maxlen=_RECENT)
+        self.coaching: Coaching | None = None
         self.model = self._open()
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()
@@ -82,7 +85,10 @@ class Session:
             model.load_replay_buffer(slot / "replay.pkl")
         # Another stream than before, so that the resumed part does not repeat the first one's choices.
         model.set_random_seed(self.order.seed + self.progress["steps"])
-        return self._overlapped(model)
+        model = self._overlapped(model)
+        if self.coaching is not None:
+            self.coaching.load(slot)
+        return model
 
     def _normalised(self, statistics: Path | None) -> Any:
         if not self.algo.normalise:
@@ -97,6 +103,10 @@ class Session:
         """Lets a learner with a replay buffer learn while the simulators run: one update behind, on the other core."""
         if self.algo.off_policy:
             train = model.train
+            if self.algo.coach is not None:
+                self.coaching = Coaching(self.algo.coach, model, self.order.seed)
+                self.lanes.witness = self.coaching.listen
+                train = functools.partial(self.coaching.train, train)
 
             def later(*args: Any, **kwargs: Any) -> None:
                 self.lanes.meanwhile = lambda: train(*args, **kwargs)
@@ -149,6 +159,8 @@ class Session:
                 self.model.train = learner
         if getattr(self.model, "replay_buffer", None) is not None:
             self.model.save_replay_buffer(folder / "replay.pkl")
+        if self.coaching is not None:
+            self.coaching.save(folder)
         if self.algo.normalise:
             self.model.get_env().save(str(folder / STATISTICS))
 

@@ -56,6 +56,7 @@ class LaneVecEnv(VecEnv):
         self._worlds = self.lanes.worlds() if self.perturbation.needs_world else []
         self._seed, self.next_episode = seed, 0
         self.meanwhile: Callable[[], None] | None = None
+        self.witness: Callable[[Any], None] | None = None
         self._other = ThreadPoolExecutor(1)
         self._running: Future[Batch] | None = None
         shown = self.perturbation.observation_space(self.lanes.observation_space)
@@ -89,6 +90,8 @@ class LaneVecEnv(VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Sends the actions; the simulators run on."""
+        if self.witness is not None:
+            self.witness(self.lanes.observation)
         mitigated = self.mitigation.mitigate_action(np.asarray(actions), self._step("mitigation/action"))
         sent = self.perturbation.perturb_action(mitigated, self._step("action"))
         if self._worlds and not self.perturbation.is_identity:

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
+from brittlestar.mitigations import Mitigation
+from brittlestar.perturbations import BiasObservation, Perturbation
+from brittlestar.policies.base import StatelessPolicy
+from brittlestar.schedules import Constant
+from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.coach import Coach
+from brittlestar.training.session import Order, Session
+
+OPTIONS = {
+    "policy_kwargs": {"net_arch": [16]},
+    "learning_starts": 10,
+    "batch_size": 8,
+    "buffer_size": 2000,
+    "learning_rate": 0.01,
+}
+
+
+class Brake(StatelessPolicy):
+    """Pushes against the speed of a pendulum."""
+
+    def act(self, observation):
+        return np.clip(-observation[:, 2:], -2.0, 2.0)
+
+
+def session(folder, perturbation=None, seed=0, **coach):
+    algo = Algorithm("sac", steps=800, envs=2, coach=Coach(Brake(), **coach), options=OPTIONS)
+    spec = EnvSpec(id="Pendulum-v1", max_steps=20)
+    return Session(Order(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), seed, 1, 100, 5), folder)
+
+
+def distance_to_coach(model, seen, truth) -> float:
+    told, _ = model.predict(seen, deterministic=True)
+    return float(np.abs(told - Brake().act(truth)).mean())
+
+
+def test_an_actor_learns_from_the_coach_alone(tmp_path):
+    truth = np.random.default_rng(0).uniform([-1, -1, -4], [1, 1, 4], (200, 3)).astype(np.float32)
+    one = session(tmp_path, alone=800, until=800)
+    before = distance_to_coach(one.model, truth, truth)
+    one.run()
+    one.close()
+    assert distance_to_coach(one.model, truth, truth) < before / 3
+
+
+def test_the_coach_sees_the_true_state_and_the_learner_the_disturbed_one(tmp_path):
+    truth = np.random.default_rng(0).uniform([-1, -1, -4], [1, 1, 4], (200, 3)).astype(np.float32)
+    one = session(tmp_path, BiasObservation(bias=3.0, draw="fixed"), alone=800, until=800)
+    one.run()
+    one.close()
+    assert distance_to_coach(one.model, truth + 3.0, truth) < distance_to_coach(one.model, truth, truth) / 2
+
+
+def test_critics_have_their_say_after_a_while_and_then_alone(tmp_path):
+    def weights(**coach):
+        one = session(tmp_path / str(coach), **coach)
+        one.run()
+        one.close()
+        return {name: value.numpy().tobytes() for name, value in one.model.actor.state_dict().items()}
+
+    alone, both, silent = weights(alone=800, until=800), weights(alone=400, until=800), weights(alone=0, until=0)
+    assert alone != both != silent != alone
+    assert alone == weights(alone=800, until=800)
+
+
+def test_advice_is_kept_when_a_training_goes_on(tmp_path):
+    first = session(tmp_path, alone=800, until=800)
+
+    def stop(running):
+        if running.model.num_timesteps > 400:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        first.run(stop)
+    first.close()
+    second = session(tmp_path, alone=800, until=800)
+    kept, again = first.coaching, second.coaching
+    assert again._heard == second.model.num_timesteps == 400
+    np.testing.assert_array_equal(kept._rows["advice"][:400], again._rows["advice"][:400])
+    np.testing.assert_array_equal(kept._rows["seen/"][:400], again._rows["seen/"][:400])
+    second.run()
+    second.close()
+
+
+def test_a_coach_cannot_be_alone_longer_than_it_speaks():
+    with pytest.raises(ValueError, match="`alone` must be at least 0 and no more than `until`"):
+        Coach(Brake(), alone=10, until=5)
+
+
+def test_only_actors_with_a_squashed_gaussian_take_advice():
+    with pytest.raises(UserError, match="`algo.coach` goes with sac and tqc, not with td3"):
+        Algorithm("td3", coach=Coach(Brake()))
