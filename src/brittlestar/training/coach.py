@@ -104,7 +104,7 @@ class Coaching:
     def save(self, folder: Path) -> None:
         """Writes what was kept."""
         kept = min(self._heard, self._coach.memory)
-        rows = {name: values[:kept] for name, values in self._rows.items()}
+        rows: dict[str, Any] = {name: values[:kept] for name, values in self._rows.items()}
         np.savez(folder / _FILE, counts=np.array([self._heard, self._followed]), **rows)
 
     def load(self, folder: Path) -> None:
