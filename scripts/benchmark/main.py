@@ -20,6 +20,7 @@ from .fetch import fetch_reach, fetch_reach_sac
 from .figures import Figure
 from .framework import framework
 from .perturbations import perturbations
+from .training import training
 
 SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "fetch_reach": fetch_reach,
@@ -30,6 +31,7 @@ SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "sb3_cartpole": sb3_cartpole,
     "sb3_half_cheetah": sb3_half_cheetah,
     "perturbations": perturbations,
+    "training": training,
     "framework": framework,
     "cached": cached,
     "aggregate": aggregate,

@@ -7,10 +7,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brittlestar.app import flags_first, run_hydra
 from brittlestar.errors import UserError
+
+if TYPE_CHECKING:
+    from brittlestar.training.algorithms import Algorithm
 
 NEUTRAL = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what is learnt."""
@@ -43,8 +46,6 @@ def main() -> None:
 
 def train(config: dict[str, Any]) -> Path:
     """Trains what a resolved config says, or goes on with it, and returns its folder."""
-    import torch
-
     from brittlestar.build import build
     from brittlestar.cell import cores
     from brittlestar.training.session import Order, Session
@@ -68,8 +69,7 @@ def train(config: dict[str, Any]) -> Path:
         save_every=config["save_every"],
         episodes=config["episodes"],
     )
-    # One core learns while the other simulates; on-policy, both do the same at the same time.
-    torch.set_num_threads(max(1, cores() // 2) if algo.off_policy else cores())
+    set_threads(algo)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     session = Session(order, folder)
@@ -81,6 +81,15 @@ def train(config: dict[str, Any]) -> Path:
     print("clean: " + ", ".join(f"{name} {value:.4g}" for name, value in facts["clean"].items()))
     print(f"policy {folder}/final/policy.zip\nrun it: python run.py policy=sb3 policy.path={folder}/final/policy.zip")
     return folder
+
+
+def set_threads(algo: Algorithm) -> None:
+    """Leaves one core to the simulators where they run while the model learns; else both have all in turn."""
+    import torch
+
+    from brittlestar.cell import cores
+
+    torch.set_num_threads(max(1, cores() // 2) if algo.off_policy else cores())
 
 
 def training_folder(config: dict[str, Any]) -> Path:

@@ -1,0 +1,110 @@
+"""Training: steps per second against plain Stable-Baselines3, and ways to collect experience."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittlestar.cell import cores
+from brittlestar.envs import EnvSpec
+
+from .figures import Figure
+from .timing import median_ratio, take_turns
+
+_ENV = "FetchPush-v4"
+_ENVS = 8
+_STARTS = 800
+"""Steps before the first update; an episode of every environment has to end first."""
+
+
+def training(quick: bool) -> list[Figure]:
+    """SAC with hindsight replay on FetchPush, one update for each step of eight environments."""
+    steps, rounds = (1600, 2) if quick else (4000, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = take_turns(rounds, plain=lambda: _plain(steps), ours=lambda: _ours(steps))
+        ways = take_turns(
+            rounds, dummy=lambda: _collect("dummy", steps), subproc=lambda: _collect("subproc", steps),
+            lanes=lambda: _collect("lanes", steps),
+        )  # fmt: skip
+    middle = {name: statistics.median(values) for name, values in (found | ways).items()}
+    return [
+        Figure("plain SB3, 8 environments in DummyVecEnv", middle["plain"], "steps/s"),
+        Figure("train.py, 8 lanes", middle["ours"], "steps/s"),
+        Figure("train.py / plain SB3", median_ratio(found["ours"], found["plain"]), at_least=1.5),
+        Figure("collection alone: DummyVecEnv", middle["dummy"], "steps/s"),
+        Figure(f"collection alone: SubprocVecEnv, {_ENVS} processes", middle["subproc"], "steps/s"),
+        Figure(f"collection alone: lanes in {cores()} threads", middle["lanes"], "steps/s"),
+    ]
+
+
+def _algorithm() -> Any:
+    from brittlestar.training.algorithms import Algorithm
+
+    options = {"gamma": 0.95, "ent_coef": 0.05, "learning_starts": _STARTS, "buffer_size": 20_000}
+    return Algorithm("sac", envs=_ENVS, goals=True, options=options | {"train_freq": 1, "gradient_steps": 1})
+
+
+def _plain(steps: int) -> float:
+    """As a user of Stable-Baselines3 would write it, with all its threads."""
+    import torch
+    from stable_baselines3.common.env_util import make_vec_env
+
+    torch.set_num_threads(cores())
+    return _learn(_algorithm().make(make_vec_env(_ENV, _ENVS, seed=0), seed=0), steps)
+
+
+def _ours(steps: int) -> float:
+    from brittlestar.mitigations import Mitigation
+    from brittlestar.perturbations import Perturbation
+    from brittlestar.schedules import Constant
+    from brittlestar.training.app import set_threads
+    from brittlestar.training.session import Order, Session
+
+    algo = _algorithm()
+    set_threads(algo)
+    with tempfile.TemporaryDirectory() as folder:
+        order = Order(EnvSpec(id=_ENV), algo, Perturbation(), Mitigation(), Constant(), threads=cores())
+        session = Session(order, Path(folder))
+        try:
+            return _learn(session.model, steps)
+        finally:
+            session.close()
+
+
+def _learn(model: Any, steps: int) -> float:
+    """Returns the speed once it learns at every step."""
+    model.learn(_STARTS + 10 * _ENVS)
+    started = time.perf_counter()
+    model.learn(steps, reset_num_timesteps=False)
+    return steps / (time.perf_counter() - started)
+
+
+def _collect(way: str, steps: int) -> float:
+    """Steps random actions and learns nothing."""
+    env = _make(way)
+    env.reset()
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (steps // _ENVS, _ENVS, 4)).astype(np.float32)
+    started = time.perf_counter()
+    for action in actions:
+        env.step(action)
+    speed = len(actions) * _ENVS / (time.perf_counter() - started)
+    env.close()
+    return speed
+
+
+def _make(way: str) -> Any:
+    if way == "lanes":
+        from brittlestar.training.vec_env import LaneVecEnv
+
+        return LaneVecEnv(EnvSpec(id=_ENV), _ENVS, threads=cores())
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+
+    return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=SubprocVecEnv if way == "subproc" else DummyVecEnv)
