@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("sb3_contrib")
+
+from omegaconf import OmegaConf
+
+from brittlestar.build import build
+from brittlestar.config import config_folder
+from brittlestar.envs import EnvSpec
+from brittlestar.mitigations import Mitigation
+from brittlestar.perturbations import Perturbation
+from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.policies.trusted import CLASSES
+from brittlestar.schedules import Constant
+from brittlestar.training.algorithms import TRAINABLE
+from brittlestar.training.session import Order, Session
+
+FILES = sorted((config_folder() / "algo").glob("*.yaml"))
+ENVS = {
+    "dqn": "MountainCar-v0",
+    "qrdqn": "MountainCar-v0",
+    "sac_her": "FetchReach-v4",
+    "sac_her_coached": "FetchReach-v4",
+    "tqc_her": "FetchReach-v4",
+}
+ROLLOUTS = {"n_steps": 8}
+REPLAY = {"learning_starts": 50, "batch_size": 8, "buffer_size": 500}
+SHORT = {
+    "ppo": ROLLOUTS | {"batch_size": 16, "n_epochs": 1},
+    "recurrent_ppo": ROLLOUTS | {"batch_size": 16, "n_epochs": 1},
+    "trpo": ROLLOUTS | {"batch_size": 16},
+    "a2c": ROLLOUTS,
+    "ars": {"n_delta": 2, "n_top": 2},
+}
+
+
+def short(file: Path, env: str):
+    algo = build(OmegaConf.to_container(OmegaConf.load(file)), "algo").settings(EnvSpec(id=env))
+    algo.steps, algo.envs = (72, 2) if algo.off_policy else (64, 4)
+    algo.options |= SHORT.get(algo.name, REPLAY)
+    arch = algo.options.get("policy_kwargs", {}).get("net_arch", [16])
+    algo.options["policy_kwargs"] = algo.options.get("policy_kwargs", {}) | {"net_arch": _small(arch)}
+    return algo
+
+
+def _small(arch):
+    return {name: _small(part) for name, part in arch.items()} if isinstance(arch, dict) else [16 for _ in arch]
+
+
+def agree(policy, model, space, statistics) -> None:
+    """Asks both in some states, twice, because some remember."""
+    state, kept, rng = None, None, np.random.default_rng(0)
+    for step in range(2):
+        seen = np.stack([space.sample() for _ in range(5)]) if not hasattr(space, "spaces") else None
+        if seen is None:
+            seen = {key: rng.normal(size=(5, *part.shape)).astype(part.dtype) for key, part in space.spaces.items()}
+        first = np.full(5, step == 0)
+        shown = statistics.normalize_obs(seen) if statistics is not None else seen
+        want, state = model.predict(shown, state, first, deterministic=True)
+        told, kept = policy.predict(seen, kept, first)
+        np.testing.assert_allclose(told, want, atol=1e-4)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_each_algorithm_trains_and_its_policy_acts_as_the_model(file, tmp_path):
+    env = ENVS.get(file.stem, "Pendulum-v1")
+    algo = short(file, env)
+    spec = EnvSpec(id=env, max_steps=20)
+    session = Session(Order(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), tmp_path)
+    facts = session.run()
+    assert facts["steps"] >= algo.steps
+    policy = Sb3Policy(str(tmp_path / "final" / "policy.zip"))
+    space = session.lanes.lanes.observation_space
+    policy.bind(space, session.lanes.action_space, None)
+    space.seed(0)
+    agree(policy, session.model, space, session.model.get_vec_normalize_env())
+    session.close()
+
+
+@pytest.mark.parametrize("name", TRAINABLE)
+def test_each_algorithm_has_a_config(name):
+    assert name in CLASSES
+    assert (config_folder() / "algo" / f"{name}.yaml").is_file()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_settings_of_environments_fit_the_class(file):
+    """A misspelt setting would be told only by whoever trains there."""
+    import importlib
+    import inspect
+
+    algo = build(OmegaConf.to_container(OmegaConf.load(file)), "algo")
+    module, _, kind = CLASSES[algo.name].rpartition(".")
+    known = inspect.signature(getattr(importlib.import_module(module), kind)).parameters
+    for env in algo.by_env:
+        assert set(algo.settings(EnvSpec(id=env)).options) <= set(known), env
