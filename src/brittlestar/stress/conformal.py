@@ -1,0 +1,60 @@
+"""A threshold that unstressed episodes exceed with probability at most alpha, whatever their scores' distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brittlestar.errors import require
+
+
+def conformal_threshold(scores: np.ndarray, alpha: float) -> np.ndarray:
+    """Returns the score of rank `ceil((n + 1) (1 - alpha))` along the last axis; infinity where n is too small.
+
+    A new episode that is exchangeable with the `n` held-out ones exceeds it with probability at most `alpha`, and, if
+    no two scores are equal, at least `alpha - 1 / (n + 1)`. An event is a score strictly above it: ties are no alarms.
+
+    Example:
+        >>> float(conformal_threshold(np.arange(99.0), alpha=0.05)), float(conformal_threshold(np.arange(9.0), 0.05))
+        (94.0, inf)
+    """
+    require(0 < alpha < 1, "alpha", "between 0 and 1", alpha)
+    scores = np.asarray(scores, dtype=np.float64)
+    n = scores.shape[-1]
+    rank = conformal_rank(n, alpha)
+    if rank > n:
+        return np.full(scores.shape[:-1], np.inf)
+    return np.partition(scores, rank - 1, axis=-1)[..., rank - 1]
+
+
+def conformal_rank(n: int, alpha: float) -> int:
+    """Returns `ceil((n + 1) (1 - alpha))`, where 200 times 0.95 is 190 and no rounding above it.
+
+    Example:
+        >>> conformal_rank(199, 0.05), conformal_rank(200, 0.05)
+        (190, 191)
+    """
+    return math.ceil((n + 1) * (1 - alpha) - 1e-9)
+
+
+def false_alarm_limit(calibrated: int, tested: int, alpha: float, level: float = 0.99) -> float:
+    """Returns the share of alarms among unstressed episodes that is exceeded with probability at most `1 - level`.
+
+    The guarantee holds over all calibrations; one calibration has a false-alarm rate of its own, spread as
+    Beta(n + 1 - rank, rank). So the alarms in `tested` episodes are beta-binomial: alpha plus Monte Carlo error.
+
+    Example:
+        >>> round(false_alarm_limit(calibrated=200, tested=120, alpha=0.05), 3)
+        0.117
+    """
+    from scipy.special import betaln, gammaln
+
+    rank = conformal_rank(calibrated, alpha)
+    if rank > calibrated:
+        return 0.0
+    a, b = calibrated + 1 - rank, rank
+    k = np.arange(tested + 1)
+    log_mass = gammaln(tested + 1) - gammaln(k + 1) - gammaln(tested - k + 1) + betaln(k + a, tested - k + b)
+    below = np.cumsum(np.exp(log_mass - betaln(a, b)))
+    return float(np.searchsorted(below, level - 1e-12)) / tested

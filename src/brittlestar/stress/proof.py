@@ -1,0 +1,58 @@
+"""Proof that a stressor cannot affect behaviour: the same episodes, the same actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brittlestar.errors import UserError
+from brittlestar.stress.behaviour import Behaviour
+
+
+@dataclass(frozen=True)
+class SameActions:
+    """How many episodes with stress took other actions than the same episodes without.
+
+    Example:
+        >>> print(SameActions(episodes=40, different=0))
+        cannot affect behaviour: identical actions in 40 of 40 episodes
+        >>> print(SameActions(episodes=40, different=3, first=7))
+        affects behaviour: other actions in 3 of 40 episodes, first in episode 7
+    """
+
+    episodes: int
+    different: int
+    first: int | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether all actions are the same."""
+        return self.different == 0
+
+    def __str__(self) -> str:
+        if self.proven:
+            return f"cannot affect behaviour: identical actions in {self.episodes} of {self.episodes} episodes"
+        where = f"{self.different} of {self.episodes} episodes, first in episode {self.first}"
+        return f"affects behaviour: other actions in {where}"
+
+
+def same_actions(clean: Behaviour, stressed: Behaviour, rows: np.ndarray | None = None) -> SameActions:
+    """Compares the digests of the actions, episode by episode.
+
+    Both must be runs of the same episodes: same policy, mode, seed and start states. `rows` picks episodes, such as
+    those of the shock; the others have no stress to compare.
+    """
+    if clean.layout != stressed.layout or len(clean) != len(stressed):
+        raise UserError(
+            f"only the same episodes can be compared, got {len(clean)} of {clean.layout} "
+            f"and {len(stressed)} of {stressed.layout}"
+        )
+    chosen = np.ones(len(clean), dtype=bool) if rows is None else rows
+    if not chosen.any():
+        raise UserError("there are no episodes to compare")
+    other = np.zeros(len(clean), dtype=bool)
+    for name in ("digest", "length"):
+        other |= clean.column(name) != stressed.column(name)
+    found = np.flatnonzero(other & chosen)
+    return SameActions(int(chosen.sum()), len(found), int(found[0]) if len(found) else None)
