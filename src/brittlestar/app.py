@@ -207,7 +207,7 @@ def _keys(config_name: str) -> list[str]:
 
     from brittlestar.config import GROUPS
 
-    keys = [*GROUPS, "algo" if config_name == "train" else "experiment"]
+    keys = [*GROUPS, "algo" if config_name in ("train", "harden") else "experiment"]
     with contextlib.suppress(Exception):
         from hydra import compose, initialize_config_dir
 

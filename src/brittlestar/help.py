@@ -60,6 +60,22 @@ python train.py [key=value ...] trains a policy, or goes on with it; -m sweeps. 
     return "\n".join([head, _group(folder / "algo", "sac_her"), _keys(folder, "train")])
 
 
+def harden_help() -> str:
+    """Returns the help of hardening."""
+    folder = config_folder()
+    head = """\
+python scripts/harden.py policy=NAME [key=value ...] measures the degradation curve of a policy, chooses the strength to
+train at, retrains under it, and compares both curves on the same episodes. Stopped at any moment, the same command
+goes on. Any option of `env`, `policy`, `perturbation`, `mitigation`, `stress_schedule` (see `run.py --list GROUP`) and
+`algo`.
+
+Examples
+  python scripts/harden.py env=cartpole policy=sb3 policy.path=my/model.zip perturbation=gaussian_observation
+  python scripts/harden.py policy=p_controller perturbation=delayed_action levels=[0,1,2,3] algo=sac_her steps=100000
+"""
+    return "\n".join([head, _group(folder / "algo", None), _keys(folder, "harden")])
+
+
 def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
     """Returns the options of a config group, each with its one-line effect and its parameters.
 

@@ -57,9 +57,13 @@ def cell_config(config: dict[str, Any]) -> dict[str, Any]:
 def cell_hash(config: dict[str, Any]) -> str:
     """Returns the hash of a resolved config, the files it names, and the versions of what computes it."""
     cell = cell_config(config)
-    content = sorted(digest(path) for path in set(_files(cell)))
-    parts = [_canonical(cell), content, simulator(config), versions(), engine_digest()]
+    parts = [_canonical(cell), contents(cell), simulator(config), versions(), engine_digest()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def contents(node: Any) -> list[str]:
+    """Returns digests of all files that a config node names."""
+    return sorted(digest(path) for path in set(_files(node)))
 
 
 def simulator(config: dict[str, Any]) -> dict[str, str]:

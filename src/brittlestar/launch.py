@@ -86,12 +86,23 @@ def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first
     records.make_folder(sweep_folder)
     if first == 0:
         records.forget_cells(sweep_folder)
+    outcomes = run_jobs(jobs, dict(launcher.joblib))
+    return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
+
+
+def run_jobs(jobs: list[cell.Job], options: dict[str, Any]) -> list[cell.Outcome]:
+    """Runs cells on workers, with a live line, and returns how each ended, in order.
+
+    Args:
+        jobs: each with a folder of its own.
+        options: `n_jobs` and settings of joblib.
+    """
+    outcomes = {}
     with Progress(len(jobs)) as progress:
-        outcomes = {}
-        for outcome in _outcomes(jobs, dict(launcher.joblib), progress):
+        for outcome in _outcomes(jobs, options, progress):
             outcomes[outcome.folder] = outcome
             progress.add(outcome.status, outcome.episodes)
-    return [JobReturn(_return_value=outcomes[job.folder], status=JobStatus.COMPLETED) for job in jobs]
+    return [outcomes[job.folder] for job in jobs]
 
 
 def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress) -> Iterator[cell.Outcome]:
@@ -105,7 +116,7 @@ def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress)
             todo.setdefault(known, []).append(job)
     if not todo:
         return
-    workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS}
+    workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS if key in options}
     progress.running = min(workers, len(todo))
     twins = {jobs[0].folder: jobs[1:] for jobs in todo.values()}
     for outcome in compute(_share_cores([jobs[0] for jobs in todo.values()], workers), workers, options):
