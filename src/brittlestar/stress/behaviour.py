@@ -10,9 +10,11 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, require
-from brittlestar.stress.entropy import action_entropy, count_entropy
+from brittlestar.stress.entropy import action_entropy, axis_entropy, count_entropy
 
-_SCALARS = ("length", "return", "return_seen", "violation", "regret", "entropy", "roughness", "digest")
+_SCALARS = (
+    "length", "return", "return_seen", "violation", "regret", "entropy", "entropy_axes", "roughness", "digest",
+)  # fmt: skip
 _DIGEST_BYTES = 6
 """A float64 holds every whole number of 48 bits."""
 
@@ -23,7 +25,7 @@ class Layout:
 
     - `length`, `return` (true rewards), `return_seen` (stressed rewards): of the episode.
     - `violation`, `regret`: sums of what a stressor says about itself; only the compat scorings read them.
-    - `entropy`: of the actions, see `action_entropy`.
+    - `entropy`, `entropy_axes`: of the actions, see `action_entropy` and `axis_entropy`; the same for Discrete.
     - `roughness`: Discrete: share of steps whose action differs from the one before; else the mean norm of the second
       difference of the actions.
     - `digest`: 48 bits of a hash of the actions: equal digests, equal actions.
@@ -124,14 +126,14 @@ def describe(
     actions = np.ascontiguousarray(actions.reshape(len(actions), -1))
     parts = _discrete(layout, actions[:, 0]) if layout.actions else _vector(actions)
     seen = seen_rewards.astype(np.float32)
-    scalars = (len(actions), total, seen_total, *sums, parts.entropy, parts.roughness, _digest(actions))
+    scalars = (len(actions), total, seen_total, *sums, *parts.entropies, parts.roughness, _digest(actions))
     signature = np.concatenate([parts.moments, [parts.roughness, seen.mean(), seen.std()]]).astype(np.float32)
     return np.concatenate([scalars, signature, parts.entries, parts.change])
 
 
 @dataclass(frozen=True)
 class _Parts:
-    entropy: float
+    entropies: tuple[float, float]
     roughness: float
     moments: np.ndarray
     entries: np.ndarray
@@ -148,7 +150,7 @@ def _discrete(layout: Layout, actions: np.ndarray) -> _Parts:
     if half:
         change = np.abs(_shares(counts[1], switches[half:]) - _shares(counts[0], switches[: half - 1]))
     moments = np.array([both @ np.arange(layout.start, layout.start + len(both)) / steps, whole.std()])
-    return _Parts(count_entropy(both), float(entries[-1]), moments, entries, change)
+    return _Parts((count_entropy(both),) * 2, float(entries[-1]), moments, entries, change)
 
 
 def _shares(counts: np.ndarray, switches: np.ndarray) -> np.ndarray:
@@ -163,7 +165,7 @@ def _vector(actions: np.ndarray) -> _Parts:
     moments = np.concatenate([single.mean(axis=0), single.std(axis=0)])
     entries = _entries(actions)
     change = np.abs(_entries(actions[half:]) - _entries(actions[:half])) if half else np.zeros_like(entries)
-    return _Parts(action_entropy(actions), roughness, moments, entries, change)
+    return _Parts((action_entropy(actions), axis_entropy(actions)), roughness, moments, entries, change)
 
 
 def _entries(actions: np.ndarray) -> np.ndarray:

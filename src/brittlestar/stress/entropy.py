@@ -32,7 +32,17 @@ def action_entropy(actions: np.ndarray) -> float:
     if table.shape[1] > 1 and len(table) > 1:
         centred = table - table.mean(axis=0, keepdims=True)
         table = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    return float(np.mean([_histogram_entropy(column) for column in table.T]))
+    return axis_entropy(table)
+
+
+def axis_entropy(actions: np.ndarray) -> float:
+    """Returns the mean over the numbers of an action of the entropy of its histogram; units do not matter.
+
+    Example:
+        >>> round(axis_entropy(np.array([[0.0, 5.0], [0.5, 5.0], [0.1, 5.0], [0.9, 5.0]])), 6)
+        0.5
+    """
+    return float(np.mean([_histogram_entropy(column) for column in actions.T.astype(np.float64)]))
 
 
 def count_entropy(counts: np.ndarray) -> float:

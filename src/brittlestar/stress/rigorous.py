@@ -106,7 +106,7 @@ def _trouble(normal: Reference, behaviour: Behaviour) -> np.ndarray:
         roughness, spread_out = entries[:, -1], share_entropy(entries[:, :-1])
     else:
         roughness = _root_mean_square(entries[:, -layout.size :] / normal.spread[-layout.size :])
-        spread_out = behaviour.column("entropy")
+        spread_out = behaviour.column("entropy_axes")
     distance = _root_mean_square((entries - normal.centre) / normal.spread)
     change = _root_mean_square(behaviour.block("change") / normal.change)
     return np.column_stack([-behaviour.column("return"), roughness, change, distance, spread_out])
