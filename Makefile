@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all format lint type bench clean
+.PHONY: help setup run test test-all format lint type bench zoo clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ type: setup ## Check types
 
 bench: setup ## Print speed ratios, measured in one run on this machine
 	$(BIN)/python scripts/bench.py
+
+zoo: setup ## Train all policies of the zoo by their recipes: hours; finished ones are skipped, the same command goes on
+	$(BIN)/python scripts/zoo.py train --all
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist

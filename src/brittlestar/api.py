@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from brittlestar.build import build
 from brittlestar.cell import cores
 from brittlestar.cells import Cell
-from brittlestar.config import config_folder, plain
+from brittlestar.config import config_folder, options, plain
 from brittlestar.delivery import measure
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest
@@ -51,11 +51,11 @@ def load(group: str, name: str, **values: Any) -> Any:
 
     path = config_folder() / group / f"{name}.yaml"
     if not path.is_file():
-        options = [option.stem for option in path.parent.glob("*.yaml")]
-        raise UserError(f"`{group}` has no {name!r}; {nearest(name, options)}")
-    # A value that must be given may be given here.
+        raise UserError(f"`{group}` has no {name!r}; {nearest(name, options(group))}")
+    # A value that must be given may be given here; `defaults` are about other groups.
     node = cast("DictConfig", OmegaConf.load(path))
-    return build(plain(OmegaConf.masked_copy(node, [str(key) for key in node if key not in values])) | values, group)
+    kept = [str(key) for key in node if key not in values and key != "defaults"]
+    return build(plain(OmegaConf.masked_copy(node, kept)) | values, group)
 
 
 def evaluate(

@@ -122,11 +122,12 @@ def _prepare_sweep(arguments: list[str]) -> None:
 
 
 def _first_env(overrides: list[str]) -> str | None:
-    """Guesses which environment a command is about; None where an experiment or a list may choose."""
+    """Guesses which environment a command is about; None where an experiment, a list or a policy chooses."""
     given = [text.removeprefix("env=").partition(",")[0] for text in overrides if text.startswith("env=")]
     if given:
         return given[-1]
-    return None if any(text.startswith(("experiment=", "models=")) for text in overrides) else "fetch_reach"
+    chosen = ("experiment=", "models=", "policy=zoo/")
+    return None if any(text.startswith(chosen) for text in overrides) else "fetch_reach"
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
@@ -176,6 +177,8 @@ def explain(error: BaseException, config_name: str = "config") -> str | None:
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
 
+    from brittlestar.config import options
+
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot write to {error.filename}: {error.strerror}"
     chain = [error, error.__cause__, error.__context__]
@@ -183,8 +186,10 @@ def explain(error: BaseException, config_name: str = "config") -> str | None:
         return None
     text = " ".join(str(e) for e in (error, error.__cause__) if e)
     if isinstance(error, MissingConfigException) and error.options is not None:
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
-        return f"`{group}={name}` does not exist; {nearest(name, error.options)}"
+        group, _, name = str(error.missing_cfg_file).partition("/")
+        if group == "hydra":
+            group, _, name = str(error.missing_cfg_file).rpartition("/")
+        return f"`{group}={name}` does not exist; {nearest(name, [*error.options, *options(group)])}"
     unknown = re.search(r"Could not (?:override|append|delete) '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
         key = (unknown[1] or unknown[2]).partition("@")[0]
@@ -214,7 +219,7 @@ def _keys(config_name: str) -> list[str]:
         from brittlestar.config import config_folder
 
         GlobalHydra.instance().clear()
-        overrides = [text for text in sys.argv[1:] if re.fullmatch(rf"({'|'.join(keys)})=\w+", text)]
+        overrides = [text for text in sys.argv[1:] if re.fullmatch(rf"({'|'.join(keys)})=[\w/]+", text)]
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
             keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, overrides))))
     return keys

@@ -91,6 +91,17 @@ def config_folder() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "conf"
 
 
+def options(group: str, folder: Path | None = None) -> dict[str, Path]:
+    """Returns the options of a group and their files; one in a folder of the group has that in its name.
+
+    Example:
+        >>> {"sb3", "zoo/cartpole_ppo"} <= set(options("policy"))
+        True
+    """
+    place = (folder or config_folder()) / group
+    return {path.relative_to(place).with_suffix("").as_posix(): path for path in sorted(place.rglob("*.yaml"))}
+
+
 def plain(config: Any) -> dict[str, Any]:
     """Returns a composed config as plain data, resolved; a value that must be given and is not is an error."""
     from omegaconf import OmegaConf

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from brittlestar.config import GROUPS, config_folder
+from brittlestar.config import GROUPS, config_folder, options
 from brittlestar.errors import UserError, nearest
 
 _HEAD = """\
@@ -88,7 +88,7 @@ def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ())
     if group not in groups:
         raise UserError(f"`--list {group}`: there is no such group; {nearest(group, groups)}")
     folders = [config_folder(), *_entry_points(), *extra]
-    found = {path.stem: path for folder in folders for path in sorted((folder / group).glob("*.yaml"))}
+    found = {name: path for folder in folders for name, path in options(group, folder).items()}
     if option is None:
         lines = [f"{name}\n    {_summary(path)}\n{_parameters(path)}".rstrip() for name, path in sorted(found.items())]
         return "\n".join([*lines, f"\n`--list {group} NAME` explains the parameters of one."])
@@ -117,6 +117,8 @@ def _group(folder: Path, default: str | None) -> str:
     for path in sorted(folder.glob("*.yaml")):
         mark = "*" if path.stem == default else " "
         lines.append(f" {mark} {path.stem:<26}{_summary(path)}")
+    if folder.name == "policy":
+        lines.append(f"   {'zoo/NAME':<26}A policy of the zoo, in its environment; `python scripts/zoo.py` lists them.")
     return "\n".join(lines) + "\n"
 
 

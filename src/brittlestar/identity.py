@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brittlestar import backends
+from brittlestar import backends, zoo
 from brittlestar.build import build
 from brittlestar.config import HUB
 
@@ -142,6 +142,8 @@ def _files(node: Any) -> Iterator[str]:
         for item in node:
             yield from _files(item)
     elif isinstance(node, dict):
+        if node.get("_target_") == zoo.TARGET:
+            yield from map(str, zoo.files(str(node.get("name"))))
         for key, value in node.items():
             if key in ("_target_", "path", "statistics") and isinstance(value, str):
                 yield from _file(value, is_class=key == "_target_")

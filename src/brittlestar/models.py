@@ -36,7 +36,8 @@ def models_of(overrides: Sequence[Override], loader: Any) -> list[dict[str, str]
                 f"`{given[key].input_line}` and `models` contradict each other: the list says which policies"
             )
     options = {}
-    for name in loader.get_group_options("policy"):
+    shipped = [f"zoo/{name}" for name in loader.get_group_options("policy/zoo")]
+    for name in [*loader.get_group_options("policy"), *shipped]:
         found = loader.repository.load_config(f"policy/{name}")
         options[name] = None if found.defaults_list else list(found.config)
     env = {} if "env" in given else {"env": "env=auto"}

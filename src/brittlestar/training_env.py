@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
+from brittlestar import zoo
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
@@ -17,7 +18,7 @@ _KEPT: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
 
 
 def resolve(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
-    """Returns the config of the environment that the policy's file or folder names.
+    """Returns the config of the environment that the policy's file, folder or card names.
 
     Args:
         env: the option `auto`, with what the user added.
@@ -27,12 +28,18 @@ def resolve(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
         >>> resolve({"id": "auto"}, {"path": "agents/CartPole-v1.zip"})["id"]
         'CartPole-v1'
     """
+    if policy.get("_target_") == zoo.TARGET:
+        return _kept(_known(zoo.read_card(policy["name"])["env"]), env)
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
     known = dict(_known(trained_in(path)))
     if known["id"] == "Ant-v3":
         known["kwargs"] = {"post_constraint": _saw_contacts(path)}
+    return _kept(known, env)
+
+
+def _kept(known: dict[str, Any], env: dict[str, Any]) -> dict[str, Any]:
     return known | {key: env[key] for key, unset in _KEPT.items() if env.get(key, unset) != unset}
 
 

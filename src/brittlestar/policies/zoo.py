@@ -1,0 +1,27 @@
+"""`policy=zoo/<name>`: a policy that comes with the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brittlestar import zoo
+from brittlestar.gate import Record
+from brittlestar.policies.base import DelegatingPolicy
+from brittlestar.policies.sb3 import Sb3Policy
+
+
+@dataclass
+class ZooPolicy(DelegatingPolicy):
+    """A policy that this project trained; `python scripts/zoo.py` lists them."""
+
+    name: str
+    adapter: str | None = None
+    """For another environment than that of the training, as for `zoo_folder`; null refuses it."""
+
+    def __post_init__(self) -> None:
+        card = zoo.read_card(self.name)
+        self.path = f"zoo/{self.name}"
+        self.trained_in: str = card["env"]
+        clean = card["clean"]
+        self.record = Record(clean["return"]["mean"], clean["return"]["std"], clean["episodes"])
+        self._policy = Sb3Policy(str(zoo.HOME / self.name / zoo.POLICY), adapter=self.adapter)

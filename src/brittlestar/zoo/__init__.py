@@ -1,0 +1,77 @@
+"""The zoo: policies that this project trained and ships, with a card for each.
+
+`recipes.yaml` says how each is trained; `policies/<name>/` has the acting network, its statistics and its card.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from brittlestar.errors import UserError, nearest
+
+HOME = Path(__file__).parent / "policies"
+"""Where the policies are: one folder each."""
+POLICY = "policy.zip"
+STATISTICS = "vecnormalize.pkl"
+CARD = "card.json"
+TARGET = "brittlestar.policies.zoo.ZooPolicy"
+"""The class behind `policy=zoo/<name>`."""
+
+
+@functools.cache
+def recipes() -> dict[str, list[str]]:
+    """Returns how each policy is trained: name to overrides of `train.py`.
+
+    Example:
+        >>> recipes()["cartpole_ppo"]
+        ['env=cartpole', 'algo=ppo', 'seed=0']
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    found: dict[str, list[str]] = yaml.safe_load((Path(__file__).parent / "recipes.yaml").read_text())
+    return found
+
+
+def recipe(name: str) -> list[str]:
+    """Returns the overrides of one policy, or says which name is meant.
+
+    Example:
+        >>> recipe("cartpole_pop")
+        Traceback (most recent call last):
+        brittlestar.errors.UserError: the zoo has no `cartpole_pop`; did you mean `cartpole_ppo`?
+    """
+    if name not in recipes():
+        raise UserError(f"the zoo has no `{name}`; {nearest(name, recipes())}")
+    return recipes()[name]
+
+
+def choice(name: str, key: str) -> str | None:
+    """Returns what a recipe chooses for a key; None where it keeps the default.
+
+    Example:
+        >>> choice("cartpole_ppo", "env"), choice("cartpole_ppo", "perturbation")
+        ('cartpole', None)
+    """
+    return dict(text.split("=", 1) for text in recipe(name)).get(key)
+
+
+def is_shipped(name: str, home: Path = HOME) -> bool:
+    """Says whether a policy has been trained and adopted."""
+    return (home / name / CARD).is_file()
+
+
+def read_card(name: str, home: Path = HOME) -> dict[str, Any]:
+    """Returns the card of a policy; for one that is not trained yet, the error names the command."""
+    recipe(name)
+    if not is_shipped(name, home):
+        raise UserError(f"the zoo's `{name}` is not trained yet: `python scripts/zoo.py train {name}`")
+    card: dict[str, Any] = json.loads((home / name / CARD).read_text())
+    return card
+
+
+def files(name: str, home: Path = HOME) -> list[Path]:
+    """Returns the files that decide how a policy acts; none for one that is not trained yet."""
+    return [path for path in (home / name / POLICY, home / name / STATISTICS) if path.is_file()]

@@ -1,0 +1,140 @@
+"""What is written from the cards: the list, the README of the zoo, and the options `policy=zoo/<name>`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from brittlestar.config import config_folder
+from brittlestar.tablefiles import markdown
+from brittlestar.zoo import HOME, TARGET, choice, is_shipped, read_card, recipes
+
+COLUMNS = (
+    "policy", "environment", "algorithm", "trained under", "steps", "minutes", "return", "success any",
+    "success final", "disturbed", "kB",
+)  # fmt: skip
+_README = """\
+# The zoo
+
+Written by `python scripts/zoo.py card` from the cards in `policies/`. {shipped} of {all} recipes are trained. The
+policies are deterministic; their scores are means over {episodes} clean episodes that neither the training nor the
+choice of the checkpoint has seen, with 95 % intervals over episodes (Student t for returns, Wilson for rates). `disturbed`:
+success at any step, or else the return, under what the policy was trained under. An interval says nothing about how
+another training seed would do.
+
+{table}
+
+`python run.py policy=zoo/<name>` runs one in its environment, `python scripts/zoo.py check` measures them all again,
+`python scripts/zoo.py train <name>` trains one again by its recipe (`recipes.yaml`).
+"""
+
+
+def list_text(home: Path = HOME) -> str:
+    """Returns the table of all policies and their scores; those without one are still to be trained."""
+    left = [name for name in recipes() if not is_shipped(name, home)]
+    lines = [_table(home)]
+    if left:
+        lines += ["", f"{len(left)} not trained yet: `python scripts/zoo.py train NAME`, or `make zoo` for all"]
+    return "\n".join(lines)
+
+
+def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:
+    """Returns every file that is written from the cards, and what must be in it.
+
+    Args:
+        home: folder of the policies.
+        options: folder of the yaml files; that of the package if None.
+    """
+    folder = options or config_folder() / "policy" / "zoo"
+    return {home.parent / "README.md": _readme(home)} | {
+        folder / f"{name}.yaml": _option(name, home) for name in recipes()
+    }
+
+
+def write_pages(home: Path = HOME, options: Path | None = None) -> list[Path]:
+    """Brings these files up to date and returns those that were not."""
+    wanted = pages(home, options)
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text() != text]
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[path])
+    return stale
+
+
+def summary(name: str, home: Path = HOME) -> str:
+    """Says in one line what a policy is and how well it does."""
+    env, algorithm = choice(name, "env"), choice(name, "algo")
+    if not is_shipped(name, home):
+        return f"{algorithm} on {env}; not trained yet: `python scripts/zoo.py train {name}`."
+    card = read_card(name, home)
+    under = f" under {_under(card)}" if card["perturbation"] else ""
+    rate = card["clean"].get("success_any")
+    reached = f", success {_percent(rate['mean'])}" if rate else ""
+    return f"{algorithm} on {env}, trained{under}: return {card['clean']['return']['mean']:.4g}{reached}."
+
+
+def _option(name: str, home: Path) -> str:
+    # The environment comes with the policy, unless the command says another.
+    return (
+        f"# {summary(name, home)}\n"
+        f"defaults:\n  - override /env@_global_.env: {choice(name, 'env')}\n\n"
+        f"_target_: {TARGET}\nname: {name}\n"
+        "# For another environment than that of the training, as for `zoo_folder`; null refuses it.\n"
+        "adapter: null\n"
+    )
+
+
+def _readme(home: Path) -> str:
+    cards = [read_card(name, home) for name in recipes() if is_shipped(name, home)]
+    episodes = " or ".join(str(count) for count in sorted({card["clean"]["episodes"] for card in cards})) or "no"
+    return _README.format(shipped=len(cards), all=len(recipes()), episodes=episodes, table=_table(home))
+
+
+def _table(home: Path) -> str:
+    return markdown([_row(name, home) for name in recipes()], COLUMNS)
+
+
+def _row(name: str, home: Path) -> dict[str, Any]:
+    row: dict[str, Any] = {"policy": name, "environment": choice(name, "env"), "algorithm": choice(name, "algo")}
+    if not is_shipped(name, home):
+        return row
+    card = read_card(name, home)
+    clean = card["clean"]
+    return row | {
+        "environment": card["env"],
+        "trained under": _under(card),
+        "steps": card["steps"],
+        "minutes": round(card["seconds"] / 60, 1),
+        "return": _interval(clean["return"]),
+        "success any": _rate(clean.get("success_any")),
+        "success final": _rate(clean.get("success_final")),
+        "disturbed": _headline(card["disturbed"]) if card["disturbed"] else None,
+        "kB": round(card["bytes"] / 1000),
+    }
+
+
+def _under(card: dict[str, Any]) -> str:
+    node = card["perturbation"]
+    if not node:
+        return "no noise"
+    given = ", ".join(f"{key} {value:g}" for key, value in node.items() if type(value) in (int, float))
+    return f"{node['_target_'].rpartition('.')[2]} {given}".strip()
+
+
+def _headline(scores: dict[str, Any]) -> str:
+    rate = scores.get("success_any")
+    return _rate(rate) or "" if rate else _interval(scores["return"])
+
+
+def _interval(score: dict[str, float]) -> str:
+    return f"{score['mean']:.4g} [{score['low']:.4g}, {score['high']:.4g}]"
+
+
+def _rate(score: dict[str, float] | None) -> str | None:
+    if score is None:
+        return None
+    return f"{_percent(score['mean'])} [{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
