@@ -74,7 +74,8 @@ def test_what_is_learnt_under_noise_is_not_what_is_learnt_without(tmp_path):
     assert clean != noisy
     facts = json.loads((tmp_path / "noisy" / "metadata.json").read_text())
     assert facts["perturbation"]["sigma"] == 0.5
-    assert set(facts["clean"]) == {"return"}
+    assert set(facts["clean"]) == set(facts["disturbed"]) == {"episodes", "return"}
+    assert facts["clean"]["return"] != facts["disturbed"]["return"]
 
 
 @pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import importlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from brittlestar.envs import EnvSpec
@@ -14,6 +15,7 @@ from brittlestar.policies.trusted import CLASSES
 
 TRAINABLE = [name for name in CLASSES if name not in ("her", "ppo_lstm", "maskable_ppo")]
 OFF_POLICY = ("dqn", "ddpg", "td3", "sac", "qrdqn", "tqc", "crossq")
+POOLED = "pooled"
 COACHABLE = ("sac", "tqc")
 """Those whose actor is a squashed Gaussian."""
 
@@ -36,8 +38,9 @@ class Algorithm:
     """Environments side by side."""
     goals: bool = False
     """Hindsight replay: for environments with goals."""
-    normalise: bool = False
-    """Running statistics of observations and rewards (VecNormalize), as on-policy algorithms like it."""
+    normalise: bool | str = False
+    """True: running statistics of observations and rewards (VecNormalize), as on-policy algorithms like it; `pooled`:
+    observations alone, centred, with one fixed unit for all numbers of a key."""
     coach: Any = None
     """A `Coach` for the actor; off-policy algorithms with a squashed Gaussian head."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -49,6 +52,7 @@ class Algorithm:
         if self.name not in TRAINABLE:
             raise UserError(f"`algo.name` cannot be {self.name!r}; {nearest(str(self.name), TRAINABLE)}")
         require(self.steps >= 1, "steps", "at least 1", self.steps)
+        require(self.normalise in (False, True, POOLED), "normalise", f"false, true or {POOLED}", self.normalise)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
         if self.coach is not None and self.name not in COACHABLE:
             raise UserError(f"`algo.coach` goes with {' and '.join(COACHABLE)}, not with {self.name}")
@@ -64,11 +68,16 @@ class Algorithm:
         own = {key: special.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in special}
         return dataclasses.replace(self, options=self.options | special, by_env={}, **own)
 
+    @property
+    def kind(self) -> Any:
+        """The class of its models."""
+        module, _, name = CLASSES[self.name].rpartition(".")
+        return getattr(importlib.import_module(module), name)
+
     def make(self, env: Any, seed: int, log_folder: str | None = None) -> Any:
         """Returns a fresh model."""
         from gymnasium import spaces
 
-        module, _, kind = CLASSES[self.name].rpartition(".")
         options = copy.deepcopy(self.options)
         is_dict = isinstance(env.observation_space, spaces.Dict)
         default = "MlpLstmPolicy" if self.name == "recurrent_ppo" else "MultiInputPolicy" if is_dict else "MlpPolicy"
@@ -76,12 +85,21 @@ class Algorithm:
         if self.goals:
             options |= self._hindsight(options)
         try:
-            kind_ = getattr(importlib.import_module(module), kind)
-            return kind_(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
+            return self.kind(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
         except TypeError as error:
-            raise UserError(f"`algo.options` do not fit {kind}: {' '.join(str(error).split())}") from None
+            raise UserError(f"`algo.options` do not fit {self.kind.__name__}: {' '.join(str(error).split())}") from None
         except AssertionError:
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {env.action_space}") from None
+
+    def load(self, path: Path, env: Any, log_folder: str | None = None) -> Any:
+        """Returns a saved model, to go on with."""
+        model = self.kind.load(path, env=env, device="cpu", tensorboard_log=log_folder)
+        if self.name == "ars":
+            from torch.nn.utils import parameters_to_vector
+
+            # Random search keeps its weights beside the policy, and forgets them when it is loaded.
+            model.weights = parameters_to_vector(model.policy.parameters()).detach()
+        return model
 
     def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self.off_policy:

@@ -48,6 +48,7 @@ def train(config: dict[str, Any]) -> Path:
     """Trains what a resolved config says, or goes on with it, and returns its folder."""
     from brittlestar.build import build
     from brittlestar.cell import cores
+    from brittlestar.training.scores import in_words
     from brittlestar.training.session import Order, Session
     from brittlestar.training.watch import live_line
 
@@ -78,7 +79,9 @@ def train(config: dict[str, Any]) -> Path:
     finally:
         session.close()
     print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
-    print("clean: " + ", ".join(f"{name} {value:.4g}" for name, value in facts["clean"].items()))
+    for kind in ("clean", "disturbed"):
+        if facts[kind]:
+            print(f"{kind}: {in_words(facts[kind])}")
     print(f"policy {folder}/final/policy.zip\nrun it: python run.py policy=sb3 policy.path={folder}/final/policy.zip")
     return folder
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.util
 import json
 import time
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import require
@@ -22,10 +20,12 @@ from brittlestar.schedules import StressSchedule
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coaching
 from brittlestar.training.export import export_policy
+from brittlestar.training.normalising import normalised
+from brittlestar.training.replay import load_replay, save_replay
+from brittlestar.training.scores import Scorer, means, with_intervals
 from brittlestar.training.slots import find_slot, read_progress, write_slot
 from brittlestar.training.vec_env import LaneVecEnv
 
-_RECENT = 100
 STATISTICS = "vecnormalize.pkl"
 
 
@@ -51,6 +51,14 @@ class Order:
         require(self.episodes >= 5, "episodes", "at least 5", self.episodes)
 
 
+class StoppedError(Exception):
+    """A training that was asked to stop has saved, after so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(f"stopped after {steps} steps")
+        self.steps = steps
+
+
 class Session:
     """Trains in a folder; called again, it goes on from the last checkpoint there.
 
@@ -61,12 +69,15 @@ class Session:
     def __init__(self, order: Order, folder: Path) -> None:
         self.order, self.folder = order, folder
         self.algo = order.algo
+        self.scorer = Scorer(order, folder)
+        self.scores: dict[str, float] = {}
+        around = order.perturbation, order.mitigation, order.schedule
         self.lanes = LaneVecEnv(
-            order.env, self.algo.envs, order.seed, order.perturbation, order.mitigation, order.schedule, order.threads
+            order.env, self.algo.envs, order.seed, *around, order.threads, calibrate=self.scorer.calibrate
         )
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
-        self.recent: deque[tuple[float, float]] = deque(maxlen=_RECENT)
         self.coaching: Coaching | None = None
+        self.asked_to_stop = False
         self.model = self._open()
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()
@@ -79,10 +90,8 @@ class Session:
         self.progress = read_progress(slot)
         self.lanes.next_episode = self.progress["episodes"]
         env = self._normalised(slot / STATISTICS)
-        fresh = self.algo.make(env, self.order.seed, logs)
-        model = type(fresh).load(slot / "model.zip", env=env, device="cpu", tensorboard_log=logs)
-        if (slot / "replay.pkl").is_file():
-            model.load_replay_buffer(slot / "replay.pkl")
+        model = self.algo.load(slot / "model.zip", env, logs)
+        load_replay(model, slot)
         # Another stream than before, so that the resumed part does not repeat the first one's choices.
         model.set_random_seed(self.order.seed + self.progress["steps"])
         model = self._overlapped(model)
@@ -93,11 +102,7 @@ class Session:
     def _normalised(self, statistics: Path | None) -> Any:
         if not self.algo.normalise:
             return self.lanes
-        from stable_baselines3.common.vec_env import VecNormalize
-
-        if statistics is not None:
-            return VecNormalize.load(str(statistics), self.lanes)
-        return VecNormalize(self.lanes, gamma=self.algo.options.get("gamma", 0.99))
+        return normalised(self.lanes, self.order.env, self.algo, statistics)
 
     def _overlapped(self, model: Any) -> Any:
         """Lets a learner with a replay buffer learn while the simulators run: one update behind, on the other core."""
@@ -128,6 +133,9 @@ class Session:
             watch = Watch(self, on_step)
             self.model.learn(left, callback=watch, reset_num_timesteps=False, tb_log_name="run")
             self.save()
+            watch.log(write=True)
+        if self.asked_to_stop and self.model.num_timesteps < self.algo.steps:
+            raise StoppedError(int(self.model.num_timesteps))
         return self._finish()
 
     @property
@@ -137,7 +145,7 @@ class Session:
 
     def save(self) -> None:
         """Writes a checkpoint, scores it and keeps it if it is the best so far."""
-        scores = self.score(max(5, self.order.episodes // 5))
+        scores = self.scores = means(self.scorer.rows(self._policy(), max(5, self.order.episodes // 5)))
         best = self.progress["best"]
         if best is None or scores["return"] >= best:
             self.progress["best"] = scores["return"]
@@ -157,8 +165,7 @@ class Session:
         finally:
             if learner is not None:
                 self.model.train = learner
-        if getattr(self.model, "replay_buffer", None) is not None:
-            self.model.save_replay_buffer(folder / "replay.pkl")
+        save_replay(self.model, folder)
         if self.coaching is not None:
             self.coaching.save(folder)
         if self.algo.normalise:
@@ -178,41 +185,26 @@ class Session:
         write_slot(self.folder / name, save, {"steps": int(self.model.num_timesteps)})
         return self.folder / name / "policy.zip"
 
-    def score(self, episodes: int, clean: bool = False) -> dict[str, float]:
-        """Evaluates the present policy by the engine, disturbed as in training or clean."""
-        from brittlestar.pools import make_lanes
-        from brittlestar.rollout import Parts, Plan, rollout
-
-        path = self._export("scratch")
-        policy = Sb3Policy(str(path))
-        parts = Parts(policy) if clean else Parts(policy, *self._parts())
-        lanes = make_lanes(self.order.env, episodes, needs_model=parts.perturbation.needs_world)
-        try:
-            rows = rollout(lanes, parts, Plan(episodes, seed=self.order.seed + 10**6))
-        finally:
-            lanes.close()
-        found = {name: rows.column(name) for name in ("return", "success_any", "success_final")}
-        return {name: float(np.mean(values)) for name, values in found.items() if np.isfinite(values).all()}
-
-    def _parts(self) -> tuple[Any, Any, Any]:
-        import copy
-
-        return copy.deepcopy((self.order.perturbation, self.order.mitigation, self.order.schedule))
+    def _policy(self) -> Sb3Policy:
+        """Returns the present policy as an evaluation would load it."""
+        return Sb3Policy(str(self._export("scratch")))
 
     def _finish(self) -> dict[str, Any]:
-        from brittlestar.identity import versions
-
-        self._export("final")
+        policy, scorer, episodes = Sb3Policy(str(self._export("final"))), self.scorer, self.order.episodes
         facts = {
             "env": self.order.env.id,
             "algorithm": self.algo.name,
             "settings": dataclasses.asdict(self.algo),
             "perturbation": _described(self.order.perturbation),
+            "mitigation": _described(self.order.mitigation),
+            "stress_schedule": _described(self.order.schedule),
+            "calibration": scorer.calibrated(),
             "steps": int(self.model.num_timesteps),
             "seconds": round(self.progress["seconds"], 1),
             "seed": self.order.seed,
-            "versions": versions(),
-            "clean": self.score(self.order.episodes, clean=True),
+            "versions": _versions(),
+            "clean": with_intervals(scorer.rows(policy, episodes, clean=True)),
+            "disturbed": with_intervals(scorer.rows(policy, episodes)) if scorer.is_disturbed else None,
         }
         (self.folder / "metadata.json").write_text(json.dumps(facts, indent=2, default=str) + "\n")
         return facts
@@ -220,13 +212,22 @@ class Session:
     def close(self) -> None:
         """Closes the environments."""
         self.lanes.close()
+        self.scorer.close()
 
 
 def _described(part: Any) -> dict[str, Any]:
     return {"class": type(part).__name__, **{k: v for k, v in vars(part).items() if not k.startswith("_")}}
 
 
-def _has_tensorboard() -> bool:
-    import importlib.util
+def _versions() -> dict[str, str]:
+    import platform
+    from importlib.metadata import version
 
+    from brittlestar.identity import versions
+
+    learners = {name: version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")}
+    return versions() | learners | {"python": platform.python_version()}
+
+
+def _has_tensorboard() -> bool:
     return importlib.util.find_spec("tensorboard") is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from brittlestar.calibration import Context
+from brittlestar.calibration import Calibration, Context
 from brittlestar.envs import EnvSpec
 from brittlestar.lanes import Batch, copy_batch
 from brittlestar.mitigations.base import Mitigation
@@ -19,6 +20,7 @@ from brittlestar.pools import make_lanes
 from brittlestar.randomness import Jumper, LaneDraws
 from brittlestar.schedules import Constant, StressSchedule
 
+_RECENT = 100
 _STREAMS = ("observation", "action", "reward", "world", "mitigation/observation", "mitigation/action")
 
 
@@ -48,24 +50,30 @@ class LaneVecEnv(VecEnv):
         mitigation: Mitigation | None = None,
         schedule: StressSchedule | None = None,
         threads: int = 1,
+        calibrate: Callable[[], Calibration] | None = None,
     ) -> None:
         self.perturbation, self.mitigation = perturbation or Perturbation(), mitigation or Mitigation()
         self.schedule = schedule or Constant()
         self.lanes = make_lanes(spec, count, threads, needs_model=self.perturbation.needs_world)
-        self._bind(count)
+        self._success = spec.success
+        context = Context(compute_reward=self.lanes.compute_reward)
+        if calibrate is not None:
+            context.calibrate = calibrate
+        self._bind(count, context)
         self._worlds = self.lanes.worlds() if self.perturbation.needs_world else []
         self._seed, self.next_episode = seed, 0
         self.meanwhile: Callable[[], None] | None = None
         self.witness: Callable[[Any], None] | None = None
+        self.ended: deque[tuple[float, float]] = deque(maxlen=_RECENT)
+        """Return and final success (nan where unknown) of the last episodes."""
         self._other = ThreadPoolExecutor(1)
         self._running: Future[Batch] | None = None
         shown = self.perturbation.observation_space(self.lanes.observation_space)
         super().__init__(count, shown, self.lanes.action_space)
 
-    def _bind(self, count: int) -> None:
+    def _bind(self, count: int, context: Context) -> None:
         spaces_ = self.lanes.observation_space, self.lanes.action_space
         check_parameter(self.perturbation, self.schedule.parameter)
-        context = Context(compute_reward=self.lanes.compute_reward)
         for part in (self.perturbation, self.mitigation):
             part.bind(*spaces_, count)
             part.prepare(context)
@@ -123,10 +131,15 @@ class LaneVecEnv(VecEnv):
         kept = copy.deepcopy((self.perturbation, self.mitigation))
         last = self._observe()
         self.perturbation, self.mitigation = kept
+        at_step = self._success.at_step(batch.observation, infos, batch.terminated) if self._success else None
         for lane in ended:
+            if self._success is not None:
+                won = self._success.at_end(float(self._returns[lane])) if at_step is None else at_step[lane]
+                infos[lane]["is_success"] = bool(won)
             infos[lane]["terminal_observation"] = _row(last, lane)
             infos[lane]["TimeLimit.truncated"] = bool(batch.truncated[lane] and not batch.terminated[lane])
             infos[lane]["episode"] = {"r": float(self._returns[lane]), "l": int(self._steps[lane]), "t": 0.0}
+            self.ended.append((float(self._returns[lane]), float(infos[lane].get("is_success", np.nan))))
             self._start(lane)
 
     def _observe(self) -> Any:

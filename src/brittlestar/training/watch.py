@@ -1,11 +1,11 @@
-"""What happens while a model learns: episodes are counted, checkpoints written, a line is shown."""
+"""What happens while a model learns: checkpoints are written, a line is shown, curves are logged."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -13,9 +13,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 if TYPE_CHECKING:
     from brittlestar.training.session import Session
 
+_REDRAW_SECONDS = 0.5
+_QUIET_SECONDS = 10.0
+_QUIET_SHARE = 0.05
+
 
 class Watch(BaseCallback):
-    """Saves every so many steps and calls a function after each."""
+    """Saves every so many steps and calls a function after each; stops when the session is asked to."""
 
     def __init__(self, session: Session, show: Callable[[Session], None]) -> None:
         super().__init__()
@@ -23,51 +27,72 @@ class Watch(BaseCallback):
         self._saved = session.progress["steps"] // session.order.save_every
 
     def _on_step(self) -> bool:
-        """Counts the episodes that ended, and saves if it is time."""
+        """Saves if it is time."""
         session = self._session
-        for info in self.locals.get("infos", ()):
-            if "episode" in info:
-                session.recent.append((info["episode"]["r"], float(info.get("is_success", np.nan))))
         if self.num_timesteps // session.order.save_every > self._saved:
             self._saved = self.num_timesteps // session.order.save_every
             session.save()
-            self._log()
+            self.log()
         self._show(session)
-        return True
+        return not session.asked_to_stop
 
-    def _log(self) -> None:
-        returns, successes = zip(*self._session.recent, strict=True) if self._session.recent else ((), ())
-        if returns:
-            self.logger.record("rollout/return", float(np.mean(returns)))
-        if successes and not np.isnan(successes).all():
-            self.logger.record("rollout/success", float(np.nanmean(successes)))
+    def log(self, write: bool = False) -> None:
+        """Tells TensorBoard how the last episodes and the last checkpoint went.
+
+        Args:
+            write: at once, and not with what the algorithm logs next.
+        """
+        for name, value in _recent(self._session).items():
+            self.logger.record(f"rollout/{name}", value)
+        for name, value in self._session.scores.items():
+            self.logger.record(f"evaluation/{name}", value)
+        if write:
+            self.logger.dump(self.num_timesteps)
 
 
-def live_line() -> Callable[[Any], None]:
-    """Returns a function that shows steps, recent success or return, and the time left."""
-    live, last = sys.stderr.isatty(), [0.0]
+def live_line(name: str = "", stream: TextIO | None = None) -> Callable[[Any], None]:
+    """Returns a function that shows steps, recent success or return, and the time left.
+
+    On a terminal it is one line that changes; elsewhere, or with a name, a line now and then.
+
+    Args:
+        name: of the training, where several write to the same place.
+        stream: where to; by default the standard error.
+    """
+    out = sys.stderr if stream is None else stream
+    live, prefix = out.isatty() and not name, f"{name}: " if name else ""
+    last_time, last_share = time.monotonic() if not live else 0.0, 0.0
 
     def show(session: Session) -> None:
-        now = time.monotonic()
-        if not live or now - last[0] < 0.5:
+        nonlocal last_time, last_share
+        now, steps, total = time.monotonic(), int(session.model.num_timesteps), session.algo.steps
+        waits = _REDRAW_SECONDS if live else _QUIET_SECONDS
+        if now - last_time < waits or (not live and steps / total < last_share + _QUIET_SHARE):
             return
-        last[0] = now
-        steps, total = int(session.model.num_timesteps), session.algo.steps
-        done = max(steps - session.first_step, 1)
-        left = (total - steps) * (now - session.opened) / done
-        sys.stderr.write(f"\r\x1b[2K{steps:,}/{total:,} steps{_score(session)}, {_clock(left)} left")
-        sys.stderr.flush()
+        last_time, last_share = now, steps / total
+        left = max(0, total - steps) * (now - session.opened) / max(steps - session.first_step, 1)
+        line = f"{prefix}{steps:,}/{total:,} steps{_score(session)}, {_clock(left)} left"
+        out.write(f"\r\x1b[2K{line}" if live else f"{line}\n")
+        out.flush()
 
     return show
 
 
+def _recent(session: Session) -> dict[str, float]:
+    """Returns mean return and success of the last episodes, where they are known."""
+    if not session.lanes.ended:
+        return {}
+    returns, successes = (np.array(values) for values in zip(*session.lanes.ended, strict=True))
+    known = {"success": float(np.nanmean(successes))} if not np.isnan(successes).all() else {}
+    return {"return": float(returns.mean())} | known
+
+
 def _score(session: Session) -> str:
-    if not session.recent:
+    recent, count = _recent(session), len(session.lanes.ended)
+    if not recent:
         return ""
-    returns, successes = (np.array(values) for values in zip(*session.recent, strict=True))
-    if not np.isnan(successes).all():
-        return f", success {np.nanmean(successes):.0%} of the last {len(successes)} episodes"
-    return f", return {returns.mean():.4g} over the last {len(returns)} episodes"
+    told = f"success {recent['success']:.0%}" if "success" in recent else f"return {recent['return']:.4g}"
+    return f", {told} of the last {count} episodes"
 
 
 def _clock(seconds: float) -> str:

@@ -1,0 +1,82 @@
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from brittlestar.envs import EnvSpec
+from brittlestar.mitigations import Mitigation
+from brittlestar.perturbations import Perturbation
+from brittlestar.schedules import Constant
+from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.replay import _columns, load_replay, save_replay
+from brittlestar.training.session import Order, Session
+
+OPTIONS = {"policy_kwargs": {"net_arch": [8]}, "learning_starts": 60, "batch_size": 8}
+
+
+def session(folder, env="Pendulum-v1", goals=False, **options):
+    algo = Algorithm("sac", steps=90, envs=2, goals=goals, options=OPTIONS | options)
+    spec = EnvSpec(id=env, max_steps=20)
+    return Session(Order(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), folder)
+
+
+@pytest.mark.filterwarnings("ignore:The last trajectory:UserWarning")
+@pytest.mark.parametrize(
+    ("env", "options"),
+    [
+        ("Pendulum-v1", {"buffer_size": 100_000}),
+        ("Pendulum-v1", {"buffer_size": 30}),
+        ("FetchReach-v4", {"goals": True, "buffer_size": 10_000}),
+        ("FetchReach-v4", {"goals": True, "buffer_size": 80}),
+        ("FetchReach-v4", {"goals": True, "buffer_size": 400, "replay_buffer_kwargs": {"copy_info_dict": True}}),
+    ],
+    ids=["half empty", "full", "goals", "full of goals", "infos"],
+)
+def test_a_buffer_comes_back_as_it_was(env, options, tmp_path):
+    one = session(tmp_path, env, **options)
+    one.run()
+    one.close()
+    # As Stable-Baselines3 itself would bring it back.
+    one.model.save_replay_buffer(tmp_path / "whole.pkl")
+    save_replay(one.model, tmp_path)
+    two = session(tmp_path / "other", env, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_replay(two.model, tmp_path)
+    one.model.load_replay_buffer(tmp_path / "whole.pkl")
+    want, got = one.model.replay_buffer, two.model.replay_buffer
+    assert (want.pos, want.full) == (got.pos, got.full)
+    assert want.pos > 0 or want.full
+    for name, array in _columns(want).items():
+        np.testing.assert_array_equal(_columns(got)[name], array, err_msg=name)
+    if options.get("goals"):
+        np.testing.assert_array_equal(want._current_ep_start, got._current_ep_start)
+        assert (got.ep_length > 0).any()
+    for buffer in (want, got):
+        np.random.seed(0)  # noqa: NPY002
+        batch = buffer.sample(16)
+        assert batch.rewards.shape == (16, 1)
+    two.close()
+
+
+def test_a_checkpoint_is_as_large_as_what_was_seen(tmp_path):
+    one = session(tmp_path, buffer_size=1_000_000)
+    one.run()
+    one.close()
+    assert (tmp_path / "last" / "replay.npz").stat().st_size < 20_000
+    assert not (tmp_path / "last" / "replay.pkl").exists()
+
+
+def test_random_search_goes_on_from_its_weights(tmp_path):
+    algo = Algorithm("ars", steps=200, envs=1, options={"n_delta": 2})
+    spec = EnvSpec(id="Pendulum-v1", max_steps=20)
+    order = Order(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5)
+    one = Session(order, tmp_path)
+    one.run()
+    one.close()
+    two = Session(order, tmp_path)
+    assert two.model.weights.abs().max() > 0
+    np.testing.assert_array_equal(two.model.weights, one.model.weights)
+    two.close()
