@@ -53,7 +53,7 @@ def plain_entropy(values):
     return -sum(share * math.log(share) for share in shares if share > 0) / math.log(bins)
 
 
-@pytest.mark.parametrize("episodes", [9, 30])
+@pytest.mark.parametrize("episodes", [9, 12, 15, 30])
 def test_vectors_as_in_the_formulas(table, make_vectors, rng, episodes):
     trajectories, phases = make_vectors(rng, episodes, noise=0.2), thirds(episodes)
     shock = phases.index("shock")
@@ -108,6 +108,13 @@ def test_meaning_with_spread_is_clipped_at_zero_in_calibration_only():
     signs = np.array([[0.9, 0.0, 1.0]])
     assert compat.raw_1_4(norm, signs, True) == pytest.approx(0)
     assert compat.raw_1_4(norm, signs, False) == pytest.approx(0.2 / 0.14826, rel=1e-5)
+
+
+def test_a_gain_of_the_shock_as_a_whole_is_no_drop_in_1_0_only():
+    norm = compat.Norm(0.5, np.array([0.9, 0.02, 1.0]), np.array([0.1, 0.1, 0.0]), np.zeros(5))
+    gain, none = np.array([[0.9, -0.3, 1.0]]), np.array([[0.9, 0.0, 1.0]])
+    assert compat.raw_1_0(norm, gain, False) == compat.raw_1_0(norm, none, False)
+    assert compat.raw_1_4(norm, gain, False) > compat.raw_1_4(norm, none, False)
 
 
 def test_unknown_scoring_is_explained(table, make_discrete, rng):

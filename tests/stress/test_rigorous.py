@@ -93,6 +93,8 @@ def test_without_any_variance_only_other_episodes_are_events(table, reward):
     normal = rigorous.fit(table(DISCRETE, [same] * 230), 0.05)
     got = rigorous.score(normal, table(DISCRETE, [same, other, poorer]))
     assert got[0] == normal.threshold == 0 and (got[1:] > 0.5).all()
+    reference, run = (Episodes(table(DISCRETE, part), ["pre"] * len(part)) for part in ([same] * 230, [same, other]))
+    assert score_study("rigorous", reference, {"x": run})["x"].event.tolist() == [False, True], "a tie is no alarm"
 
 
 def test_false_alarms_of_the_whole_path(table, rng, make_discrete, make_vectors):
