@@ -46,16 +46,17 @@ def test_a_folder_of_yaml_files_is_enough(shell):
 
 
 def test_the_wheel_works_away_from_the_checkout(shell):
-    """Builds the wheel, unpacks it elsewhere, and runs it there: it must carry its yaml files."""
+    """Builds the wheel, unpacks it elsewhere, and runs it there: it must carry its yaml files and its zoo."""
     pip("wheel", "-w", str(shell.folder / "wheels"), str(ROOT))
     wheel = next((shell.folder / "wheels").glob("*.whl"))
     subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), "unpacked"], cwd=shell.folder, check=True)
     code = "import sys; from brittlestar.app import main; from brittlestar.config import config_folder; "
     code += "assert 'unpacked' in str(config_folder()); main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "env=cartpole", "policy=random", "episodes=2"],
-        cwd=shell.folder, capture_output=True, text=True,
-        env=os.environ | {"PYTHONPATH": str(shell.folder / "unpacked")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "2 episodes (done)" in done.stdout
+    for options in (["env=cartpole", "policy=random"], ["policy=zoo/cartpole_ppo"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *options, "episodes=2"],
+            cwd=shell.folder, capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(shell.folder / "unpacked")},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "2 episodes (done)" in done.stdout

@@ -18,9 +18,9 @@ _README = """\
 
 Written by `python scripts/zoo.py card` from the cards in `policies/`. {shipped} of {all} recipes are trained. The
 policies are deterministic; their scores are means over {episodes} clean episodes that neither the training nor the
-choice of the checkpoint has seen, with 95 % intervals over episodes (Student t for returns, Wilson for rates). `disturbed`:
-success at any step, or else the return, under what the policy was trained under. An interval says nothing about how
-another training seed would do.
+choice of the checkpoint has seen, with 95 % intervals over episodes (Student t for returns, Wilson for rates).
+`disturbed`: success at any step, or else the return, under what the policy was trained under. An interval says nothing
+about how another training seed would do.
 
 {table}
 
