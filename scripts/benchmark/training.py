@@ -68,7 +68,7 @@ def _ours(steps: int) -> float:
     from brittlestar.training.session import Order, Session
 
     algo = _algorithm()
-    set_threads(algo)
+    set_threads()
     with tempfile.TemporaryDirectory() as folder:
         order = Order(EnvSpec(id=_ENV), algo, Perturbation(), Mitigation(), Constant(), threads=cores())
         session = Session(order, Path(folder))

@@ -6,14 +6,17 @@ import hashlib
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from brittlestar.app import flags_first, run_hydra
+from brittlestar.app import INTERRUPTED, flags_first, run_hydra
+from brittlestar.cell import cores
 from brittlestar.errors import UserError
+from brittlestar.training.stopping import StoppedError, stoppable
 
 if TYPE_CHECKING:
-    from brittlestar.training.algorithms import Algorithm
+    from brittlestar.training.session import Order
 
 NEUTRAL = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what is learnt."""
@@ -28,54 +31,71 @@ def main() -> None:
         return
     sys.path.append(os.getcwd())
     sys.argv[1:] = flags_first(sys.argv[1:])
-    errors: list[str] = []
-
-    def task(config: Any) -> None:
-        from brittlestar.config import plain
-
-        try:
-            train(plain(config))
-        except UserError as error:
-            errors.append(str(error))
-
     run_hydra(task, "train")
-    if errors:
-        sys.stderr.write(f"brittlestar: {errors[0]}\n")
-        sys.exit(1)
 
 
-def train(config: dict[str, Any]) -> Path:
-    """Trains what a resolved config says, or goes on with it, and returns its folder."""
-    from brittlestar.build import build
-    from brittlestar.cell import cores
+def task(config: Any) -> None:
+    """Trains what Hydra composed; in a grid, an error is kept for the table, and the others go on."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    from brittlestar.config import plain
+    from brittlestar.training import grid
+
+    hydra = HydraConfig.get()
+    alone = hydra.mode == RunMode.RUN
+    outcome = grid.Outcome(list(hydra.overrides.task))
+    try:
+        share = cores() if alone else grid.share_of_cores(hydra)
+        folder = train(plain(config), share, name="" if alone or share == cores() else " ".join(outcome.overrides))
+        outcome.folder = str(folder)
+    except StoppedError as stop:
+        _end(f"stopped after {stop.steps:,} steps, all of them kept; the same command goes on from there", INTERRUPTED)
+    except KeyboardInterrupt:
+        _end("interrupted; the same command goes on from the last checkpoint", INTERRUPTED)
+    except UserError as error:
+        outcome.error = str(error)
+        if alone:
+            # Hydra would report an exception of a job in its own words.
+            _end(outcome.error)
+    except Exception as error:
+        if alone:
+            raise
+        traceback.print_exc()
+        outcome.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if not alone:
+        outcome.write(Path(hydra.runtime.output_dir))
+
+
+def _end(line: str, code: int = 1) -> NoReturn:
+    sys.stderr.write(f"brittlestar: {line}\n")
+    sys.exit(code)
+
+
+def train(config: dict[str, Any], share: int | None = None, name: str = "") -> Path:
+    """Trains what a resolved config says, or goes on with it, and returns its folder.
+
+    Args:
+        config: of the training.
+        share: how many cores it may use; all by default.
+        name: shown with its progress, where several trainings run at once.
+    """
     from brittlestar.training.scores import in_words
-    from brittlestar.training.session import Order, Session
+    from brittlestar.training.session import Session
     from brittlestar.training.watch import live_line
 
     folder = training_folder(config)
     if (folder / "metadata.json").is_file():
         print(f"done before: {folder}")
         return folder
-    env, algo = build(config["env"], "env"), build(config["algo"], "algo")
-    algo = algo.settings(env)
-    algo.steps = config["steps"] or algo.steps
-    order = Order(
-        env,
-        algo,
-        build(config["perturbation"], "perturbation"),
-        build(config["mitigation"], "mitigation"),
-        build(config["stress_schedule"], "stress_schedule"),
-        seed=config["seed"],
-        threads=config["threads"] or cores(),
-        save_every=config["save_every"],
-        episodes=config["episodes"],
-    )
-    set_threads(algo)
+    order = _order(config, share or cores())
+    set_threads(share)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     session = Session(order, folder)
     try:
-        facts = session.run(live_line())
+        with stoppable(session):
+            facts = session.run(live_line(name))
     finally:
         session.close()
     print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
@@ -86,13 +106,35 @@ def train(config: dict[str, Any]) -> Path:
     return folder
 
 
-def set_threads(algo: Algorithm) -> None:
-    """Leaves one core to the simulators where they run while the model learns; else both have all in turn."""
+def _order(config: dict[str, Any], threads: int) -> Order:
+    from brittlestar.build import build
+    from brittlestar.training.session import Order
+
+    env, algo = build(config["env"], "env"), build(config["algo"], "algo")
+    algo = algo.settings(env)
+    algo.steps = config["steps"] or algo.steps
+    return Order(
+        env,
+        algo,
+        build(config["perturbation"], "perturbation"),
+        build(config["mitigation"], "mitigation"),
+        build(config["stress_schedule"], "stress_schedule"),
+        seed=config["seed"],
+        threads=config["threads"] or threads,
+        save_every=config["save_every"],
+        episodes=config["episodes"],
+    )
+
+
+def set_threads(share: int | None = None) -> None:
+    """Leaves half of the cores to the simulators; networks as small as these learn hardly faster on more.
+
+    Args:
+        share: how many cores the training may use; all by default.
+    """
     import torch
 
-    from brittlestar.cell import cores
-
-    torch.set_num_threads(max(1, cores() // 2) if algo.off_policy else cores())
+    torch.set_num_threads(max(1, (share or cores()) // 2))
 
 
 def training_folder(config: dict[str, Any]) -> Path:

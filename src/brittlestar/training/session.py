@@ -24,6 +24,7 @@ from brittlestar.training.normalising import normalised
 from brittlestar.training.replay import load_replay, save_replay
 from brittlestar.training.scores import Scorer, means, with_intervals
 from brittlestar.training.slots import find_slot, read_progress, write_slot
+from brittlestar.training.stopping import StoppedError
 from brittlestar.training.vec_env import LaneVecEnv
 
 STATISTICS = "vecnormalize.pkl"
@@ -49,14 +50,6 @@ class Order:
     def __post_init__(self) -> None:
         require(self.save_every >= 1, "save_every", "at least 1", self.save_every)
         require(self.episodes >= 5, "episodes", "at least 5", self.episodes)
-
-
-class StoppedError(Exception):
-    """A training that was asked to stop has saved, after so many steps."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(f"stopped after {steps} steps")
-        self.steps = steps
 
 
 class Session:
