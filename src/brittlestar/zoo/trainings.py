@@ -107,7 +107,12 @@ def train_side_by_side(
             return code == 0
 
     with ThreadPoolExecutor(jobs) as pool:
-        return [name for name, done in zip(names, pool.map(one, names), strict=True) if not done]
+        try:
+            return [name for name, done in zip(names, pool.map(one, names), strict=True) if not done]
+        except KeyboardInterrupt:
+            # Those that run were interrupted, too; those that wait must not start now.
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _shares(jobs: int) -> list[list[int]]:
