@@ -148,7 +148,7 @@ class Lanes:
         if not together:
             return
         if self._worlds:
-            together.share_models([self._worlds[lane].state for lane in lanes.tolist()])
+            together.share_models([self._worlds[lane] for lane in lanes.tolist()])
         form = together.forms[0]
         form.begin(together, actions[lanes])
         form.simulate(together)
@@ -205,6 +205,8 @@ class Lanes:
             del self.envs[1:]
             self.resize(self.count)
         self._worlds += [World(env) for env in self.envs[len(self._worlds) :]]
+        for world in self._worlds:
+            world.interchangeable = bool(self._parts)
         return self._worlds[: self.count]
 
     def close(self) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from brittlestar.errors import UserError, nearest
-
-Edit = Callable[[Any], Any]
+from brittlestar.standing import CLEAN, Edit, Standing
 
 # What `mj_setConst` derives from masses, inertias and springs; edits of those must be followed by it.
 _CONSTANTS = (
@@ -20,12 +20,14 @@ _CONSTANTS = (
     "actuator_acc0", "cam_pos0", "cam_poscom0", "cam_mat0", "light_pos0", "light_poscom0", "light_dir0", "eq_data",
     "stat.meaninertia", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center",
 )  # fmt: skip
-_NEED_CONSTANTS = ("body_mass", "body_inertia", "qpos_spring", "dof_armature")
+_NEED_CONSTANTS = {"body_mass", "body_inertia", "qpos_spring", "dof_armature"}
 
 SUBSTEPS = ("frame_skip", "n_substeps")
 """Attributes that say how many substeps of MuJoCo a step lasts."""
 DURATIONS = (*SUBSTEPS, "tau", "dt")
 """Attributes that say how long a step lasts, in substeps of MuJoCo or in seconds."""
+_FORCES = "data.xfrc_applied"
+_TIMES = {*DURATIONS, "opt.timestep"}
 
 # What environments compute once, by class name: attribute to what it comes from.
 _DERIVED: dict[str, dict[str, tuple[tuple[str, ...], Edit]]] = {
@@ -66,24 +68,30 @@ class World:
         self._places: dict[str, tuple[Any, str]] = {}
         self._kept: dict[str, Any] = {}
         self._added: set[str] = set()
-        self._edits: dict[str, dict[Any, Edit]] = {}
-        self._keys: dict[Any, Any] = {}
-        self.state: tuple = ()
-        """Worlds of the same environment with the same state have models of the same bytes."""
+        self._applied = CLEAN
+        self._forces: dict[str, dict[Any, Edit]] = {}
+        self._rows: dict[int, np.ndarray] = {}
+        self.standing: Standing = CLEAN
+        """The edits, except those of `data`: worlds in which the same stands were edited alike."""
+        self.interchangeable = False
+        """Whether worlds with equal states may step with the model of one of them: then `follow` writes to none."""
+        self.retimed = False
+        """Whether any step since the last `restore` may have lasted another time than usual."""
 
     @property
-    def retimed(self) -> bool:
-        """Whether any step since the last `restore` may have lasted another time than usual."""
-        return any(name in self._kept for name in (*DURATIONS, "opt.timestep"))
+    def state(self) -> tuple:
+        """Worlds of the same environment with the same state have models of the same bytes."""
+        return self.standing.state
 
     def value(self, name: str) -> Any:
         """Returns the present value of a field: a number, or an array of its own."""
-        return self._numbers(name, getattr(*self._find(name)))
+        self.settle()
+        return self._value(name)
 
     def original(self, name: str) -> Any:
         """Returns the value that a field has without any edit."""
         if name not in self._kept:
-            return self.value(name)
+            return self._value(name)
         value = self._kept[name]
         return np.array(value) if isinstance(value, list | tuple | np.ndarray) else value
 
@@ -108,48 +116,96 @@ class World:
             changes: field to change.
             key: what decides the changes: the same in two worlds, when the changes are. None: nobody knows.
         """
-        moved = []
-        for name, change in changes.items():
+        self.settle()
+        for name in changes:
             if name in self._derived:
                 sources = " and ".join(f"`{source}`" for source in self._derived[name][0])
                 raise UserError(f"{type(self.env).__name__} computes `{name}` from {sources}: change those")
             self._keep(name)
-            self._edits.setdefault(name, {})[owner] = change
-            moved.append(self._apply(name, owner))
-        if not all(name.startswith("data.") for name in changes):
-            # Nothing follows from forces on bodies, and they are not in the model.
-            self._derive(changes)
-            self._keys[owner] = object() if key is None else key
-            self._tell_state()
+        # Nothing follows from forces on bodies, and they are not in the model.
+        forces = [name for name in changes if name.startswith("data.")]
+        for name in forces:
+            self._forces.setdefault(name, {})[owner] = changes[name]
+        others = {name: change for name, change in changes.items() if name not in forces} if forces else changes
+        if others:
+            in_model = [name for name in others if self._find(name)[0] is not self.env]
+            key = object() if key is None else key
+            self._applied = self.standing = self.standing.after(owner, others, key, in_model)
+            self.retimed = self.retimed or not _TIMES.isdisjoint(others)
+        moved = [self._apply(name, owner if place == 0 else None) for place, name in enumerate(changes)]
+        if others:
+            self._derive(others)
         return moved[0]
+
+    def follow(self, leader: World) -> None:
+        """Lets the same stand here as in another world, where the same stood before; both are `interchangeable`.
+
+        The model is left as it is, because a step takes that of the leader; `settle` edits it.
+        """
+        for name in leader.standing.outside:
+            self._keep(name)
+            self._put(name, leader._value(name))
+        for name in self.standing.outside:
+            if name not in leader.standing.edits:
+                self._put_back(name)
+        self.standing, self.retimed = leader.standing, self.retimed or leader.retimed
+
+    def settle(self) -> None:
+        """Edits the model as far as it was left as it is."""
+        if self._applied is self.standing:
+            return
+        before, self._applied = self._applied.edits, self.standing
+        names = [name for name in before | self.standing.edits if before.get(name) is not self._edits_of(name)]
+        for name in names:
+            self._keep(name)
+            self._apply(name)
+        self._derive(names)
+
+    def push(self, owner: Any, body: int, force: np.ndarray | None) -> None:
+        """Puts a force on the centre of a body, in place of that of the same owner; None takes it off."""
+        edits = self._forces.get(_FORCES)
+        if force is None:
+            if edits and edits.pop(owner, None) is not None:
+                self._apply(_FORCES)
+            return
+        if edits is None or edits.keys() != {owner}:
+            self.edit(owner, _FORCES, _Push(body, force))
+            return
+        edits[owner] = _Push(body, force)
+        # Nobody else pushes: only these three numbers are others.
+        np.add(self._kept[_FORCES][body, :3], force, out=self._pushed(body))
+
+    def _pushed(self, body: int) -> np.ndarray:
+        if body not in self._rows:
+            self._rows[body] = self.data.xfrc_applied[body, :3]
+        return self._rows[body]
 
     def holds(self, owner: Any) -> bool:
         """Says whether an edit of this owner stands."""
-        return any(owner in edits for edits in self._edits.values())
+        return owner in self.standing.keys or any(owner in edits for edits in self._forces.values())
 
     def drop(self, owner: Any) -> None:
         """Undoes the edits of one owner; those of others stay."""
-        names = [name for name, edits in self._edits.items() if owner in edits]
-        for name in names:
-            del self._edits[name][owner]
-            self._apply(name)
-        if not all(name.startswith("data.") for name in names):
-            self._derive(names)
-            self._tell_state()
+        for name, edits in self._forces.items():
+            if edits.pop(owner, None) is not None:
+                self._apply(name)
+        self.settle()
+        self.standing = self.standing.without(owner)
+        self.settle()
 
     def restore(self) -> None:
         """Undoes every edit."""
         for name in self._kept:
             self._put_back(name)
-        self._kept, self._edits, self._added = {}, {}, set()
-        self.state = ()
+        self._kept, self._forces, self._added = {}, {}, set()
+        self._applied = self.standing = CLEAN
+        self.retimed = False
 
-    def _tell_state(self) -> None:
-        edited = [(name, edits) for name, edits in sorted(self._edits.items()) if edits and self._in_model(name)]
-        self.state = tuple((name, *((owner, self._keys[owner]) for owner in edits)) for name, edits in edited)
+    def _edits_of(self, name: str) -> dict[Any, Edit] | None:
+        return self._forces.get(name) if name.startswith("data.") else self.standing.edits.get(name)
 
-    def _in_model(self, name: str) -> bool:
-        return self._find(name)[0] is not self.env and not name.startswith("data.")
+    def _value(self, name: str) -> Any:
+        return self._numbers(name, getattr(*self._find(name)))
 
     def _find(self, name: str) -> tuple[Any, str]:
         if name in self._places:
@@ -183,18 +239,19 @@ class World:
         value = getattr(holder, field)
         self._numbers(name, value)
         if holder is not self.env:
-            value = self.value(name)
+            value = self._value(name)
         elif field not in vars(holder):
             # An attribute of the class, as Acrobot's: the edit must not leave one of the instance behind.
             self._added.add(name)
         self._kept[name] = value
 
     def _apply(self, name: str, owner: Any = None) -> float:
-        if not self._edits[name]:
+        edits = self._edits_of(name)
+        if not edits:
             self._put_back(name)
             return 0.0
         value, moved = self.original(name), 0.0
-        for who, change in self._edits[name].items():
+        for who, change in edits.items():
             before, value = value, change(value.copy() if isinstance(value, np.ndarray) else value)
             if who == owner:
                 moved = _distance(before, value)
@@ -225,21 +282,32 @@ class World:
             if not set(sources).isdisjoint(names):
                 self._keep(derived)
                 self._put(derived, compute(self.env))
-        if self.model is not None and not set(_NEED_CONSTANTS).isdisjoint(names):
+        if self.model is not None and not _NEED_CONSTANTS.isdisjoint(names):
             self._set_constants()
 
     def _set_constants(self) -> None:
         import mujoco
 
-        for name in _CONSTANTS:
-            self._keep(name)
-        if not any(self._edits.get(name) for name in _NEED_CONSTANTS):
+        if _CONSTANTS[-1] not in self._kept:
+            for name in _CONSTANTS:
+                self._keep(name)
+        if _NEED_CONSTANTS.isdisjoint(self.standing.edits):
             for name in _CONSTANTS:
                 self._put_back(name)
             return
         if not hasattr(self, "_scratch"):
             self._scratch = mujoco.MjData(self.model)
         mujoco.mj_setConst(self.model, self._scratch)
+
+
+@dataclass(slots=True)
+class _Push:
+    body: int
+    force: np.ndarray
+
+    def __call__(self, forces: np.ndarray) -> np.ndarray:
+        forces[self.body, :3] += self.force
+        return forces
 
 
 def _is_numbers(value: Any) -> bool:

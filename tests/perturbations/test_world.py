@@ -333,8 +333,10 @@ def test_delivery_tells_each_part_and_catches_what_does_nothing(lanes):
 
 def test_only_lanes_whose_value_changed_are_touched(lanes, monkeypatch):
     calls = []
-    plain = World.edit_all
-    monkeypatch.setattr(World, "edit_all", lambda self, *args: calls.append(self) or plain(self, *args))
+    for name in ("edit_all", "follow"):
+        plain = getattr(World, name)
+        counted = lambda self, *args, plain=plain: calls.append(self) or plain(self, *args)  # noqa: E731
+        monkeypatch.setattr(World, name, counted)
     rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(4))
     assert len(calls) == 4
     calls.clear()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from brittlestar.worlds import World
 
 
 class Answers(NamedTuple):
@@ -24,29 +27,35 @@ class Together:
     def __init__(self, forms: Sequence[Any]) -> None:
         self.forms = forms
         self.pairs = [(form.model, form.data) for form in forms]
-        self._shared = all(form.model is forms[0].model for form in forms)
+        self._one_timestep = all(form.model is forms[0].model for form in forms)
         self._lists: dict[str, list[Any]] = {}
-        self._states: list[Any] = []
+        self._standings: list[Any] = []
         self._substeps: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.forms)
 
-    def share_models(self, states: list[Any]) -> None:
-        """Steps environments whose models are equal with one of them: many models do not fit into the caches.
+    def share_models(self, worlds: list[World]) -> None:
+        """Steps environments whose models are edited alike with one of them: many do not fit into the caches.
 
         Args:
-            states: of every environment; equal where the bytes of the models are.
+            worlds: of every environment.
         """
         self.forget_substeps()
-        if states == self._states:
+        standings = [world.standing for world in worlds]
+        if standings == self._standings:
             return
         models: dict[Any, Any] = {}
-        self._states = states
-        for state, form in zip(states, self.forms, strict=True):
-            models.setdefault(state, form.model)
-        self.pairs = [(models[state], form.data) for state, form in zip(states, self.forms, strict=True)]
-        self._shared = len(models) == 1
+        found: dict[int, Any] = {}
+        self._standings = standings
+        for standing, world in zip(standings, worlds, strict=True):
+            if id(standing) not in found:
+                if standing.state not in models:
+                    world.settle()
+                    models[standing.state] = world.model
+                found[id(standing)] = models[standing.state]
+        self.pairs = [(found[id(s)], form.data) for s, form in zip(standings, self.forms, strict=True)]
+        self._one_timestep = len(models) == 1 or not any("opt.timestep" in standing.edits for standing in standings)
 
     def every(self, name: str) -> list[Any]:
         """Returns one attribute of every form; arrays are views, so they stay those of the simulator."""
@@ -70,7 +79,7 @@ class Together:
 
     def timesteps(self) -> Any:
         """Returns the seconds of a substep: one for all, or one of each environment where models differ."""
-        models = [self.pairs[0][0]] if self._shared else [model for model, _ in self.pairs]
+        models = [self.pairs[0][0]] if self._one_timestep else [model for model, _ in self.pairs]
         return np.array([model.opt.timestep for model in models])
 
 

@@ -85,13 +85,13 @@ class FastFetch(FastEnv):
 
     def begin(self, together: Together, actions: np.ndarray) -> None:
         """Moves each gripper's target."""
-        env, model, forms = self.env, self.model, together.forms
+        env, model, forms = self.env, together.pairs[0][0], together.forms
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(forms) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
         driven, is_relative = model.nu > 0, model.actuator_biastype != 0
-        for form, move, grip in zip(forms, actions[:, :3] * 0.05, grips, strict=True):
+        for form, (own, _), move, grip in zip(forms, together.pairs, actions[:, :3] * 0.05, grips, strict=True):
             if driven:
-                relative = is_relative if form.model is model else form.model.actuator_biastype != 0
+                relative = is_relative if own is model else own.actuator_biastype != 0
                 form.ctrl[:] = np.where(relative, form.qpos[form.driven_qpos] + grip, grip)
             np.add(form.xpos, move, out=form.mocap_pos)
             np.add(form.xquat, _ROTATION, out=form.mocap_quat)

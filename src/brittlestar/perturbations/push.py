@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.perturbations.base import Perturbation, Step
-from brittlestar.perturbations.world import NOTE, forget_restored, part_names, require_model
+from brittlestar.perturbations.world import NOTE, forget_restored, new_owner, part_names, require_model
 from brittlestar.worlds import World
 
 
@@ -55,7 +55,8 @@ class Push(Perturbation):
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Forgets all lanes."""
-        self._forces, self._felt = np.zeros((lanes, 3)), np.zeros(lanes)
+        self._owner, self._forces, self._felt = new_owner(), np.zeros((lanes, 3)), np.zeros(lanes)
+        self._moves, self._known = np.zeros(lanes, dtype=bool), np.zeros((lanes, 3))
         self._left, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
         self._body: int | None = None
 
@@ -64,9 +65,10 @@ class Push(Perturbation):
         acts = self._acts(step)
         sizes = acts * step.of(self, "newtons", step.level)
         forces = sizes[:, None] * self._ways
-        forget_restored(self, worlds, step, self._forces)
-        for lane in np.flatnonzero((forces != self._forces).any(axis=1)).tolist():
-            self._put(worlds[lane], lane, forces[lane])
+        forget_restored(self._owner, worlds, step, self._forces)
+        differs = forces != self._forces
+        if differs.any():
+            self._put(worlds, np.flatnonzero(differs.any(axis=1)), forces)
         step.note(NOTE, np.where(self._forces.any(axis=1), self._felt, 0.0))
 
     def _acts(self, step: Step) -> np.ndarray:
@@ -76,8 +78,9 @@ class Push(Perturbation):
             return np.ones(len(step.level), dtype=bool)
         self._left[step.first] = 0
         starts = (step.draws.uniform() < step.of(self, "rate", step.level)) & (self._left == 0)
-        self._turn(starts, step.draws.uniform())
-        self._left[starts] = self.duration_steps
+        if starts.any():
+            self._turn(starts, step.draws.uniform())
+            self._left[starts] = self.duration_steps
         acts = self._left > 0
         self._left -= acts
         return acts
@@ -89,22 +92,24 @@ class Push(Perturbation):
             turn = 2 * np.pi * angles[lanes]
             self._ways[lanes] = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=1)
 
-    def _put(self, world: World, lane: int, force: np.ndarray) -> None:
-        require_model(self, world)
+    def _put(self, worlds: Sequence[World], changed: np.ndarray, forces: np.ndarray) -> None:
+        """Changes the forces of some lanes."""
+        require_model(self, worlds[0])
         if self._body is None:
-            self._body = self._find_body(world)
-        body = self._body
-        if force.any():
-
-            def push(forces: np.ndarray) -> np.ndarray:
-                forces[body, :3] += force
-                return forces
-
-            world.edit(id(self), "data.xfrc_applied", push)
-            self._felt[lane] = np.linalg.norm(force) if _moves(world, body, force) else 0.0
-        else:
-            world.drop(id(self))
-        self._forces[lane] = force
+            self._body = self._find_body(worlds[0])
+        new = forces[changed]
+        sizes = np.sqrt(np.vecdot(new, new))
+        # While a push grows or fades, what gives way to it is the same.
+        turned = ~self._forces[changed].any(axis=1) | (self._ways[changed] != self._known[changed]).any(axis=1)
+        for lane, force, size, ask in zip(changed.tolist(), new, sizes.tolist(), turned.tolist(), strict=True):
+            if not size:
+                worlds[lane].push(self._owner, self._body, None)
+                continue
+            worlds[lane].push(self._owner, self._body, force)
+            if ask:
+                self._moves[lane] = _moves(worlds[lane], self._body, force)
+        self._forces[changed], self._known[changed] = new, self._ways[changed]
+        self._felt[changed] = np.where(self._moves[changed], sizes, 0.0)
 
     def _find_body(self, world: World) -> int:
         model, env = world.model, type(world.env).__name__

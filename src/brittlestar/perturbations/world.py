@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from brittlestar.worlds import Edit, World
 
 DRAWS = ("fixed", "uniform", "sign")
 NOTE = "world_change"
+_OWNERS = itertools.count()
 
 
 @dataclass
@@ -61,23 +63,43 @@ class WorldChange(Perturbation):
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Forgets all lanes."""
-        self._amounts, self._moved = np.zeros(lanes), np.zeros(lanes)
+        self._owner, self._amounts, self._moved = new_owner(), np.zeros(lanes), np.zeros(lanes)
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Edits the simulators whose value is another one than before."""
         amounts, targets = self._draw(step)
-        forget_restored(self, worlds, step, self._amounts)
-        for lane in np.flatnonzero(amounts != self._amounts).tolist():
-            amount, target = float(amounts[lane]), float(targets[lane])
-            self._check(amount)
-            if amount == 0:
-                worlds[lane].drop(id(self))
-                self._moved[lane] = 0.0
-            else:
-                edits, key = self.edits(worlds[lane], amount, target), (amount, str(target))
-                self._moved[lane] = worlds[lane].edit_all(id(self), edits, key)
-            self._amounts[lane] = amount
+        forget_restored(self._owner, worlds, step, self._amounts)
+        changed = np.flatnonzero(amounts != self._amounts)
+        if len(changed):
+            for (amount, target), lanes in self._alike(worlds, changed, amounts, targets):
+                self._moved[lanes] = self._change(worlds[lanes[0]], amount, target)
+                for lane in lanes[1:]:
+                    worlds[lane].follow(worlds[lanes[0]])
+            self._amounts[changed] = amounts[changed]
         step.note(NOTE, np.where(self._amounts == 0, 0.0, self._moved))
+
+    def _alike(
+        self, worlds: Sequence[World], changed: np.ndarray, amounts: np.ndarray, targets: np.ndarray | None
+    ) -> Iterable[tuple[tuple[float, float], list[int]]]:
+        """Returns amount, target and the lanes where they are new and where an edit leads to the same model."""
+        drawn = itertools.repeat(math.nan) if targets is None else targets[changed].tolist()
+        found: dict[Any, tuple[tuple[float, float], list[int]]] = {}
+        for lane, amount, target in zip(changed.tolist(), amounts[changed].tolist(), drawn, strict=False):
+            world = worlds[lane]
+            place = amount, target, id(world.standing) if world.interchangeable else ~lane
+            if place in found:
+                found[place][1].append(lane)
+            else:
+                found[place] = (amount, target), [lane]
+        return found.values()
+
+    def _change(self, world: World, amount: float, target: float) -> float:
+        """Changes one simulator and returns how far."""
+        self._check(amount)
+        if amount == 0:
+            world.drop(self._owner)
+            return 0.0
+        return world.edit_all(self._owner, self.edits(world, amount, target), (amount, str(target)))
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
         """Returns what to do with which field.
@@ -93,9 +115,8 @@ class WorldChange(Perturbation):
         """Returns new value over original."""
         return 1 + amount if self.to is None else 1 + amount * (target / original - 1)
 
-    def _draw(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
-        amounts = np.zeros(len(step.level)) + step.of(self, "change", step.level)
-        targets = np.full(len(amounts), np.nan)
+    def _draw(self, step: Step) -> tuple[np.ndarray, np.ndarray | None]:
+        amounts, targets = np.zeros(len(step.level)) + step.of(self, "change", step.level), None
         if self.to is not None:
             targets = self.to[0] + (self.to[1] - self.to[0]) * step.draws.uniform(per_episode=True)
         elif self.draw != "fixed":
@@ -222,9 +243,15 @@ def part_names(model: Any, kind: str) -> list[str]:
     return names
 
 
-def forget_restored(owner: Perturbation, worlds: Sequence[World], step: Step, kept: np.ndarray) -> None:
+def new_owner() -> int:
+    """Returns a name for the edits of one perturbation, which its copies share: unlike its `id`."""
+    return next(_OWNERS)
+
+
+def forget_restored(owner: int, worlds: Sequence[World], step: Step, kept: np.ndarray) -> None:
     """Zeroes what a perturbation remembers of lanes whose world was restored since."""
     # Lanes without an episode are always at its start: ask the world, so that they are not edited again and again.
-    for lane in np.flatnonzero(step.first).tolist():
-        if not worlds[lane].holds(id(owner)):
-            kept[lane] = 0
+    if step.first.any():
+        for lane in np.flatnonzero(step.first).tolist():
+            if not worlds[lane].holds(owner):
+                kept[lane] = 0
