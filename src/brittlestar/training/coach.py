@@ -24,12 +24,15 @@ class Coach:
 
     The coach acts on the true state, while the learner sees the disturbed one. Its answers are kept beside what the
     learner saw; after each update of the learner the actor takes a step towards them. First the actor learns from the
-    coach alone while the critics learn to judge it, then from both, and at last from its critics alone.
+    coach alone, in the second half of that time with critics that learn to judge it, then from both, and at last from
+    its critics alone.
 
     Args:
         policy: the one that knows how.
         alone: steps of all environments before the critics have a say in what the actor does.
         until: steps of all environments after which the coach is silent.
+        lessons: steps towards the answers for every update, as long as the coach is alone; one afterwards.
+        learning_rate: of those steps.
         memory: how many answers are kept.
         batch: how many answers a step towards them looks at.
     """
@@ -37,6 +40,8 @@ class Coach:
     policy: Policy
     alone: int = 50_000
     until: int = 200_000
+    lessons: int = 4
+    learning_rate: float = 0.001
     memory: int = 200_000
     batch: int = 256
 
@@ -48,9 +53,12 @@ class Coaching:
     """A coach at work beside one model."""
 
     def __init__(self, coach: Coach, model: Any, seed: int) -> None:
+        import torch
+
         self._coach, self._model, self._seed = coach, model, seed
         self._rows: dict[str, np.ndarray] = {}
         self._heard = self._followed = 0
+        self._optimizer = torch.optim.Adam(model.actor.parameters(), coach.learning_rate)
 
     def listen(self, truth: Any) -> None:
         """Asks the coach what to do in the true states, and keeps the answer beside what the learner sees there."""
@@ -70,20 +78,20 @@ class Coaching:
             self._rows[name][places] = values
 
     def train(self, learn: Callable[..., None], gradient_steps: int, **kwargs: Any) -> None:
-        """Lets the model learn, then takes as many steps towards the coach's answers."""
+        """Lets the model learn as far as it may, and takes steps towards the coach's answers."""
         steps, actor = int(self._model.num_timesteps), self._model.actor
-        if steps >= self._coach.until or not self._heard:
+        alone = steps < self._coach.alone
+        if not alone:
             learn(gradient_steps, **kwargs)
-            return
-        step = actor.optimizer.step
-        if steps < self._coach.alone:
-            actor.optimizer.step = lambda *_, **__: None
-        try:
-            learn(gradient_steps, **kwargs)
-        finally:
-            actor.optimizer.step = step
-        for _ in range(gradient_steps):
-            self._follow(actor)
+        elif steps >= self._coach.alone // 2:
+            own_step, actor.optimizer.step = actor.optimizer.step, lambda *_, **__: None
+            try:
+                learn(gradient_steps, **kwargs)
+            finally:
+                actor.optimizer.step = own_step
+        if steps < self._coach.until and self._heard:
+            for _ in range(gradient_steps * (self._coach.lessons if alone else 1)):
+                self._follow(actor)
 
     def _follow(self, actor: Any) -> None:
         import torch
@@ -97,9 +105,9 @@ class Coaching:
         mean, log_std, _ = actor.get_action_dist_params(seen.get("", seen))
         # Not the likelihood: an action that the coach never takes would let the spread vanish and drown all others.
         loss = ((torch.tanh(mean) - advice) ** 2).mean() + _SPREAD_WEIGHT * ((log_std - _SPREAD) ** 2).mean()
-        actor.optimizer.zero_grad()
+        self._optimizer.zero_grad()
         loss.backward()
-        actor.optimizer.step()
+        self._optimizer.step()
 
     def save(self, folder: Path) -> None:
         """Writes what was kept."""

@@ -22,10 +22,9 @@ def normalised(lanes: Any, spec: EnvSpec, algo: Algorithm, statistics: Path | No
     Args:
         lanes: the vector environment.
         spec: its environment.
-        algo: its `normalise` is true for running statistics of observations and rewards; `pooled` for the mean of every
-            number in a
-            short pass of random actions and one unit for all numbers of a key, so that a network is no more
-            sensitive to one number than to another, and noise of one size stays noise of one size.
+        algo: its `normalise` is true for running statistics of observations and rewards, or `pooled` for the mean of
+            every number in a short pass of random actions and one unit for all numbers of a key: noise of one size
+            stays noise of one size.
         statistics: the file that goes with a checkpoint.
     """
     from stable_baselines3.common.vec_env import VecNormalize
