@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import statistics
 import tempfile
 import time
@@ -21,6 +23,12 @@ _ENV = "FetchPush-v4"
 _ENVS = 8
 _STARTS = 800
 """Steps before the first update; an episode of every environment has to end first."""
+_WAYS = {
+    "dummy": "8 environments in DummyVecEnv",
+    "subproc": "8 environments in SubprocVecEnv",
+    "envpool": "8 environments of EnvPool, without Stable-Baselines3",
+    "lanes": "8 lanes in threads, as in train.py",
+}
 
 
 def training(quick: bool) -> list[Figure]:
@@ -29,19 +37,18 @@ def training(quick: bool) -> list[Figure]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = take_turns(rounds, plain=lambda: _plain(steps), ours=lambda: _ours(steps))
-        ways = take_turns(
-            rounds, dummy=lambda: _collect("dummy", steps), subproc=lambda: _collect("subproc", steps),
-            lanes=lambda: _collect("lanes", steps),
-        )  # fmt: skip
+        ways = take_turns(rounds, **{way: functools.partial(_collect, way, steps) for way in _WAYS if _has(way)})
     middle = {name: statistics.median(values) for name, values in (found | ways).items()}
     return [
         Figure("plain SB3, 8 environments in DummyVecEnv", middle["plain"], "steps/s"),
         Figure("train.py, 8 lanes", middle["ours"], "steps/s"),
         Figure("train.py / plain SB3", median_ratio(found["ours"], found["plain"]), at_least=1.5),
-        Figure("collection alone: DummyVecEnv", middle["dummy"], "steps/s"),
-        Figure(f"collection alone: SubprocVecEnv, {_ENVS} processes", middle["subproc"], "steps/s"),
-        Figure(f"collection alone: lanes in {cores()} threads", middle["lanes"], "steps/s"),
+        *(Figure(f"collection alone: {_WAYS[way]}", middle[way], "steps/s") for way in ways),
     ]
+
+
+def _has(way: str) -> bool:
+    return way != "envpool" or importlib.util.find_spec("envpool") is not None
 
 
 def _algorithm() -> Any:
@@ -100,6 +107,10 @@ def _collect(way: str, steps: int) -> float:
 
 
 def _make(way: str) -> Any:
+    if way == "envpool":
+        import envpool
+
+        return envpool.make_gymnasium(_ENV, num_envs=_ENVS, num_threads=cores(), seed=0)
     if way == "lanes":
         from brittlestar.training.vec_env import LaneVecEnv
 
