@@ -166,7 +166,7 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
     )
     cell = cell_config(config)
     parts = Parts(
-        _policy(json.dumps(config["policy"])),
+        _loaded(config),
         *(build(cell[group], group) for group in ("perturbation", "mitigation", "stress_schedule")),
     )
     _check_env(parts.policy, config["env"]["id"])
@@ -184,6 +184,17 @@ def _check_env(policy: Any, env_id: str) -> None:
             f"{policy.path} was trained in {trained_in}, not in {env_id}: take `env=auto`, or say by "
             "`policy.adapter=same` that both show the same (or `pad`, `ant_v3`)"
         )
+
+
+def _loaded(config: dict[str, Any]) -> Any:
+    try:
+        return _policy(json.dumps(config["policy"]))
+    except UserError as error:
+        if "there is no file" not in str(error) or not str(config["policy"].get("_target_")).endswith("Sb3Policy"):
+            raise
+        from brittlestar.training.hints import train_hint
+
+        raise UserError("; ".join(filter(None, [str(error), train_hint(config)]))) from None
 
 
 @functools.lru_cache(maxsize=4)

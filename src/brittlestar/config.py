@@ -108,8 +108,16 @@ def plain(config: Any) -> dict[str, Any]:
 
     container = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
     for key in _missing(container):
-        raise UserError(f"`{key}` needs a value: add `{key}=...`")
+        raise UserError("; ".join(filter(None, [f"`{key}` needs a value: add `{key}=...`", _advice(key, container)])))
     return container
+
+
+def _advice(key: str, container: dict[str, Any]) -> str:
+    if key != "policy.path" or not str(container["policy"].get("_target_")).endswith("Sb3Policy"):
+        return ""
+    from brittlestar.training.hints import train_hint
+
+    return train_hint(container)
 
 
 def _missing(node: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -80,6 +80,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
         share: how many cores it may use; all by default.
         name: shown with its progress, where several trainings run at once.
     """
+    from brittlestar.training.hints import env_option
     from brittlestar.training.scores import in_words
     from brittlestar.training.session import Session
     from brittlestar.training.watch import live_line
@@ -102,7 +103,8 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
     for kind in ("clean", "disturbed"):
         if facts[kind]:
             print(f"{kind}: {in_words(facts[kind])}")
-    print(f"policy {folder}/final/policy.zip\nrun it: python run.py policy=sb3 policy.path={folder}/final/policy.zip")
+    policy = folder / "final" / "policy.zip"
+    print(f"policy {policy}\nrun it: python run.py {env_option(facts['env'])} policy=sb3 policy.path={policy}")
     return folder
 
 

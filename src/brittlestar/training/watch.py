@@ -29,7 +29,9 @@ class Watch(BaseCallback):
     def _on_step(self) -> bool:
         """Saves if it is time."""
         session = self._session
-        if self.num_timesteps // session.order.save_every > self._saved:
+        # At the end the session saves, when the last steps are learnt from.
+        due = self.num_timesteps // session.order.save_every > self._saved
+        if due and self.num_timesteps < session.algo.steps:
             self._saved = self.num_timesteps // session.order.save_every
             session.save()
             self.log()

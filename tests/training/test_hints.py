@@ -1,0 +1,34 @@
+import pytest
+
+from brittlestar.training.hints import env_option, train_hint
+
+
+@pytest.mark.parametrize(
+    ("env_id", "command"),
+    [
+        ("FetchPush-v4", "env=fetch_push algo=sac_her"),
+        ("Pendulum-v1", "env=pendulum algo=sac"),
+        ("MountainCarContinuous-v0", "env=mountain_car_continuous algo=sac"),
+        ("LunarLander-v3", "env=gym env.id=LunarLander-v3 algo=ppo"),
+    ],
+)
+def test_the_command_that_trains(env_id, command):
+    assert train_hint({"env": {"id": env_id}}) == f"train one: `python train.py {command}`"
+
+
+def test_no_command_where_the_environment_is_not_known():
+    assert env_option("auto") == train_hint({"env": {"id": "auto"}}) == train_hint({}) == ""
+
+
+@pytest.mark.parametrize("arguments", [["policy.path=nothing.zip"], []], ids=["no such file", "no path"])
+def test_an_evaluation_without_a_checkpoint_names_the_command(arguments, shell):
+    done = shell("env=cartpole", "policy=sb3", *arguments, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "train one: `python train.py env=cartpole algo=ppo`" in done.stderr
+
+
+def test_each_cell_of_a_sweep_names_it(shell):
+    done, _ = shell.sweep("env=pendulum", "policy=sb3", "policy.path=nothing.zip", "seed=0,1", check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("train one: `python train.py env=pendulum algo=sac`") == 2
