@@ -36,9 +36,13 @@ def trained(folder: Path, algo, **more) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
 def test_the_same_seed_learns_the_same_another_one_another(algo, tmp_path):
-    one, two, other = (trained(tmp_path / str(i), algo, seed=i // 2) for i in range(3))
+    one, two, other = (trained(tmp_path / str(i), algo, seed=i // 2, save_every=16) for i in range(3))
     assert one == two
     assert one != other
+    curves = [(tmp_path / str(i) / "curve.jsonl").read_text().splitlines() for i in range(3)]
+    same, again, _ = ([json.loads(line) | {"seconds": None} for line in curve] for curve in curves)
+    assert same == again
+    assert len(same) > 2
 
 
 class KilledError(Exception):
