@@ -1,0 +1,1 @@
+"""The parts of `scripts/results.py`: sweeps, published figures, tables, bars, pages."""

@@ -1,0 +1,72 @@
+"""Numbers as text."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from brittlestar.cells import Row
+
+NAMES = {"success_any": "any step", "success_final": "final step"}
+
+
+def is_known(value: Any) -> bool:
+    """Says whether there is a number."""
+    return value is not None and not math.isnan(value)
+
+
+def number(value: Any, sign: str = "") -> str:
+    """Writes a number with three digits, and nothing for what is missing.
+
+    Example:
+        >>> number(0.98765), number(-31.0456, "+"), number(None), number(2e-16)
+        ('0.988', '-31', '', '0')
+    """
+    if not is_known(value):
+        return ""
+    # What least squares leave of a flat curve.
+    return f"{0.0 if abs(value) < 1e-12 else value:{sign}.3g}"
+
+
+def bounded(row: Row, name: str, sign: str = "") -> str:
+    """Writes a column with its interval, if it has one.
+
+    Example:
+        >>> bounded({"auc": 0.5, "auc_low": 0.4321, "auc_high": 0.51}, "auc")
+        '0.5 [0.432, 0.51]'
+    """
+    value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
+    if not is_known(value) or not is_known(low) or not is_known(high):
+        return number(value, sign)
+    return f"{number(value, sign)} [{number(low, sign)}, {number(high, sign)}]"
+
+
+def points(value: float) -> str:
+    """Writes a difference of rates in percentage points.
+
+    Example:
+        >>> points(0.405), points(-0.03)
+        ('+40.5', '-3.0')
+    """
+    return f"{100 * value + 0.0:+.1f}"
+
+
+def difference(row: Row) -> str:
+    """Writes a difference of rates in points, with its interval; rates cannot differ by more than 1.
+
+    Example:
+        >>> difference({"difference": 0.4, "low": -1.2, "high": 0.75})
+        '+40.0 [-100.0, +75.0]'
+    """
+    low, high = max(row["low"], -1.0), min(row["high"], 1.0)
+    return f"{points(row['difference'])} [{points(low)}, {points(high)}]"
+
+
+def percent(value: float) -> str:
+    """Writes a rate.
+
+    Example:
+        >>> percent(0.9967)
+        '99.7 %'
+    """
+    return f"{100 * value:.1f} %"
