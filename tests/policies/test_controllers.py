@@ -216,3 +216,14 @@ def test_push_controller_solves_hundreds(first_seed):
     rows = run_episodes("FetchPush-v4", PushController(), range(first_seed, first_seed + 100))
     assert mean(rows, "any") == 1.0
     assert mean(rows, "final") >= 0.99
+
+
+def test_a_fused_controller_reads_the_gripper_in_two_places_and_the_block_without_noise():
+    gripper, block, goal = np.array([1.23, 0.7, HEIGHT]), np.array([1.3, 0.7, HEIGHT]), [1.5, 0.7, HEIGHT]
+    clean, noisy = look(gripper, goal, block), look(gripper + 0.04, goal, block + 0.3)
+    for each, relative in ((clean, block - gripper), (noisy, block - gripper + 0.02)):
+        each["observation"][0, 6:9], each["achieved_goal"] = relative, block[None]
+    fused = PushController(fused=True)
+    np.testing.assert_allclose(fused.predict(clean)[0], PushController().predict(clean)[0], atol=1e-6)
+    seen = look(gripper + 0.01, goal, block)
+    np.testing.assert_allclose(fused.predict(noisy)[0], PushController().predict(seen)[0], atol=1e-6)

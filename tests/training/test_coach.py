@@ -30,9 +30,9 @@ class Brake(StatelessPolicy):
 
 
 def session(folder, perturbation=None, seed=0, **coach):
-    algo = Algorithm("sac", steps=800, envs=2, coach=Coach(Brake(), **coach), options=OPTIONS)
+    algo = Algorithm("sac", steps=400, envs=2, coach=Coach(Brake(), lessons=8, batch=64, **coach), options=OPTIONS)
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    return Session(Order(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), seed, 1, 100, 5), folder)
+    return Session(Order(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), seed, 1, 200, 5), folder)
 
 
 def distance_to_coach(model, seen, truth) -> float:
@@ -42,7 +42,7 @@ def distance_to_coach(model, seen, truth) -> float:
 
 def test_an_actor_learns_from_the_coach_alone(tmp_path):
     truth = np.random.default_rng(0).uniform([-1, -1, -4], [1, 1, 4], (200, 3)).astype(np.float32)
-    one = session(tmp_path, alone=800, until=800)
+    one = session(tmp_path, alone=400, until=400)
     before = distance_to_coach(one.model, truth, truth)
     one.run()
     one.close()
@@ -51,7 +51,7 @@ def test_an_actor_learns_from_the_coach_alone(tmp_path):
 
 def test_the_coach_sees_the_true_state_and_the_learner_the_disturbed_one(tmp_path):
     truth = np.random.default_rng(0).uniform([-1, -1, -4], [1, 1, 4], (200, 3)).astype(np.float32)
-    one = session(tmp_path, BiasObservation(bias=3.0, draw="fixed"), alone=800, until=800)
+    one = session(tmp_path, BiasObservation(bias=3.0, draw="fixed"), alone=400, until=400)
     one.run()
     one.close()
     assert distance_to_coach(one.model, truth + 3.0, truth) < distance_to_coach(one.model, truth, truth) / 2
@@ -64,26 +64,26 @@ def test_critics_have_their_say_after_a_while_and_then_alone(tmp_path):
         one.close()
         return {name: value.numpy().tobytes() for name, value in one.model.actor.state_dict().items()}
 
-    alone, both, silent = weights(alone=800, until=800), weights(alone=400, until=800), weights(alone=0, until=0)
+    alone, both, silent = weights(alone=400, until=400), weights(alone=200, until=400), weights(alone=0, until=0)
     assert alone != both != silent != alone
-    assert alone == weights(alone=800, until=800)
+    assert alone == weights(alone=400, until=400)
 
 
 def test_advice_is_kept_when_a_training_goes_on(tmp_path):
-    first = session(tmp_path, alone=800, until=800)
+    first = session(tmp_path, alone=400, until=400)
 
     def stop(running):
-        if running.model.num_timesteps > 400:
+        if running.model.num_timesteps > 200:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
         first.run(stop)
     first.close()
-    second = session(tmp_path, alone=800, until=800)
+    second = session(tmp_path, alone=400, until=400)
     kept, again = first.coaching, second.coaching
-    assert again._heard == second.model.num_timesteps == 400
-    np.testing.assert_array_equal(kept._rows["advice"][:400], again._rows["advice"][:400])
-    np.testing.assert_array_equal(kept._rows["seen/"][:400], again._rows["seen/"][:400])
+    assert again._heard == second.model.num_timesteps == 200
+    np.testing.assert_array_equal(kept._rows["advice"][:200], again._rows["advice"][:200])
+    np.testing.assert_array_equal(kept._rows["seen/"][:200], again._rows["seen/"][:200])
     second.run()
     second.close()
 
@@ -96,3 +96,11 @@ def test_a_coach_cannot_be_alone_longer_than_it_speaks():
 def test_only_actors_with_a_squashed_gaussian_take_advice():
     with pytest.raises(UserError, match="`algo.coach` goes with sac and tqc, not with td3"):
         Algorithm("td3", coach=Coach(Brake()))
+
+
+def test_a_coach_can_see_the_same_as_the_learner(tmp_path):
+    seen = np.random.default_rng(0).uniform([-1, -1, -4], [1, 1, 4], (200, 3)).astype(np.float32)
+    one = session(tmp_path, BiasObservation(bias=3.0, draw="fixed"), sees="same", alone=400, until=400)
+    one.run()
+    one.close()
+    assert distance_to_coach(one.model, seen, seen) < distance_to_coach(one.model, seen, seen - 3.0) / 2

@@ -27,7 +27,7 @@ class _FetchController(StatelessPolicy):
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value > 0:
+            if value is not False and not value > 0:
                 raise ValueError(f"`{name}` must be above 0, got {value}")
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
@@ -104,6 +104,8 @@ class PushController(_FetchController):
         corridor: half-width of the strip behind the block from which the gripper pushes, in metres.
         clearance: how far above the block the gripper crosses it, in metres.
         tolerance: distance to the goal at which the gripper stops, in metres.
+        fused: take the block from the achieved goal, and the gripper as the mean of the two places where it can be
+            read: where noise is on the observation alone, that leaves it 1.4 times less.
 
     Example:
         >>> seen = np.zeros((1, 25)); seen[0, :6] = [1.23, 0.7, 0.42, 1.3, 0.7, 0.42]
@@ -117,8 +119,13 @@ class PushController(_FetchController):
     corridor: float = 0.03
     clearance: float = 0.1
     tolerance: float = 0.02
+    fused: bool = False
     _name: ClassVar[str] = "push_controller"
     _width: ClassVar[str] = f"at least {_OBJECT_WIDTH}"
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """Returns the clipped movement, after a better look if asked for."""
+        return super().act(_fuse(observation) if self.fused else observation)
 
     def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
         gripper, block = seen[:, :3], seen[:, 3:6]
@@ -138,6 +145,14 @@ class PushController(_FetchController):
         hover = to_start + self.clearance * _UP
         too_low = -to_block[:, 2:] < self.clearance / 2
         return np.where(away, np.where(too_low, hover * _UP, hover), to_start)
+
+
+def _fuse(observation: Observation) -> Observation:
+    seen = np.array(observation["observation"], dtype=np.float64)
+    block = np.asarray(observation["achieved_goal"], dtype=np.float64)
+    seen[:, :3] = (seen[:, :3] + block - seen[:, 6:9]) / 2
+    seen[:, 3:6] = block
+    return {**observation, "observation": seen}
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:

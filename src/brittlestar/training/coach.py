@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.errors import require
+from brittlestar.errors import require, require_choice
 from brittlestar.policies.base import Policy
 
 _FILE = "advice.npz"
@@ -22,13 +22,14 @@ _SPREAD_WEIGHT = 0.05
 class Coach:
     """Advice for an actor with a squashed Gaussian head (SAC, TQC), as in DAgger, until it can do without.
 
-    The coach acts on the true state, while the learner sees the disturbed one. Its answers are kept beside what the
-    learner saw; after each update of the learner the actor takes a step towards them. First the actor learns from the
-    coach alone, in the second half of that time with critics that learn to judge it, then from both, and at last from
-    its critics alone.
+    The coach acts on the true state, while the learner sees the disturbed one, unless it `sees` the same. Its answers
+    are kept beside what the learner saw; after each update of the learner the actor takes a step towards them. First
+    the actor learns from the coach alone, in the second half of that time with critics that learn to judge it, then
+    from both, and at last from its critics alone.
 
     Args:
         policy: the one that knows how.
+        sees: `truth`, or `same` as the learner: for a coach that copes with the disturbance.
         alone: steps of all environments before the critics have a say in what the actor does.
         until: steps of all environments after which the coach is silent.
         lessons: steps towards the answers for every update, as long as the coach is alone; one afterwards.
@@ -38,6 +39,7 @@ class Coach:
     """
 
     policy: Policy
+    sees: str = "truth"
     alone: int = 50_000
     until: int = 200_000
     lessons: int = 4
@@ -46,6 +48,7 @@ class Coach:
     batch: int = 256
 
     def __post_init__(self) -> None:
+        require_choice("sees", self.sees, ("truth", "same"))
         require(0 <= self.alone <= self.until, "alone", "at least 0 and no more than `until`", self.alone)
 
 
@@ -61,11 +64,12 @@ class Coaching:
         self._optimizer = torch.optim.Adam(model.actor.parameters(), coach.learning_rate)
 
     def listen(self, truth: Any) -> None:
-        """Asks the coach what to do in the true states, and keeps the answer beside what the learner sees there."""
+        """Asks the coach what to do, and keeps the answer beside what the network sees."""
         if self._model.num_timesteps >= self._coach.until:
             return
-        advice, _ = self._coach.policy.predict(truth)
-        seen = self._model._last_obs
+        seen, same = self._model._last_obs, self._model._last_original_obs
+        same = seen if same is None else same
+        advice, _ = self._coach.policy.predict(truth if self._coach.sees == "truth" else same)
         rows = {f"seen/{key}": values for key, values in (seen if isinstance(seen, dict) else {"": seen}).items()}
         rows["advice"] = self._model.policy.scale_action(advice)
         self._keep(rows, (self._heard + np.arange(len(advice))) % self._coach.memory)
