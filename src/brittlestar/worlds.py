@@ -70,11 +70,10 @@ class World:
         self._added: set[str] = set()
         self._applied = CLEAN
         self._forces: dict[str, dict[Any, Edit]] = {}
-        self._rows: dict[int, np.ndarray] = {}
         self.standing: Standing = CLEAN
         """The edits, except those of `data`: worlds in which the same stands were edited alike."""
         self.interchangeable = False
-        """Whether worlds with equal states may step with the model of one of them: then `follow` writes to none."""
+        """Whether worlds with equal states may step with the model of one of them: then `lead` writes to none."""
         self.retimed = False
         """Whether any step since the last `restore` may have lasted another time than usual."""
 
@@ -137,18 +136,25 @@ class World:
             self._derive(others)
         return moved[0]
 
-    def follow(self, leader: World) -> None:
-        """Lets the same stand here as in another world, where the same stood before; both are `interchangeable`.
+    def lead(self, others: Iterable[World]) -> None:
+        """Lets the same stand in other worlds as here, where the same stood before; all are `interchangeable`.
 
-        The model is left as it is, because a step takes that of the leader; `settle` edits it.
+        Their models are left as they are, because a step takes the one of this world; `settle` edits them.
         """
+        standing, retimed = self.standing, self.retimed
+        for world in others:
+            if standing.outside or world.standing.outside:
+                world._copy_attributes(self)
+            world.standing, world.retimed = standing, world.retimed or retimed
+
+    def _copy_attributes(self, leader: World) -> None:
         for name in leader.standing.outside:
-            self._keep(name)
-            self._put(name, leader._value(name))
+            if getattr(*self._find(name)) is not getattr(*leader._find(name)):
+                self._keep(name)
+                self._put(name, leader._value(name))
         for name in self.standing.outside:
-            if name not in leader.standing.edits:
+            if name not in leader.standing.edits and name in self._kept:
                 self._put_back(name)
-        self.standing, self.retimed = leader.standing, self.retimed or leader.retimed
 
     def settle(self) -> None:
         """Edits the model as far as it was left as it is."""
@@ -161,24 +167,18 @@ class World:
             self._apply(name)
         self._derive(names)
 
-    def push(self, owner: Any, body: int, force: np.ndarray | None) -> None:
-        """Puts a force on the centre of a body, in place of that of the same owner; None takes it off."""
-        edits = self._forces.get(_FORCES)
-        if force is None:
-            if edits and edits.pop(owner, None) is not None:
-                self._apply(_FORCES)
+    def push(self, owner: Any, body: int, force: np.ndarray) -> None:
+        """Puts a force on the centre of a body, in place of the one that the same owner put on it before."""
+        edits = self._forces.setdefault(_FORCES, {})
+        mine = edits.get(owner)
+        if len(edits) == 1 and isinstance(mine, _Push) and mine.body == body:
+            # Nobody else pushes: only these three numbers are others.
+            mine.force = force
+            np.add(mine.base, force, out=mine.row)
             return
-        if edits is None or edits.keys() != {owner}:
-            self.edit(owner, _FORCES, _Push(body, force))
-            return
-        edits[owner] = _Push(body, force)
-        # Nobody else pushes: only these three numbers are others.
-        np.add(self._kept[_FORCES][body, :3], force, out=self._pushed(body))
-
-    def _pushed(self, body: int) -> np.ndarray:
-        if body not in self._rows:
-            self._rows[body] = self.data.xfrc_applied[body, :3]
-        return self._rows[body]
+        self._keep(_FORCES)
+        edits[owner] = _Push(body, force, self._kept[_FORCES][body, :3], self.data.xfrc_applied[body, :3])
+        self._apply(_FORCES)
 
     def holds(self, owner: Any) -> bool:
         """Says whether an edit of this owner stands."""
@@ -304,6 +304,8 @@ class World:
 class _Push:
     body: int
     force: np.ndarray
+    base: np.ndarray
+    row: np.ndarray
 
     def __call__(self, forces: np.ndarray) -> np.ndarray:
         forces[self.body, :3] += self.force

@@ -1,5 +1,7 @@
 """Changes of the simulator: what they do, and that nothing of them is left behind."""
 
+import copy
+
 import gymnasium as gym
 import gymnasium_robotics
 import mujoco
@@ -30,7 +32,7 @@ from brittlestar.perturbed_env import PerturbedEnv
 from brittlestar.policies import RandomPolicy
 from brittlestar.randomness import LaneDraws
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.schedules import Bursts, Constant, Linear
+from brittlestar.schedules import Bursts, Constant, Cosine, Linear
 from brittlestar.worlds import World
 
 gym.register_envs(gymnasium_robotics)
@@ -179,6 +181,80 @@ def test_rows_do_not_depend_on_the_number_of_lanes(name):
     assert np.array_equal(one.values, many.values, equal_nan=True)
     for note in one.notes:
         assert np.array_equal(one.notes[note], many.notes[note]), note
+
+
+RAMPED = {
+    **CHANGES,
+    "drawn mass": BodyMass(0.5, draw="uniform"),
+    "mass to": BodyMass(1.0, to=[1.0, 3.0]),
+    "fixed gravity": Gravity(-0.5),
+    "drawn timestep": ControlTimestep(0.6, draw="uniform"),
+    "substeps": EnvParameter(0.5, attribute="opt.timestep", draw="sign"),
+    "steady push": Push(40.0, direction=[1, 0, 1]),
+    "two": Compose(
+        {"wave": Scheduled(Gravity(0.5), Cosine(5)), "mass": BodyMass(0.5), "drawn": Gravity(0.2, draw="sign")}
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        pytest.param(Linear(6), id="linear"),
+        pytest.param(Cosine(6), id="cosine", marks=pytest.mark.slow),
+        pytest.param(Bursts(1, 2, 4), id="bursts", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("name", RAMPED)
+def test_a_ramp_is_the_same_in_any_lane_and_leaves_nothing_behind(name, schedule, ramp_lanes):
+    rows = []
+    for count in (1, 3, 16):
+        used = ramp_lanes(count)
+        before = everything(used)
+        rows.append(rollout(used, Parts(RandomPolicy(), RAMPED[name], schedule=schedule), Plan(18, seed=2)))
+        assert everything(used) == before
+    for other in rows[1:]:
+        assert np.array_equal(rows[0].values, other.values, equal_nan=True)
+        assert {note: values.tobytes() for note, values in rows[0].notes.items()} == {
+            note: values.tobytes() for note, values in other.notes.items()
+        }
+
+
+@pytest.fixture(scope="module")
+def ramp_lanes():
+    # The environment's own step, which edits and steps every lane by itself, is what the others must agree with.
+    spec = EnvSpec(id="HalfCheetah-v5", max_steps=7)
+    made = {count: Lanes(spec, count, threads, own_models=True) for count, threads in ((1, 1), (3, 2), (16, 1))}
+    made[1]._parts = []
+    return made.__getitem__
+
+
+def test_a_lane_that_follows_is_edited_when_somebody_looks():
+    lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 3, own_models=True)
+    worlds, change = lanes.worlds(), BodyMass(0.5)
+    clean = saved(worlds[2].model)
+    change.bind(BOX, BOX, lanes=3)
+    draws = LaneDraws(0, "test", 3)
+    for number, level in enumerate((0.2, 0.7)):
+        draws.at(np.arange(3), np.full(3, number))
+        change.perturb_world(worlds, Step(np.full(3, level), np.full(3, number == 0), draws))
+    assert saved(worlds[2].model) == clean
+    assert worlds[0].standing is worlds[2].standing
+    np.testing.assert_allclose(worlds[2].value("body_mass"), 1.35 * worlds[2].original("body_mass"))
+    assert saved(worlds[2].model) == saved(worlds[0].model) != clean
+    worlds[2].restore()
+    assert saved(worlds[2].model) == clean
+
+
+def test_a_copy_of_a_change_goes_on_with_its_edits():
+    world, change = world_of("HalfCheetah-v5"), bound(Gravity(0.5))
+    before = saved(world.model)
+    at(change, world)
+    copied = copy.deepcopy(change)
+    at(copied, world, level=0.5, step=1)
+    np.testing.assert_allclose(world.value("opt.gravity"), 1.25 * world.original("opt.gravity"))
+    at(copied, world, level=0.0, step=2)
+    assert saved(world.model) == before
 
 
 @pytest.mark.parametrize(
@@ -333,10 +409,9 @@ def test_delivery_tells_each_part_and_catches_what_does_nothing(lanes):
 
 def test_only_lanes_whose_value_changed_are_touched(lanes, monkeypatch):
     calls = []
-    for name in ("edit_all", "follow"):
-        plain = getattr(World, name)
-        counted = lambda self, *args, plain=plain: calls.append(self) or plain(self, *args)  # noqa: E731
-        monkeypatch.setattr(World, name, counted)
+    plain, lead = World.edit_all, World.lead
+    monkeypatch.setattr(World, "edit_all", lambda self, *args: calls.append(self) or plain(self, *args))
+    monkeypatch.setattr(World, "lead", lambda self, others: lead(self, [calls.append(each) or each for each in others]))
     rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(4))
     assert len(calls) == 4
     calls.clear()

@@ -55,61 +55,58 @@ class Push(Perturbation):
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Forgets all lanes."""
-        self._owner, self._forces, self._felt = new_owner(), np.zeros((lanes, 3)), np.zeros(lanes)
-        self._moves, self._known = np.zeros(lanes, dtype=bool), np.zeros((lanes, 3))
-        self._left, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
-        self._body: int | None = None
+        self._owner, self._body = new_owner(), -1
+        self._sizes, self._felt, self._gives_way = np.zeros(lanes), np.zeros(lanes), [False] * lanes
+        self._ends, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Puts forces on, and takes them off."""
-        acts = self._acts(step)
+        forget_restored(self._owner, worlds, step, self._sizes, self._felt)
+        turned, acts = self._acts(step)
         sizes = acts * step.of(self, "newtons", step.level)
-        forces = sizes[:, None] * self._ways
-        forget_restored(self._owner, worlds, step, self._forces)
-        differs = forces != self._forces
-        if differs.any():
-            self._put(worlds, np.flatnonzero(differs.any(axis=1)), forces)
-        step.note(NOTE, np.where(self._forces.any(axis=1), self._felt, 0.0))
+        changed = ((sizes != self._sizes) | turned).nonzero()[0]
+        if len(changed):
+            self._put(worlds, changed, sizes, turned)
+        step.note(NOTE, self._felt.copy())
 
-    def _acts(self, step: Step) -> np.ndarray:
-        """Returns whether a push is on in each lane; directions are drawn as pushes start."""
+    def _acts(self, step: Step) -> tuple[Any, Any]:
+        """Returns in which lanes a push takes another direction, and in which one is on."""
         if self.rate is None:
-            self._turn(step.first, step.draws.uniform(per_episode=True))
-            return np.ones(len(step.level), dtype=bool)
-        self._left[step.first] = 0
-        starts = (step.draws.uniform() < step.of(self, "rate", step.level)) & (self._left == 0)
+            if step.first.any():
+                self._turn(step.first, step.draws.uniform(per_episode=True))
+            return False, True
+        self._ends[step.first] = 0
+        acts = step.draws.steps < self._ends
+        # More than: a push starts, and none is on.
+        starts = (step.draws.uniform() < step.of(self, "rate", step.level)) > acts
         if starts.any():
             self._turn(starts, step.draws.uniform())
-            self._left[starts] = self.duration_steps
-        acts = self._left > 0
-        self._left -= acts
-        return acts
+            self._ends[starts] = step.draws.steps[starts] + self.duration_steps
+            acts |= starts
+        return starts, acts
 
     def _turn(self, lanes: np.ndarray, angles: np.ndarray) -> None:
         if self.direction is not None:
             self._ways[lanes] = np.asarray(self.direction) / np.linalg.norm(self.direction)
-        elif lanes.any():
+        else:
             turn = 2 * np.pi * angles[lanes]
-            self._ways[lanes] = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=1)
+            self._ways[lanes, 0], self._ways[lanes, 1] = np.cos(turn), np.sin(turn)
 
-    def _put(self, worlds: Sequence[World], changed: np.ndarray, forces: np.ndarray) -> None:
+    def _put(self, worlds: Sequence[World], changed: np.ndarray, sizes: np.ndarray, turned: Any) -> None:
         """Changes the forces of some lanes."""
-        require_model(self, worlds[0])
-        if self._body is None:
+        if self._body < 0:
+            require_model(self, worlds[0])
             self._body = self._find_body(worlds[0])
-        new = forces[changed]
-        sizes = np.sqrt(np.vecdot(new, new))
-        # While a push grows or fades, what gives way to it is the same.
-        turned = ~self._forces[changed].any(axis=1) | (self._ways[changed] != self._known[changed]).any(axis=1)
-        for lane, force, size, ask in zip(changed.tolist(), new, sizes.tolist(), turned.tolist(), strict=True):
-            if not size:
-                worlds[lane].push(self._owner, self._body, None)
-                continue
+        forces = sizes[changed, None] * self._ways[changed]
+        norms = np.sqrt(np.vecdot(forces, forces)).tolist()
+        # While a push grows or fades, what gives way to it stays the same.
+        asks = (turned | (self._sizes == 0))[changed].tolist()
+        for place, (lane, force, ask) in enumerate(zip(changed.tolist(), forces, asks, strict=True)):
             worlds[lane].push(self._owner, self._body, force)
-            if ask:
-                self._moves[lane] = _moves(worlds[lane], self._body, force)
-        self._forces[changed], self._known[changed] = new, self._ways[changed]
-        self._felt[changed] = np.where(self._moves[changed], sizes, 0.0)
+            if ask and norms[place]:
+                self._gives_way[lane] = _moves(worlds[lane], self._body, force)
+            norms[place] *= self._gives_way[lane]
+        self._sizes, self._felt[changed] = sizes, norms
 
     def _find_body(self, world: World) -> int:
         model, env = world.model, type(world.env).__name__

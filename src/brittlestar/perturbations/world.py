@@ -72,9 +72,9 @@ class WorldChange(Perturbation):
         changed = np.flatnonzero(amounts != self._amounts)
         if len(changed):
             for (amount, target), lanes in self._alike(worlds, changed, amounts, targets):
-                self._moved[lanes] = self._change(worlds[lanes[0]], amount, target)
-                for lane in lanes[1:]:
-                    worlds[lane].follow(worlds[lanes[0]])
+                leader, *others = [worlds[lane] for lane in lanes]
+                self._moved[lanes] = self._change(leader, amount, target)
+                leader.lead(others)
             self._amounts[changed] = amounts[changed]
         step.note(NOTE, np.where(self._amounts == 0, 0.0, self._moved))
 
@@ -82,15 +82,18 @@ class WorldChange(Perturbation):
         self, worlds: Sequence[World], changed: np.ndarray, amounts: np.ndarray, targets: np.ndarray | None
     ) -> Iterable[tuple[tuple[float, float], list[int]]]:
         """Returns amount, target and the lanes where they are new and where an edit leads to the same model."""
-        drawn = itertools.repeat(math.nan) if targets is None else targets[changed].tolist()
+        lanes, new, first = changed.tolist(), amounts[changed].tolist(), worlds[changed[0]]
+        drawn = [math.nan] * len(lanes) if targets is None else targets[changed].tolist()
+        if first.interchangeable and targets is None and new.count(new[0]) == len(lanes):
+            # The usual case, without a look at each: one ramp, and lanes in step.
+            before = first.standing
+            if all(worlds[lane].standing is before for lane in lanes):
+                return [((new[0], math.nan), lanes)]
         found: dict[Any, tuple[tuple[float, float], list[int]]] = {}
-        for lane, amount, target in zip(changed.tolist(), amounts[changed].tolist(), drawn, strict=False):
+        for lane, amount, target in zip(lanes, new, drawn, strict=True):
             world = worlds[lane]
             place = amount, target, id(world.standing) if world.interchangeable else ~lane
-            if place in found:
-                found[place][1].append(lane)
-            else:
-                found[place] = (amount, target), [lane]
+            found.setdefault(place, ((amount, target), []))[1].append(lane)
         return found.values()
 
     def _change(self, world: World, amount: float, target: float) -> float:
@@ -248,10 +251,11 @@ def new_owner() -> int:
     return next(_OWNERS)
 
 
-def forget_restored(owner: int, worlds: Sequence[World], step: Step, kept: np.ndarray) -> None:
+def forget_restored(owner: int, worlds: Sequence[World], step: Step, *kept: np.ndarray) -> None:
     """Zeroes what a perturbation remembers of lanes whose world was restored since."""
     # Lanes without an episode are always at its start: ask the world, so that they are not edited again and again.
     if step.first.any():
         for lane in np.flatnonzero(step.first).tolist():
             if not worlds[lane].holds(owner):
-                kept[lane] = 0
+                for values in kept:
+                    values[lane] = 0
