@@ -109,14 +109,23 @@ def compute(job: Job, cell: str, on_episode: Callable[[int], None]) -> dict[str,
         "provenance": provenance(job.config),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
-    records.write_cell(records.store_folder(job.config["store"], cell), manifest, rows.values)
+    more: dict[str, Any] = {}
+    if rows.behaviour is not None:
+        layout = rows.behaviour.layout
+        manifest |= {"layout": dataclasses.asdict(layout), "behaviour_columns": layout.columns}
+        more[records.BEHAVIOUR] = rows.behaviour.values
+    if rows.trajectories:
+        more[records.TRAJECTORIES] = rows.trajectories
+    manifest["files"] = [records.ROWS, *more]
+    records.write_cell(records.store_folder(job.config["store"], cell), manifest, rows.values, more)
     return manifest
 
 
 def show(job: Job, cell: str, manifest: dict[str, Any]) -> None:
     """Puts a finished cell into the job's folder, under the config that asked for it."""
     folder = Path(job.folder)
-    records.link_rows(records.store_folder(job.config["store"], cell), folder)
+    names = manifest.get("files", (records.ROWS,))
+    records.link_rows(records.store_folder(job.config["store"], cell), folder, names)
     records.write_manifest(folder, manifest | _asked(job))
 
 
@@ -162,7 +171,12 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
         raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
     consecutive = config["episode_seeds"] == "consecutive"
     plan = Plan(
-        config["episodes"], config["seed"], consecutive, config["deterministic"], config.get("divergence", False)
+        config["episodes"],
+        config["seed"],
+        consecutive,
+        config["deterministic"],
+        config.get("divergence", False),
+        config.get("record"),
     )
     cell = cell_config(config)
     parts = Parts(

@@ -31,6 +31,10 @@ class Config:
     episode_seeds: str = "independent"
     deterministic: bool = True
     divergence: bool = False
+    record: str | None = None
+    reference: Any = None
+    scoring: str = "rigorous"
+    alpha: float = 0.05
     lanes: int = 16
     threads: int | None = None
     store: str = "outputs/store"

@@ -24,12 +24,12 @@ VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy"
 
 ENGINE = (
     "backends", "calibration", "checkpoints", "delivery", "envs", "fast", "lanes", "metrics", "mitigations",
-    "notes", "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules", "success",
-    "worlds",
+    "notes", "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules",
+    "stress/behaviour", "stress/entropy", "stress/recorder", "success", "worlds",
 )  # fmt: skip
-"""Modules of this package whose code can change a result."""
+"""Modules of this package whose code can change a result; those that score what was recorded are none of them."""
 
-NEUTRAL = ("check", "lanes", "models", "store", "study", "threads")
+NEUTRAL = ("alpha", "check", "lanes", "models", "reference", "scoring", "store", "study", "threads")
 """Top-level keys that change where, how fast and under which name a cell runs, never its result."""
 
 LABEL = "model"
@@ -119,7 +119,8 @@ def engine_digest() -> str:
     """Returns a digest of the code that computes cells, so that a changed engine never reuses old cells."""
     root, total = Path(__file__).parent, hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0].removesuffix(".py") in ENGINE:
+        name = path.relative_to(root).with_suffix("").as_posix()
+        if name in ENGINE or name.partition("/")[0] in ENGINE:
             total.update(path.read_bytes())
     return total.hexdigest()[:16]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+BOOKKEEPING = ("violation", "regret")
+"""Notes in which a stressor tells how badly it treats the policy; only the published stress scores read them."""
 
 class Notes:
     """Turns what is noted step by step into means over episodes.
@@ -23,6 +25,11 @@ class Notes:
         self.means: dict[str, np.ndarray] = {}
         self._sums: dict[str, np.ndarray] = {}
         self._episodes, self._lanes = episodes, lanes
+
+    def begin(self, lane: int) -> None:
+        """Forgets a lane."""
+        for sums in self._sums.values():
+            sums[lane] = 0
 
     def take(self) -> None:
         """Adds what was noted in this step."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 from brittlestar.errors import UserError
 
 ROWS, MANIFEST = "episodes.npy", "manifest.json"
+BEHAVIOUR, TRAJECTORIES = "behaviour.npy", "trajectories.npz"
 
 
 def store_folder(store: str, cell_hash: str) -> Path:
@@ -31,19 +34,36 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def read_rows(folder: Path) -> np.ndarray:
-    """Returns the episode rows of a finished cell, `(episodes, columns)`."""
+def read_rows(folder: Path, name: str = ROWS) -> np.ndarray:
+    """Returns the episode rows of a finished cell, `(episodes, columns)`, or another table of it."""
     try:
-        return np.load(folder / ROWS, allow_pickle=False)
+        return np.load(folder / name, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"{folder / ROWS} cannot be read ({error}); remove {folder} and run again") from None
+        raise UserError(f"{folder / name} cannot be read ({error}); remove {folder} and run again") from None
 
 
-def write_cell(folder: Path, manifest: dict[str, Any], rows: np.ndarray) -> None:
-    """Writes a finished cell; the manifest comes last, so a folder with one is complete."""
+def write_cell(
+    folder: Path, manifest: dict[str, Any], rows: np.ndarray, more: Mapping[str, Any] | None = None
+) -> None:
+    """Writes a finished cell; the manifest comes last, so a folder with one is complete.
+
+    Args:
+        folder: where to.
+        manifest: what the cell is.
+        rows: one per episode.
+        more: further files, each an array, or a dict of arrays for one that ends in `.npz`.
+    """
     make_folder(folder)
-    _replace(folder / ROWS, lambda file: np.save(file, rows, allow_pickle=False), durable=True)
+    for name, content in {ROWS: rows, **(more or {})}.items():
+        _replace(folder / name, functools.partial(_save, content), durable=True)
     write_manifest(folder, manifest, durable=True)
+
+
+def _save(content: Any, file: Any) -> None:
+    if isinstance(content, dict):
+        np.savez_compressed(file, **content)
+    else:
+        np.save(file, content, allow_pickle=False)
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any], durable: bool = False) -> None:
@@ -53,18 +73,19 @@ def write_manifest(folder: Path, manifest: dict[str, Any], durable: bool = False
     _replace(folder / MANIFEST, lambda file: file.write(text), durable)
 
 
-def link_rows(source: Path, target: Path) -> None:
-    """Shows the rows of a stored cell in another folder: a hard link, or a copy across file systems."""
+def link_rows(source: Path, target: Path, names: Iterable[str] = (ROWS,)) -> None:
+    """Shows files of a stored cell in another folder: hard links, or copies across file systems."""
     make_folder(target)
-    temporary = target / f".{ROWS}.{os.getpid()}"
-    temporary.unlink(missing_ok=True)
-    try:
-        os.link(source / ROWS, temporary)
-    except OSError:
-        shutil.copyfile(source / ROWS, temporary)
-    # Renaming one hard link onto another of the same file does nothing and leaves both: so remove first.
-    (target / ROWS).unlink(missing_ok=True)
-    temporary.rename(target / ROWS)
+    for name in names:
+        temporary = target / f".{name}.{os.getpid()}"
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(source / name, temporary)
+        except OSError:
+            shutil.copyfile(source / name, temporary)
+        # Renaming one hard link onto another of the same file does nothing and leaves both: so remove first.
+        (target / name).unlink(missing_ok=True)
+        temporary.rename(target / name)
 
 
 def find_cells(folder: Path) -> list[Path]:

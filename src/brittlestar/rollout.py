@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +15,16 @@ from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.notes import Notes
+from brittlestar.notes import BOOKKEEPING, Notes
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.policies.base import Policy
 from brittlestar.pools import PoolLanes
 from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seeds
 from brittlestar.schedules import Constant, StressSchedule
+
+if TYPE_CHECKING:
+    from brittlestar.stress.behaviour import Behaviour
+    from brittlestar.stress.recorder import BehaviourRecorder
 
 STREAMS = (
     "perturbation/observation",
@@ -35,6 +40,9 @@ STREAMS = (
 
 _CLEAN_SEED = 2**62
 """Of the calibration pass: its start states are nobody else's."""
+
+RECORDS = (None, "behaviour", "trajectories")
+"""What can be kept beside the rows: nothing, a few numbers about the actions of each episode, or all of them."""
 
 
 @dataclass
@@ -58,12 +66,16 @@ class Plan:
     deterministic: bool = True
     divergence: bool = False
     """Ask the policy once more at every step, on the true observation."""
+    record: str | None = None
+    """One of `RECORDS`."""
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
             raise UserError(f"`episodes` must be at least 1, got {self.episodes}")
         if self.seed < 0:
             raise UserError(f"`seed` must be at least 0, got {self.seed}")
+        if self.record not in RECORDS:
+            raise UserError(f"`record` must be null, behaviour or trajectories, got {self.record}")
 
 
 @dataclass
@@ -74,6 +86,10 @@ class Rows:
     phases: list[str]
     notes: dict[str, np.ndarray] = field(default_factory=dict)
     """What the perturbation said about its effect: the mean over each episode."""
+    behaviour: Behaviour | None = None
+    """What the policy did, where the plan asked for it."""
+    trajectories: dict[str, np.ndarray] = field(default_factory=dict)
+    """Actions and rewards of all episodes, one behind the other, where the plan asked for them."""
 
     def column(self, name: str) -> np.ndarray:
         """Returns one column."""
@@ -112,33 +128,52 @@ class _Run:
         self.episode = np.zeros(count, dtype=np.int64)
         self.idle = np.zeros(count, dtype=bool)
         self.active = np.arange(count)
-        self.next_episode = 0
+        self.todo: deque[int] = deque()
         self.reset_seeds = reset_seeds(seed, plan.episodes, plan.consecutive)
         self.policy_state: Any = None
         self.level, self.first = np.ones(count), np.ones(count, dtype=bool)
         self.values = np.full((plan.episodes, len(COLUMNS)), np.nan)
         self.worlds = lanes.worlds() if parts.perturbation.needs_world else []
         self.notes = Notes(plan.episodes, count)
+        self.recorder = self._recorder() if plan.record else None
         self.phase_names = [parts.schedule.phase(episode) for episode in range(plan.episodes)]
         self.phases = list(dict.fromkeys(self.phase_names))
 
     def rows(self, on_episode: Callable[[int], None]) -> Rows:
         """Rolls until every episode has ended."""
         self._bind()
-        self.lanes.plan(self.reset_seeds)
         try:
-            for lane in range(self.lanes.count):
-                self._start(lane)
-            self._drop_idle()
-            done = 0
-            while len(self.active):
-                for _ in range(self._advance()):
-                    done += 1
-                    on_episode(done)
+            self._roll(list(range(self.plan.episodes)), on_episode)
+            # What goes on from episode to episode was guessed where the episode before was still running.
+            while again := self.parts.perturbation.unsettled(self.plan.episodes):
+                self._roll(again, lambda done: None)
         finally:
             for world in self.worlds:
                 world.restore()
-        return Rows(self.values, self.phases, self.notes.means)
+        rows = Rows(self.values, self.phases, self.notes.means)
+        if self.recorder:
+            rows.behaviour, rows.trajectories = self.recorder.behaviour, self.recorder.trajectories()
+        return rows
+
+    def _roll(self, episodes: list[int], on_episode: Callable[[int], None]) -> None:
+        self.todo = deque(episodes)
+        self.lanes.plan([self.reset_seeds[episode] for episode in episodes])
+        self.idle[:] = False
+        for lane in range(self.lanes.count):
+            self._start(lane)
+        self._drop_idle()
+        done = 0
+        while len(self.active):
+            for _ in range(self._advance()):
+                done += 1
+                on_episode(done)
+
+    def _recorder(self) -> BehaviourRecorder:
+        from brittlestar.stress.behaviour import Layout
+        from brittlestar.stress.recorder import BehaviourRecorder
+
+        layout, whole = Layout.of(self.lanes.action_space), self.plan.record == "trajectories"
+        return BehaviourRecorder(layout, self.plan.episodes, self.lanes.count, whole)
 
     def _bind(self) -> None:
         spaces_, parts = (self.lanes.observation_space, self.lanes.action_space), self.parts
@@ -164,14 +199,16 @@ class _Run:
     def _start(self, lane: int) -> None:
         if self.worlds:
             self.worlds[lane].restore()
-        if self.next_episode == self.plan.episodes:
+        if not self.todo:
             # One behind the last: nothing that is kept by episode mixes it up with a real one.
             self.idle[lane], self.episode[lane] = True, self.plan.episodes
             return
-        self.episode[lane] = self.next_episode
-        self.next_episode += 1
+        self.episode[lane] = self.todo.popleft()
         self.lanes.reset(lane, self.reset_seeds[self.episode[lane]])
         self.metrics.begin(lane, self.lanes.observation)
+        self.notes.begin(lane)
+        if self.recorder:
+            self.recorder.begin(lane)
 
     def _drop_idle(self) -> None:
         self.active = np.flatnonzero(~self.idle)
@@ -196,7 +233,11 @@ class _Run:
         self._check_numbers(batch.observation, "the environment's observation")
         after = self._step("perturbation/reward")
         after.observation = batch.observation
-        self.metrics.update(batch, parts.perturbation.perturb_reward(batch.reward, after))
+        seen_reward = parts.perturbation.perturb_reward(batch.reward, after)
+        self.metrics.update(batch, seen_reward)
+        if self.recorder:
+            self.recorder.update(commanded, batch.reward, seen_reward)
+            self.recorder.account(*(self.notes.now.get(name, 0.0) for name in BOOKKEEPING))
         self.notes.take()
         ended = self.active[(batch.terminated | batch.truncated)[self.active]]
         for lane in ended.tolist():
@@ -217,6 +258,8 @@ class _Run:
     def _keep(self, lane: int, row: dict[str, float]) -> None:
         episode = int(self.episode[lane])
         self.notes.keep(lane, episode, int(row["length"]))
+        if self.recorder:
+            self.recorder.keep(lane, episode)
         row["episode"], row["phase"] = episode, self.phases.index(self.phase_names[episode])
         row["reset_seed"] = self.reset_seeds[episode]
         if self.worlds and self.worlds[lane].retimed:

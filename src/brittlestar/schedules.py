@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -152,7 +153,10 @@ class Curriculum(StressSchedule):
 
 @dataclass
 class Phases(StressSchedule):
-    """`pre` episodes without stress, `shock` episodes with full stress, all others without again.
+    """`pre` episodes without stress, `shock` episodes with full stress, all others without again; or any `segments`.
+
+    A segment is `[name, episodes]` or `[name, episodes, level]`. Without a level, one whose name starts with `shock`
+    has full stress, all others have none. The last one takes all episodes that are left.
 
     Example:
         >>> phases = Phases(pre=2, shock=1)
@@ -160,20 +164,46 @@ class Phases(StressSchedule):
         ['pre', 'pre', 'shock', 'post']
         >>> phases.levels(np.arange(4), np.zeros(4)).tolist()
         [0.0, 0.0, 1.0, 0.0]
+        >>> twice = Phases(segments=[["pre", 1], ["shock", 1, 0.5], ["post", 1], ["shock", 1], ["post", 1]])
+        >>> twice.levels(np.arange(6), np.zeros(6)).tolist()
+        [0.0, 0.5, 0.0, 1.0, 0.0, 0.0]
     """
 
-    pre: int
-    shock: int
+    pre: int = 40
+    shock: int = 40
+    post: int | None = None
+    """Episodes after the shock; as all that are left belong to it, only a reader needs the number."""
+    segments: list[list[Any]] | None = None
+    """In place of the three."""
 
     def __post_init__(self) -> None:
         require(self.pre >= 0, "pre", "at least 0", self.pre)
         require(self.shock >= 1, "shock", "at least 1", self.shock)
+        require(self.post is None or self.post >= 0, "post", "null or at least 0", self.post)
+        given = self.segments
+        if given is None:
+            given = [["pre", self.pre], ["shock", self.shock], ["post", self.post or 0]]
+        require(len(given) >= 1, "segments", "at least one", given)
+        parts = [_segment(segment) for segment in given]
+        self._names, self._levels = [name for name, _, _ in parts], np.array([level for *_, level in parts])
+        # The last segment has no end.
+        self._ends = np.cumsum([episodes for _, episodes, _ in parts])[:-1]
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns 1 in the shock and 0 outside."""
-        episodes = np.asarray(episodes)
-        return ((episodes >= self.pre) & (episodes < self.pre + self.shock)).astype(np.float64)
+        """Returns the level of the segment of each lane's episode: 1 in the shock and 0 outside."""
+        return self._levels[np.searchsorted(self._ends, episodes, side="right")]
 
     def phase(self, episode: int) -> str:
-        """Returns `pre`, `shock` or `post`."""
-        return "pre" if episode < self.pre else "shock" if episode < self.pre + self.shock else "post"
+        """Returns the name of the segment: `pre`, `shock` or `post`."""
+        return self._names[int(np.searchsorted(self._ends, episode, side="right"))]
+
+
+def _segment(given: Any) -> tuple[str, int, float]:
+    form = "[name, episodes] or [name, episodes, level]"
+    require(isinstance(given, list | tuple) and len(given) in (2, 3), "segments", f"a list of {form}", given)
+    name, episodes, *rest = given
+    level = rest[0] if rest else float(str(name).startswith("shock"))
+    whole = isinstance(episodes, int) and not isinstance(episodes, bool)
+    require(whole and episodes >= 0, "segments", f"{form} with at least 0 episodes", given)
+    require(isinstance(level, int | float) and 0 <= level <= 1, "segments", f"{form} with a level in [0, 1]", given)
+    return str(name), episodes, float(level)

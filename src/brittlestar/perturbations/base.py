@@ -131,6 +131,13 @@ class Perturbation:
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Edits the simulators before they step; every edit is undone at the end of the episode."""
 
+    def unsettled(self, episodes: int) -> list[int]:
+        """Returns which of the first `episodes` must run again; most perturbations start each one anew, so none.
+
+        See `Carried`: what goes on from one episode to the next is not known while both run side by side.
+        """
+        return []
+
 
 @dataclass
 class ObservationPerturbation(Perturbation):

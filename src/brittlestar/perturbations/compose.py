@@ -91,6 +91,10 @@ class Compose(Perturbation):
                     step.note(note, values)
                     step.note(DELIVERED + name, (values != 0).astype(np.float64))
 
+    def unsettled(self, episodes: int) -> list[int]:
+        """Returns the episodes that any part must see again."""
+        return sorted({episode for part in self.parts.values() for episode in part.unsettled(episodes)})
+
     def _through(self, channel: Callable[[Perturbation], Callable], value: Any, step: Step) -> Any:
         for name, part in self.parts.items():
             if part.is_identity:
@@ -163,6 +167,10 @@ class Scheduled(Perturbation):
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Perturbs at the level of the schedule."""
         self.perturbation.perturb_world(worlds, self._step(step))
+
+    def unsettled(self, episodes: int) -> list[int]:
+        """Returns the episodes that the perturbation must see again."""
+        return self.perturbation.unsettled(episodes)
 
     def _step(self, step: Step) -> Step:
         level = step.level * self.schedule.levels(step.draws.episodes, step.draws.steps)

@@ -26,7 +26,7 @@ class BehaviourRecorder:
         [0.5]
     """
 
-    def __init__(self, layout: Layout, episodes: int, lanes: int) -> None:
+    def __init__(self, layout: Layout, episodes: int, lanes: int, whole: bool = False) -> None:
         self._layout, self._lanes = layout, lanes
         self._rewards, self._seen = np.zeros((2, lanes * _STEPS))
         self._actions: np.ndarray = np.zeros((0, layout.size))
@@ -34,6 +34,7 @@ class BehaviourRecorder:
         self._room, self._longest, self._stressed = _STEPS, 0, False
         self._place = np.arange(lanes) * _STEPS
         self._sums = np.zeros((2, lanes))
+        self._whole: list[tuple[np.ndarray, ...]] | None = [()] * episodes if whole else None
         self.behaviour = Behaviour(layout, np.full((episodes, len(layout.columns)), np.nan))
 
     def begin(self, lane: int) -> None:
@@ -70,7 +71,17 @@ class BehaviourRecorder:
         seen = self._seen[steps] if self._stressed else rewards
         sums = float(self._sums[0, lane]), float(self._sums[1, lane])
         self.behaviour.values[episode] = describe(self._layout, self._actions[steps], rewards, seen, sums)
+        if self._whole is not None:
+            self._whole[episode] = self._actions[steps].copy(), rewards.copy(), seen.copy()
         self._running[lane] = self._length[lane] = 0
+
+    def trajectories(self) -> dict[str, np.ndarray]:
+        """Returns actions, true and stressed rewards of all episodes in order, and their lengths; {} if not `whole`."""
+        if self._whole is None:
+            return {}
+        arrays = map(np.concatenate, zip(*self._whole, strict=True))
+        found = dict(zip(("actions", "rewards", "seen_rewards"), arrays, strict=True))
+        return found | {"lengths": np.array([len(rewards) for _, rewards, _ in self._whole])}
 
     def _make_room(self) -> None:
         # An upper bound until now: episodes may have ended since.
