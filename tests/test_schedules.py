@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brittlestar.schedules import Bursts, Constant, Cosine, Curriculum, Linear, Onset, Phases, StressSchedule
+from brittlestar.schedules import Bursts, Constant, Cosine, Curriculum, Linear, Onset, Phases, StressSchedule, Spread
 
 STEPS = np.arange(8)
 ZEROS = np.zeros(8, dtype=np.int64)
@@ -52,6 +52,7 @@ def test_levels_over_episodes(schedule, levels, phases):
         (Bursts, {"onset_step": 0, "duration_steps": 0}, "`duration_steps` must be at least 1, got 0"),
         (Bursts, {"onset_step": 0, "duration_steps": 5, "period_steps": 4}, "at least duration_steps = 5, got 4"),
         (Curriculum, {"warmup_episodes": 0}, "`warmup_episodes` must be at least 1, got 0"),
+        (Spread, {"low": 2}, r"`low` must be in \[0, 1\], got 2"),
         (Phases, {"pre": -1, "shock": 1}, "`pre` must be at least 0, got -1"),
         (Phases, {"pre": 1, "shock": 0}, "`shock` must be at least 1, got 0"),
     ],
@@ -59,3 +60,11 @@ def test_levels_over_episodes(schedule, levels, phases):
 def test_bad_parameters(kind, values, message):
     with pytest.raises(ValueError, match=message):
         kind(**values)
+
+
+def test_spread_gives_every_episode_one_level_and_uses_the_range_evenly():
+    episodes = np.arange(1000)
+    levels = Spread(low=0.2).levels(episodes, np.zeros(1000))
+    np.testing.assert_array_equal(levels, Spread(low=0.2).levels(episodes, np.arange(1000)))
+    counts, _ = np.histogram(levels, bins=10, range=(0.2, 1.0))
+    assert counts.min() >= 95 and counts.max() <= 105

@@ -9,6 +9,8 @@ import numpy as np
 
 from brittlestar.errors import require
 
+_GOLDEN = (5**0.5 - 1) / 2
+
 
 @dataclass
 class StressSchedule:
@@ -149,6 +151,28 @@ class Curriculum(StressSchedule):
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns the level of each lane's episode."""
         return np.minimum(1.0, self.start + np.asarray(episodes) / self.warmup_episodes)
+
+
+@dataclass
+class Spread(StressSchedule):
+    """Another level in each episode, evenly over [low, 1]: `low + (1 - low) * frac((episode + 1) * 0.618...)`.
+
+    For training: a policy meets mild and full stress alike, and clean states as well (domain randomisation).
+
+    Example:
+        >>> Spread().levels(np.arange(4), np.zeros(4)).round(2).tolist()
+        [0.62, 0.24, 0.85, 0.47]
+    """
+
+    low: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(0 <= self.low <= 1, "low", "in [0, 1]", self.low)
+
+    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Returns the level of each lane's episode."""
+        # Multiples of the golden ratio fill the unit interval more evenly than chance, however many there are.
+        return self.low + (1.0 - self.low) * ((np.asarray(episodes) + 1) * _GOLDEN % 1.0)
 
 
 @dataclass
