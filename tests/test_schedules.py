@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brittlestar.schedules import Bursts, Constant, Cosine, Curriculum, Linear, Onset, Phases, StressSchedule, Spread
+from brittlestar.schedules import Bursts, Constant, Cosine, Curriculum, Linear, Onset, Phases, Spread, StressSchedule
 
 STEPS = np.arange(8)
 ZEROS = np.zeros(8, dtype=np.int64)
