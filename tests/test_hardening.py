@@ -362,6 +362,11 @@ def test_an_agent_learns_as_it_learnt(tmp_path):
     assert teach("CartPole-v1", **node)[0] == "a2c"
 
 
+def test_a_policy_of_the_zoo_learns_by_its_recipe():
+    node = {"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "cartpole_ppo"}
+    assert teach("CartPole-v1", **node) == ("ppo", False, None, "as the policy was trained")
+
+
 # Mistakes on the command line
 
 

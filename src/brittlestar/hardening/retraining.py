@@ -33,7 +33,7 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
     if config["algo"] is not None:
         return Teacher(config["algo"], config["steps"], "as asked for")
     path = _file(build(config["policy"], "policy"))
-    same = _own_config(path, config["env"]["id"])
+    same = _recipe(config) or _own_config(path, config["env"]["id"])
     if same is not None:
         return Teacher(same["algo"], config["steps"] or same["steps"], "as the policy was trained")
     env = build(config["env"], "env").make()
@@ -81,6 +81,17 @@ def _file(policy: Any) -> Path | None:
         # One policy may stand for another.
         policy = getattr(policy, "_policy", None)
     return None
+
+
+def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns how a policy of the zoo was trained, in the same environment."""
+    from brittlestar import zoo
+    from brittlestar.zoo.trainings import compose
+
+    if config["policy"].get("_target_") != zoo.TARGET:
+        return None
+    composed = compose(zoo.recipe(config["policy"]["name"]))
+    return composed if composed["env"]["id"] == config["env"]["id"] else None
 
 
 def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
