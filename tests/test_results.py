@@ -146,7 +146,7 @@ def test_rates_and_metrics_are_those_of_the_cells(filled, tmp_path):
     assert [row["smoothness"] for row in metrics] == ["0.25 [0.25, 0.25]", "0.75 [0.75, 0.75]"]
     assert [row["alpha"] for row in policy_table(text, "FetchPush-v4", "Low-pass", "SAC")] == ["0.3", "1"]
     cells = len(records.find_cells(filled.folder))
-    assert f"from {cells} cells: seeds 0, 1, 2 with 20 episodes each" in text
+    assert f"`python scripts/results.py --episodes 20` from {cells} cells: seeds 0, 1, 2 with 20 episodes each" in text
 
 
 def test_trainings_are_averaged_and_their_spread_is_shown(filled, tmp_path):
@@ -379,7 +379,7 @@ def test_real_cells_are_computed_once_and_tabulated(shell):
     assert [row["return"].split(" [")[0] for row in rows] == [f"{means[s]:.3g}" for s in sorted(means)]
     assert "SAC: not measured, no policy was given." in text
     again = shell(*arguments, script=SCRIPT)
-    assert re.findall(r"(\d+) done, 0 failed, (\d+) cached", again.stderr)== [("0", "7"), ("0", "8")]
+    assert re.findall(r"(\d+) done, 0 failed, (\d+) cached", again.stderr) == [("0", "7"), ("0", "8")]
     assert (shell.folder / "page/r.md").read_text() == text
 
 

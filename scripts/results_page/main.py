@@ -10,7 +10,7 @@ from brittlestar.errors import UserError
 from brittlestar.records import make_folder
 
 from . import page, published, readme
-from .studies import Plan, choose, run_sweeps
+from .studies import EPISODES_EACH, Plan, choose, run_sweeps
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", type=Path, default=Path("docs/results.md"), help="the page (default docs/results.md)")
     parser.add_argument("--readme", type=Path, metavar="FILE", help="renew picture and table of this README, too")
-    parser.add_argument("--episodes", type=int, default=100, help="per cell (default 100)")
+    parser.add_argument("--episodes", type=int, default=EPISODES_EACH, help=f"per cell (default {EPISODES_EACH})")
     parser.add_argument("--seeds", default="0,1,2", help="(default 0,1,2)")
     parser.add_argument(
         "--policy", action="append", default=[], metavar="TASK.PART=NAME,...",

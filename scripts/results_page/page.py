@@ -11,7 +11,7 @@ from brittlestar.tablefiles import markdown
 from . import hardened, sweeps
 from .curves import curves
 from .published import EPISODES, Published
-from .studies import NOISES, TASKS, Plan
+from .studies import EPISODES_EACH, NOISES, TASKS, Plan
 
 
 def compose(plan: Plan, published: Published, folder: Path) -> str:
@@ -49,7 +49,8 @@ published episodes do not meet (bold in the tables below)."""
 def _opening(plan: Plan, published: Published) -> list[str]:
     cells = sum(len(load_cells([plan.sweep(t, n)])) for t in TASKS for n in NOISES if plan.command(t, n))
     seeds = f"seeds {', '.join(map(str, plan.seeds))}" if len(plan.seeds) > 1 else f"seed {plan.seeds[0]}"
-    command = "python scripts/results.py" + (" --published FILE" if published else "")
+    given = f" --episodes {plan.episodes}" if plan.episodes != EPISODES_EACH else ""
+    command = f"python scripts/results.py{given}{' --published FILE' if published else ''}"
     parts = [
         f"Written by `{command}` from {cells} cells: {seeds} with {plan.episodes} episodes each, every start state\n"
         "drawn independently. All policies of a task see the same episodes and the same noise. Square brackets are\n"

@@ -24,6 +24,8 @@ POLICIES = {
     "fetch_push.push_controller": ["push_controller"],
 }
 """Who plays which part in a task; several names are several trainings of one recipe."""
+EPISODES_EACH = 100
+"""Episodes of a cell, unless asked for otherwise."""
 NOISES = {"observation": (SAC, ROBUST, P, PUSH), "action": (SAC, P, PUSH), "low_pass": (SAC,)}
 """Who is measured in the experiment `<task>_<noise>`."""
 TITLES = {SAC: "SAC", ROBUST: "SAC, trained under noise", P: "P controller", PUSH: "push controller"}
@@ -35,7 +37,7 @@ class Plan:
 
     folder: Path
     store: Path
-    episodes: int = 100
+    episodes: int = EPISODES_EACH
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
     policies: dict[str, list[str]] = field(default_factory=lambda: dict(POLICIES))
 
