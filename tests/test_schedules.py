@@ -52,7 +52,7 @@ def test_levels_over_episodes(schedule, levels, phases):
         (Bursts, {"onset_step": 0, "duration_steps": 0}, "`duration_steps` must be at least 1, got 0"),
         (Bursts, {"onset_step": 0, "duration_steps": 5, "period_steps": 4}, "at least duration_steps = 5, got 4"),
         (Curriculum, {"warmup_episodes": 0}, "`warmup_episodes` must be at least 1, got 0"),
-        (Spread, {"low": 2}, r"`low` must be in \[0, 1\], got 2"),
+        (Spread, {"calm": 1}, "`calm` must be at least 0 and below 1, got 1"),
         (Phases, {"pre": -1, "shock": 1}, "`pre` must be at least 0, got -1"),
         (Phases, {"pre": 1, "shock": 0}, "`shock` must be at least 1, got 0"),
     ],
@@ -64,7 +64,8 @@ def test_bad_parameters(kind, values, message):
 
 def test_spread_gives_every_episode_one_level_and_uses_the_range_evenly():
     episodes = np.arange(1000)
-    levels = Spread(low=0.2).levels(episodes, np.zeros(1000))
-    np.testing.assert_array_equal(levels, Spread(low=0.2).levels(episodes, np.arange(1000)))
-    counts, _ = np.histogram(levels, bins=10, range=(0.2, 1.0))
-    assert counts.min() >= 95 and counts.max() <= 105
+    levels = Spread(calm=0.2).levels(episodes, np.zeros(1000))
+    np.testing.assert_array_equal(levels, Spread(calm=0.2).levels(episodes, np.arange(1000)))
+    assert abs((levels == 0).sum() - 200) <= 5
+    counts, _ = np.histogram(levels[levels > 0], bins=10, range=(0.0, 1.0))
+    assert counts.min() >= 75 and counts.max() <= 85

@@ -155,24 +155,27 @@ class Curriculum(StressSchedule):
 
 @dataclass
 class Spread(StressSchedule):
-    """Another level in each episode, evenly over [low, 1]: `low + (1 - low) * frac((episode + 1) * 0.618...)`.
+    """Another level in each episode: none in a share `calm` of them, evenly over [0, 1] in the others.
 
-    For training: a policy meets mild and full stress alike, and clean states as well (domain randomisation).
+    For training: a policy meets mild and full stress alike, and clean episodes as well (domain randomisation).
 
     Example:
         >>> Spread().levels(np.arange(4), np.zeros(4)).round(2).tolist()
         [0.62, 0.24, 0.85, 0.47]
+        >>> Spread(calm=0.5).levels(np.arange(4), np.zeros(4)).round(2).tolist()
+        [0.24, 0.0, 0.71, 0.0]
     """
 
-    low: float = 0.0
+    calm: float = 0.0
 
     def __post_init__(self) -> None:
-        require(0 <= self.low <= 1, "low", "in [0, 1]", self.low)
+        require(0 <= self.calm < 1, "calm", "at least 0 and below 1", self.calm)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns the level of each lane's episode."""
         # Multiples of the golden ratio fill the unit interval more evenly than chance, however many there are.
-        return self.low + (1.0 - self.low) * ((np.asarray(episodes) + 1) * _GOLDEN % 1.0)
+        place = (np.asarray(episodes) + 1) * _GOLDEN % 1.0
+        return np.maximum(0.0, place - self.calm) / (1.0 - self.calm)
 
 
 @dataclass

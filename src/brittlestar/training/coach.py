@@ -13,8 +13,9 @@ from brittlestar.errors import require, require_choice
 from brittlestar.policies.base import Policy
 
 _FILE = "advice.npz"
-_SPREAD = -1.6
-"""Logarithm of the standard deviation that an actor keeps to while it follows: near enough to learn where it leads."""
+_SPREAD = -3.0
+"""Logarithm of the standard deviation that an actor keeps to while it follows: so near to what it will do later that
+it meets the states in which it would get stuck."""
 _SPREAD_WEIGHT = 0.05
 
 
