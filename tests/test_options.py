@@ -18,6 +18,10 @@ from brittlestar.rollout import Parts, Plan, rollout
 ROOT = Path(__file__).parents[1]
 ENVS = {"box": "half_cheetah", "box and choices": "cartpole", "dict": "fetch_reach", "choices": "CliffWalking-v1"}
 STEPS = 60
+STRESSORS = (
+    "baseline", "concept_drift", "resource_constraint", "trust_violation", "valence_inversion", "observation_noise",
+    "sensor_blackout", "reward_noise",
+)  # fmt: skip
 GIVEN = {"env_parameter": {"half_cheetah": "dof_armature", "cartpole": "length", "fetch_reach": "dof_armature"}}
 
 
@@ -73,6 +77,8 @@ def test_every_perturbation_acts_or_says_why_not(name, env):
 def refused_rightly(name: str, env: str) -> bool:
     discrete_states, discrete_actions = env == "CliffWalking-v1", env in ("CliffWalking-v1", "cartpole")
     if name in ("none", "delayed_reward", "inverted_reward", "noisy_reward", "scaled_reward"):
+        return False
+    if name in STRESSORS:
         return False
     if name.endswith("_image"):
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 EPISODES = 8
 """Of the clean pass."""
+REFERENCE_EPISODES = 60
+"""Of the longer one that stressors are calibrated on."""
 
 _ORDERS = 3
 
@@ -29,6 +32,8 @@ class Calibration:
         std: key to the standard deviations.
         speed: key to the root mean squares of the change from step to step.
         acceleration: key to the root mean squares of the change of that change.
+        median_length: of the episodes, in steps.
+        reward_std: standard deviation of the rewards of all steps.
 
     Example:
         >>> Calibration({"": np.zeros(2)}, {"": np.array([1.0, 0.1])}).std[""].tolist()
@@ -39,11 +44,13 @@ class Calibration:
     std: dict[str, np.ndarray]
     speed: dict[str, np.ndarray] = field(default_factory=dict)
     acceleration: dict[str, np.ndarray] = field(default_factory=dict)
+    median_length: float = math.nan
+    reward_std: float = math.nan
 
 
 def _unknown() -> Calibration:
     raise UserError(
-        "`scale: std` and `fill: mean` need a calibration: `PerturbedEnv(..., calibration=Calibration(...))`"
+        "stressors, `scale: std` and `fill: mean` need a calibration: `PerturbedEnv(..., calibration=Calibration(...))`"
     )
 
 
@@ -55,11 +62,19 @@ class Context:
         policy: the policy that acts; None where somebody else's loop acts.
         calibrate: runs the clean pass, the same for all seeds, and returns what it measured.
         compute_reward: of a goal environment, `(achieved goals, desired goals, info)` to rewards; None without one.
+        calibrate_longer: like `calibrate`, on more episodes; None where that is all there is.
+        stressed_episodes: how many of the planned ones are stressed.
     """
 
     policy: Policy | None = None
     calibrate: Callable[[], Calibration] = _unknown
     compute_reward: Callable[..., Any] | None = None
+    calibrate_longer: Callable[[], Calibration] | None = None
+    stressed_episodes: int = 1
+
+    def reference(self) -> Calibration:
+        """Returns the calibration on most episodes."""
+        return (self.calibrate_longer or self.calibrate)()
 
 
 @dataclass
@@ -73,6 +88,7 @@ class ObservationRecorder(Perturbation):
         self._squares: list[dict[str, np.ndarray]] = [{} for _ in range(_ORDERS)]
         self._counts = np.zeros((_ORDERS, self.episodes + 1))
         self._sums: dict[str, np.ndarray] = {}
+        self._rewards = np.zeros((2, self.episodes + 1))
         self._last: dict[str, list[np.ndarray]] = {}
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
@@ -90,6 +106,13 @@ class ObservationRecorder(Perturbation):
             self._counts[order, rows] += step.draws.steps >= order
         return observation
 
+    def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
+        """Takes one reward of every lane."""
+        rows = np.minimum(step.draws.episodes, self.episodes)
+        self._rewards[0, rows] += reward
+        self._rewards[1, rows] += reward.astype(np.float64) ** 2
+        return reward
+
     def result(self) -> Calibration:
         """Returns the moments over all episodes."""
         counts = np.maximum(self._counts[:, :-1].sum(axis=1), 1.0)
@@ -100,7 +123,9 @@ class ObservationRecorder(Perturbation):
         ]
         std = {key: np.sqrt(np.maximum(square - mean[key] ** 2, 0.0)) for key, square in means[0].items()}
         speed, acceleration = ({key: np.sqrt(square) for key, square in by_key.items()} for by_key in means[1:])
-        return Calibration(mean, std, speed, acceleration)
+        reward, square = self._rewards[:, :-1].sum(axis=1) / counts[0]
+        reward_std = math.sqrt(max(square - reward**2, 0.0))
+        return Calibration(mean, std, speed, acceleration, float(np.median(self._counts[0, :-1])), reward_std)
 
     def _differences(self, key: str, array: np.ndarray) -> list[np.ndarray]:
         """Returns the observation, its change and the change of that, whether an episode starts between or not."""

@@ -7,6 +7,7 @@ import numpy as np
 BOOKKEEPING = ("violation", "regret")
 """Notes in which a stressor tells how badly it treats the policy; only the published stress scores read them."""
 
+
 class Notes:
     """Turns what is noted step by step into means over episodes.
 

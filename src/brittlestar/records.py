@@ -42,9 +42,7 @@ def read_rows(folder: Path, name: str = ROWS) -> np.ndarray:
         raise UserError(f"{folder / name} cannot be read ({error}); remove {folder} and run again") from None
 
 
-def write_cell(
-    folder: Path, manifest: dict[str, Any], rows: np.ndarray, more: Mapping[str, Any] | None = None
-) -> None:
+def write_cell(folder: Path, manifest: dict[str, Any], rows: np.ndarray, more: Mapping[str, Any] | None = None) -> None:
     """Writes a finished cell; the manifest comes last, so a folder with one is complete.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import deque
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.calibration import EPISODES, Calibration, Context, ObservationRecorder
+from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, Calibration, Context, ObservationRecorder
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS, EpisodeMetrics
@@ -179,6 +180,9 @@ class _Run:
         spaces_, parts = (self.lanes.observation_space, self.lanes.action_space), self.parts
         check_parameter(parts.perturbation, parts.schedule.parameter)
         context = Context(parts.policy, self._calibrate, self.lanes.compute_reward)
+        context.calibrate_longer = functools.partial(self._calibrate, REFERENCE_EPISODES)
+        planned = np.arange(self.plan.episodes)
+        context.stressed_episodes = int((parts.schedule.levels(planned, np.zeros_like(planned)) > 0).sum())
         for part in (parts.perturbation, parts.mitigation):
             part.bind(*spaces_, self.lanes.count)
             part.prepare(context)
@@ -186,11 +190,12 @@ class _Run:
         self.policy.bind(*spaces_, self.draws["policy"])
         self.wants_masks = self.policy.wants_masks
 
-    def _calibrate(self) -> Calibration:
+    def _calibrate(self, episodes: int = EPISODES) -> Calibration:
         known = self.lanes.calibrations
-        key = (id(self.parts.policy), self.plan.deterministic)
+        key = (id(self.parts.policy), self.plan.deterministic, episodes)
         if key not in known:
-            recorder, plan = ObservationRecorder(), Plan(EPISODES, _CLEAN_SEED, deterministic=self.plan.deterministic)
+            recorder = ObservationRecorder(episodes)
+            plan = Plan(episodes, _CLEAN_SEED, deterministic=self.plan.deterministic)
             rollout(self.lanes, Parts(self.parts.policy, recorder), plan)
             # The policy is kept with it, so that no other one can come to have its id.
             known[key] = recorder.result(), self.parts.policy

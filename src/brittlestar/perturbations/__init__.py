@@ -28,6 +28,12 @@ if TYPE_CHECKING:
         PgdObservation,
     )
     from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
+    from brittlestar.perturbations.broken_trust import (
+        ResourceConstraint,
+        RewardNoise,
+        TrustViolation,
+        ValenceInversion,
+    )
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
     from brittlestar.perturbations.compose import Compose, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.push import Push
     from brittlestar.perturbations.random_sign import RandomSignObservation
     from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
+    from brittlestar.perturbations.stressors import ConceptDrift, ObservationNoise, SensorBlackout
     from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
     from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
     from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter
@@ -61,6 +68,7 @@ _HOMES = {
     "additive": "BiasObservation DriftObservation SpikeObservation UniformObservation",
     "adversarial": "AdversarialObservation FgsmObservation MadObservation PgdObservation",
     "base": "ObservationPerturbation Perturbation ScaledObservation Step",
+    "broken_trust": "ResourceConstraint RewardNoise TrustViolation ValenceInversion",
     "commands": "DelayedAction DroppedAction ScaledAction StickyAction",
     "compose": "Compose Scheduled",
     "crosstalk": "MixedAction SwappedAction",
@@ -76,6 +84,7 @@ _HOMES = {
     "push": "Push",
     "random_sign": "RandomSignObservation",
     "rewards": "DelayedReward InvertedReward NoisyReward ScaledReward",
+    "stressors": "ConceptDrift ObservationNoise SensorBlackout",
     "timing": "DelayedObservation HoldObservation StuckObservation",
     "world": "ModelChange NamedChange WorldChange",
     "world_attributes": "ControlTimestep EnvParameter",
@@ -93,6 +102,7 @@ __all__ = [
     "BodyMass",
     "BrightnessImage",
     "Compose",
+    "ConceptDrift",
     "ConfusedObservation",
     "ContrastImage",
     "ControlTimestep",
@@ -123,6 +133,7 @@ __all__ = [
     "ModelChange",
     "NamedChange",
     "NoisyReward",
+    "ObservationNoise",
     "ObservationPerturbation",
     "PatchImage",
     "PermutedAction",
@@ -132,19 +143,24 @@ __all__ = [
     "QuantisedObservation",
     "RandomAction",
     "RandomSignObservation",
+    "ResourceConstraint",
+    "RewardNoise",
     "SaturatedAction",
     "ScaleObservation",
     "ScaledAction",
     "ScaledObservation",
     "ScaledReward",
     "Scheduled",
+    "SensorBlackout",
     "SpikeObservation",
     "Step",
     "StickyAction",
     "StuckObservation",
     "SwappedAction",
+    "TrustViolation",
     "UniformAction",
     "UniformObservation",
+    "ValenceInversion",
     "WorldChange",
 ]
 
