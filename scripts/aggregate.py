@@ -16,9 +16,12 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", metavar="DIR", help="sweep folders")
     parser.add_argument("--out", type=Path, help="where to write (default: the first DIR)")
     parser.add_argument("--mixed", action="store_true", help="put sweeps of different studies into one table")
+    parser.add_argument("--scoring", help="how to score stress phases: rigorous, compat_1_4 or compat_1_0")
+    parser.add_argument("--alpha", type=float, help="accepted false-alarm rate of --scoring rigorous")
     options = parser.parse_args()
     try:
-        tables, shown = summarise(options.folders, options.out or Path(options.folders[0]), options.mixed)
+        out = options.out or Path(options.folders[0])
+        tables, shown = summarise(options.folders, out, options.mixed, options.scoring, options.alpha)
     except UserError as error:
         sys.exit(f"aggregate.py: {error}")
     print(shown)

@@ -196,6 +196,12 @@ def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]
     return list(found.values())
 
 
+def split_references(cells: list[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """Returns the cells that were asked for, and the reference passes of stress studies among them."""
+    passes = [cell for cell in cells if cell.config.get("reference") == "itself"]
+    return [cell for cell in cells if cell.config.get("reference") != "itself"], passes
+
+
 def group(cells: list[Cell]) -> Grouping:
     """Finds what varied, except the seed and the strength.
 
@@ -253,6 +259,7 @@ def _read(folder: Path) -> list[Cell]:
 
 def _study(cells: list[Cell]) -> str:
     """Says what a sweep measures: environments and perturbations."""
+    cells = split_references(cells)[0] or cells
     envs = sorted({str(cell.config["env"].get("id")) for cell in cells})
     noises = {cell.choice("perturbation") for cell in cells} - {"none", "Perturbation"}
     return f"{', '.join(sorted(noises)) or 'no perturbation'} on {', '.join(envs)}"

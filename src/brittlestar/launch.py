@@ -86,8 +86,18 @@ def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first
     records.make_folder(sweep_folder)
     if first == 0:
         records.forget_cells(sweep_folder)
-    outcomes = run_jobs(jobs, dict(launcher.joblib))
+    # First, because they are the longest.
+    references = _references(jobs, sweep_folder.absolute())
+    outcomes = run_jobs(references + jobs, dict(launcher.joblib))[len(references) :]
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
+
+
+def _references(jobs: list[cell.Job], folder: Path) -> list[cell.Job]:
+    if all(job.config.get("reference") is None for job in jobs):
+        return []
+    from brittlestar.stress.references import reference_jobs
+
+    return reference_jobs(jobs, folder)
 
 
 def run_jobs(jobs: list[cell.Job], options: dict[str, Any]) -> list[cell.Outcome]:

@@ -7,7 +7,7 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 
-from brittlestar.cells import RATES, Cell, Row, load_cells
+from brittlestar.cells import RATES, Cell, Row, load_cells, split_references
 from brittlestar.errors import UserError
 from brittlestar.gate import MISMATCH
 from brittlestar.grids import plot_heatmap, plot_sheets
@@ -42,9 +42,20 @@ def _no_garbage() -> Iterator[None]:
 
 
 @_no_garbage()
-def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Tables, str]:
-    """Aggregates sweeps, writes tables, plot and report to `out`, and returns what to print."""
-    tables = aggregate(load_cells(folders, mixed))
+def summarise(
+    folders: list[str], out: Path, mixed: bool = False, scoring: str | None = None, alpha: float | None = None
+) -> tuple[Tables, str]:
+    """Aggregates sweeps, writes tables, plot and report to `out`, and returns what to print.
+
+    Args:
+        folders: of the sweeps.
+        out: where to write.
+        mixed: allow sweeps of different studies.
+        scoring: how to score stress phases, in place of what the cells say.
+        alpha: the false-alarm rate of that, in place of theirs.
+    """
+    cells, passes = split_references(load_cells(folders, mixed))
+    tables = aggregate(cells + [cell for cell in passes if not cell.done])
     shown = _overview(tables)
     try:
         write_tables(tables, out)
@@ -53,11 +64,16 @@ def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Table
         pictures += plot_sheets(tables.curve, tables.grouping.columns, out)
         notes = remarks(tables) + ([f"note: the plot leaves {len(left_out)} curves out"] if left_out else [])
         missed = mismatches(tables)
+        stress = _stress(cells, passes, out, scoring, alpha)
+        if stress:
+            shown, drawn = stress
+            pictures = drawn + pictures
         (out / "report.md").write_text(_report(tables, shown, notes, missed, pictures))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     files = [
         f"tables  {out}/{{episodes,cells,curve,summary,failures}}.{{csv,parquet,md,json}}",
+        f"        {out}/{{stress,stress_episodes}}.{{csv,parquet,md,json}}" if stress else "",
         f"plot    {out}/curve.png, {out}/curve.pdf" if tables.curve else "",
         *(f"        {out}/{name}.png, {out}/{name}.pdf" for name in pictures),
         f"report  {out}/report.md",
@@ -66,6 +82,16 @@ def summarise(folders: list[str], out: Path, mixed: bool = False) -> tuple[Table
     return tables, "\n\n".join(
         part for part in (shown, "\n".join(missed + notes), "\n".join(filter(None, files))) if part
     )
+
+
+def _stress(
+    cells: list[Cell], passes: list[Cell], out: Path, scoring: str | None, alpha: float | None
+) -> tuple[str, list[str]] | None:
+    if not any(cell.config.get("reference") for cell in cells):
+        return None
+    from brittlestar.stress.report import summarise_stress
+
+    return summarise_stress(cells, passes, out, scoring, alpha)
 
 
 def models_table(tables: Tables) -> str:
@@ -146,7 +172,8 @@ def _more(rows: list[Row], table: str) -> list[str]:
 def _report(tables: Tables, shown: str, notes: list[str], missed: list[str], pictures: list[str]) -> str:
     fixed = {c: tables.curve[0][c] for c in tables.grouping.columns if c not in _varied(tables)} if tables.curve else {}
     methods = sorted({row[f"{m}_method"] for row in tables.curve for m in measures(row)})
-    parts = ["# Degradation curve"]
+    stressed = any(name.startswith("stress_") for name in pictures)
+    parts = ["# Stress phases" if stressed else "# Degradation curve"]
     if missed:
         parts += [
             f"**Warning: {MISMATCH}.** {_MISSED}",

@@ -42,9 +42,14 @@ def write_tables(tables: Tables, folder: Path) -> None:
         episodes = other_core.submit(_write_episodes, tables, folder / "episodes")
         for name in SMALL:
             rows: list[Row] = getattr(tables, name)
-            columns = list(dict.fromkeys(key for row in rows for key in row)) or _empty_columns(name, tables)
-            _write_small(folder / name, {column: [row.get(column) for row in rows] for column in columns})
+            write_rows(rows, folder / name, _empty_columns(name, tables) if not rows else ())
         episodes.result()
+
+
+def write_rows(rows: list[Row], path: Path, columns: Iterable[str] = ()) -> None:
+    """Writes one table; `columns` are those of a table without rows."""
+    names = list(dict.fromkeys(key for row in rows for key in row)) or columns
+    _write_small(path, {name: [row.get(name) for row in rows] for name in names})
 
 
 def markdown(rows: list[Row], columns: Iterable[str]) -> str:
