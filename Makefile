@@ -18,8 +18,8 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
-run: setup ## Sweep FetchReach under observation noise: table, plot, report
-	$(BIN)/python run.py -m experiment=fetch_reach_observation hydra.sweep.dir=multirun/fetch_reach_observation
+run: setup ## Sweep FetchReach under observation noise, P controller and learned policy: table, plot, report
+	$(BIN)/python run.py -m experiment=fetch_reach_observation policy=p_controller,zoo/fetch_reach_sac_0 hydra.sweep.dir=multirun/fetch_reach_observation
 
 test: setup ## Fast tests
 	$(BIN)/python -m pytest -q -n 2
