@@ -147,7 +147,7 @@ def test_the_same_cells_score_as_published(study, scoring, tmp_path):
     summarise([str(study)], tmp_path / "out", scoring=scoring)
     rows = {row["perturbation"]: row for row in json.loads((tmp_path / "out" / "stress.json").read_text())}
     # The published slip: the stressor's own bookkeeping counts, though no action is another one.
-    assert rows["valence_inversion"]["rate_shock"] > 0.9
+    assert rows["valence_inversion"]["identity_drop"] > rows["baseline"]["identity_drop"] + 0.1
     assert rows["valence_inversion"]["verdict"].startswith("cannot affect behaviour")
 
 
@@ -166,7 +166,9 @@ def test_too_few_reference_episodes_are_refused(tmp_path):
 
 @pytest.mark.parametrize("env", ["frozen_lake", "pendulum"])
 def test_other_spaces_take_the_same_path(env, tmp_path):
-    for stressor in STRESSORS:
+    # At random nobody crosses the lake: no reward to turn around, which is an error of the study, not of the agent.
+    rewarded = [name for name in STRESSORS if (env, name) != ("frozen_lake", "valence_inversion")]
+    for stressor in rewarded:
         assert np.isfinite(behaviour(make_job(tmp_path, stressor, env=env))).all()
 
 
