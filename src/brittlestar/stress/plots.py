@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def plot_radar(rows: list[Row], title: str, path: Path) -> None:
 
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot(projection="polar")
+    axes: Any = figure.add_subplot(projection="polar")
     angles = np.linspace(0.0, 2.0 * math.pi, len(CHANNELS), endpoint=False)
     shown = [row for row in rows if not row["verdict"].startswith("cannot")][:MOST_STRESSORS]
     columns = _stressor_columns(rows)
@@ -96,7 +96,7 @@ def plot_radar(rows: list[Row], title: str, path: Path) -> None:
     axes.tick_params(axis="x", pad=8)
     # Competence on top: no label beside the circle, where the legend is.
     axes.set_theta_offset(math.pi / 2)
-    figure.legend(frameon=False, fontsize=8, loc="outside center right")
+    figure.legend(frameon=False, fontsize=8, loc="outside right center")
     figure.suptitle(f"{title}: channels in the shock", fontsize=10)
     save(figure, path)
 

@@ -137,7 +137,7 @@ def _false_alarms(baseline: Stressor | None, scoring: str) -> Row:
 def _effects(agent: Agent, stressor: Stressor) -> Row:
     """Compares the shock with the same episodes without stress, and says whether any action was another one."""
     pairs = _pairs(agent, stressor)
-    nothing = Effect(*[math.nan] * 6, method="")
+    nothing = Effect(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, "")
     events = returns = nothing
     verdict = "no stress" if stressor.is_baseline else ""
     if pairs:
