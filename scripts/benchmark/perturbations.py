@@ -14,9 +14,10 @@ from brittlestar.perturbations import Compose, Perturbation
 from brittlestar.perturbations.adversarial import AdversarialObservation
 from brittlestar.policies import MlpPolicy
 from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.schedules import Linear
 
 from .figures import Figure
-from .timing import clocked, take_turns
+from .timing import clocked, median_ratio, take_turns
 
 _LANES = 64
 
@@ -30,17 +31,29 @@ def perturbations(quick: bool) -> list[Figure]:
     spec = load("env", "half_cheetah", max_steps=100 if quick else 150)
     lanes = {own: Lanes(spec, _LANES, own_models=own) for own in (False, True)}
     lanes[True].worlds()
-    parts = Parts(MlpPolicy.random([17, 256, 256, 6]))
-    figures = [_own_models(parts, rounds=3 if quick else 5)]
+    policy, rounds = MlpPolicy.random([17, 256, 256, 6]), 3 if quick else 5
+    figures = _own_models(policy, rounds=3 if quick else 5)
     for path in sorted((config_folder() / "perturbation").glob("*.yaml")):
         perturbation = _usable(path.stem, spec)
-        if perturbation is not None:
-            parts.perturbation = perturbation
-            added = _added(lanes[perturbation.needs_world], parts, rounds=2 if quick else 3)
-            several = len(perturbation.parts) if isinstance(perturbation, Compose) else 1
-            name = f"{path.stem} adds" if several == 1 else f"{path.stem}, {several} parts, adds"
-            figures.append(Figure(name, 100 * added, "%", at_most=10 * several))
+        if perturbation is None:
+            continue
+        several = len(perturbation.parts) if isinstance(perturbation, Compose) else 1
+        name = path.stem if several == 1 else f"{path.stem}, {several} parts,"
+        used, bar = lanes[perturbation.needs_world], 10.0 * several
+        figures.append(_figure(name, _added(used, Parts(policy, perturbation), rounds), bar))
+        if perturbation.needs_world and several == 1:
+            # Another strength at every step, and so another edit.
+            ramped = Parts(policy, perturbation, schedule=Linear(warmup_steps=spec.max_steps or 1000))
+            figures.append(_figure(f"{name}, ramped,", _added(used, ramped, rounds), bar))
+    for name in ("gravity", "body_mass"):
+        drawn = load("perturbation", name, draw="uniform")
+        ramped = Parts(policy, drawn, schedule=Linear(warmup_steps=spec.max_steps or 1000))
+        figures.append(_figure(f"{name}, drawn per episode and ramped,", _added(lanes[True], ramped, rounds), 10))
     return figures
+
+
+def _figure(name: str, added: float, bar: float) -> Figure:
+    return Figure(f"{name} adds", 100 * added, "%", at_most=bar)
 
 
 def _usable(name: str, spec: EnvSpec) -> Perturbation | None:
@@ -76,14 +89,19 @@ def _seconds(lanes: Lanes, parts: Parts, whole: bool) -> float:
     return seconds if whole else seconds - inside.seconds
 
 
-def _own_models(parts: Parts, rounds: int) -> Figure:
-    """What it costs to give every lane a model of its own, as edits of the world need it.
+def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:
+    """What it costs to give every lane a model of its own, as edits of the world need it, and to step with all of them.
 
     In longer episodes than the others, because a reset with a model that is not in the caches takes more time.
     """
     spec = load("env", "half_cheetah", max_steps=600)
     lanes = {own: Lanes(spec, _LANES, own_models=own) for own in (False, True)}
     lanes[True].worlds()
-    speed = take_turns(rounds, **{str(own): lambda own=own: _seconds(lanes[own], parts, True) for own in lanes})
-    added = statistics.median(a / b - 1 for a, b in zip(speed["True"], speed["False"], strict=True))
-    return Figure("a model for every lane adds", 100 * added, "%", at_most=10)
+    # So small that the robots move alike: what is left is the cost of models that differ.
+    clean, drawn = Parts(policy), Parts(policy, load("perturbation", "gravity", change=1e-6, draw="uniform"))
+    cases = {"shared": (lanes[False], clean), "own": (lanes[True], clean), "drawn": (lanes[True], drawn)}
+    found = take_turns(
+        rounds, **{name: lambda case=case: _seconds(case[0], case[1], True) for name, case in cases.items()}
+    )
+    names = {"own": "a model for every lane", "drawn": "a model for every lane, each another one,"}
+    return [_figure(text, median_ratio(found[name], found["shared"]) - 1, 10) for name, text in names.items()]

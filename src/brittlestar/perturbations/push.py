@@ -97,16 +97,17 @@ class Push(Perturbation):
         if self._body < 0:
             require_model(self, worlds[0])
             self._body = self._find_body(worlds[0])
-        forces = sizes[changed, None] * self._ways[changed]
+        forces = self._ways.take(changed, axis=0)
+        forces *= sizes.take(changed)[:, None]
         norms = np.sqrt(np.vecdot(forces, forces)).tolist()
         # While a push grows or fades, what gives way to it stays the same.
-        asks = (turned | (self._sizes == 0))[changed].tolist()
-        for place, (lane, force, ask) in enumerate(zip(changed.tolist(), forces, asks, strict=True)):
+        asks = (turned | (self._sizes == 0)).take(changed).tolist()
+        for lane, force, norm, ask in zip(changed.tolist(), forces, norms, asks, strict=True):
             worlds[lane].push(self._owner, self._body, force)
-            if ask and norms[place]:
+            if ask and norm:
                 self._gives_way[lane] = _moves(worlds[lane], self._body, force)
-            norms[place] *= self._gives_way[lane]
-        self._sizes, self._felt[changed] = sizes, norms
+            self._felt[lane] = norm if self._gives_way[lane] else 0.0
+        self._sizes = sizes
 
     def _find_body(self, world: World) -> int:
         model, env = world.model, type(world.env).__name__
@@ -126,6 +127,6 @@ def _moves(world: World, body: int, force: np.ndarray) -> bool:
     """Says whether any joint gives way to a force: a runner in a plane feels none from the side."""
     import mujoco
 
-    jacobian: Any = np.zeros((3, world.model.nv))
+    jacobian = np.empty((3, world.model.nv))
     mujoco.mj_jacBodyCom(world.model, world.data, jacobian, None, body)
-    return bool((force @ jacobian).any())
+    return any(force.dot(jacobian).tolist())
