@@ -30,9 +30,11 @@ class Brake(StatelessPolicy):
 
 
 def session(folder, perturbation=None, seed=0, **coach):
-    algo = Algorithm("sac", steps=400, envs=2, coach=Coach(Brake(), lessons=8, batch=64, **coach), options=OPTIONS)
+    advised = Coach(Brake(), lessons=16, batch=64, **({"unjudged": coach["alone"]} | coach))
+    algo = Algorithm("sac", steps=400, envs=2, coach=advised, options=OPTIONS)
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    return Session(Order(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), seed, 1, 200, 5), folder)
+    around = perturbation or Perturbation(), Mitigation(), Constant()
+    return Session(Order(spec, algo, *around, seed, 1, 200, 5), folder)
 
 
 def distance_to_coach(model, seen, truth) -> float:
@@ -91,6 +93,8 @@ def test_advice_is_kept_when_a_training_goes_on(tmp_path):
 def test_a_coach_cannot_be_alone_longer_than_it_speaks():
     with pytest.raises(ValueError, match="`alone` must be at least 0 and no more than `until`"):
         Coach(Brake(), alone=10, until=5)
+    with pytest.raises(ValueError, match="`unjudged` must be no more than `alone`"):
+        Coach(Brake(), unjudged=11, alone=10)
 
 
 def test_only_actors_with_a_squashed_gaussian_take_advice():

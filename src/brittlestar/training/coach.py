@@ -17,6 +17,8 @@ _SPREAD = -3.0
 """Logarithm of the standard deviation that an actor keeps to while it follows: so near to what it will do later that
 it meets the states in which it would get stuck."""
 _SPREAD_WEIGHT = 0.05
+_LAST_RATE = 0.1
+"""What is left of the learning rate when the coach is no longer alone."""
 
 
 @dataclass
@@ -25,25 +27,27 @@ class Coach:
 
     The coach acts on the true state, while the learner sees the disturbed one, unless it `sees` the same. Its answers
     are kept beside what the learner saw; after each update of the learner the actor takes a step towards them. First
-    the actor learns from the coach alone, in the second half of that time with critics that learn to judge it, then
-    from both, and at last from its critics alone.
+    the actor learns from the coach alone, after a while with critics that learn to judge it, then from both, and at
+    last from its critics alone. A training may end before the later phases.
 
     Args:
         policy: the one that knows how.
         sees: `truth`, or `same` as the learner: for a coach that copes with the disturbance.
+        unjudged: steps of all environments before the critics learn.
         alone: steps of all environments before the critics have a say in what the actor does.
         until: steps of all environments after which the coach is silent.
         lessons: steps towards the answers for every update, as long as the coach is alone; one afterwards.
-        learning_rate: of those steps.
+        learning_rate: of those steps, at first; it falls to a tenth while the coach is alone.
         memory: how many answers are kept.
         batch: how many answers a step towards them looks at.
     """
 
     policy: Policy
     sees: str = "truth"
+    unjudged: int = 25_000
     alone: int = 50_000
     until: int = 200_000
-    lessons: int = 4
+    lessons: int = 6
     learning_rate: float = 0.001
     memory: int = 200_000
     batch: int = 256
@@ -51,6 +55,7 @@ class Coach:
     def __post_init__(self) -> None:
         require_choice("sees", self.sees, ("truth", "same"))
         require(0 <= self.alone <= self.until, "alone", "at least 0 and no more than `until`", self.alone)
+        require(self.unjudged <= self.alone, "unjudged", "no more than `alone`", self.unjudged)
 
 
 class Coaching:
@@ -88,13 +93,15 @@ class Coaching:
         alone = steps < self._coach.alone
         if not alone:
             learn(gradient_steps, **kwargs)
-        elif steps >= self._coach.alone // 2:
+        elif steps >= self._coach.unjudged:
             own_step, actor.optimizer.step = actor.optimizer.step, lambda *_, **__: None
             try:
                 learn(gradient_steps, **kwargs)
             finally:
                 actor.optimizer.step = own_step
         if steps < self._coach.until and self._heard:
+            done = min(1.0, steps / max(self._coach.alone, 1))
+            self._optimizer.param_groups[0]["lr"] = self._coach.learning_rate * (1.0 - (1.0 - _LAST_RATE) * done)
             for _ in range(gradient_steps * (self._coach.lessons if alone else 1)):
                 self._follow(actor)
 

@@ -25,6 +25,7 @@ RATES = ("success_any", "success_final")
 _OTHER_EPISODES = 10**6
 """Added to the seed: start states that the training does not see."""
 _MOMENTS = ("mean", "std", "speed", "acceleration")
+_NUMBERS = ("median_length", "reward_std")
 
 
 class Scorer:
@@ -47,8 +48,8 @@ class Scorer:
         """
         if self.calibration is None and self._file.is_file():
             kept = json.loads(self._file.read_text())
-            by_key = ({key: np.array(values) for key, values in kept[name].items()} for name in _MOMENTS)
-            self.calibration = Calibration(*by_key)
+            moments = {name: {key: np.array(row) for key, row in kept[name].items()} for name in _MOMENTS}
+            self.calibration = Calibration(**moments, **{name: kept[name] for name in _NUMBERS})
         if self.calibration is None:
             self.calibration = random_pass(self.order.env)
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +61,8 @@ class Scorer:
         if self.calibration is None:
             return None
         found = {name: getattr(self.calibration, name) for name in _MOMENTS}
-        return {name: {key: array.tolist() for key, array in by_key.items()} for name, by_key in found.items()}
+        moments = {name: {key: array.tolist() for key, array in by_key.items()} for name, by_key in found.items()}
+        return moments | {name: getattr(self.calibration, name) for name in _NUMBERS}
 
     def rows(self, policy: Policy, episodes: int, clean: bool = False) -> Rows:
         """Runs episodes."""
