@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar import stats
-from brittlestar.calibration import Calibration
+from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, Calibration
 from brittlestar.lanes import even_lanes
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.policies.base import Policy
@@ -48,8 +48,9 @@ class Scorer:
         """
         if self.calibration is None and self._file.is_file():
             kept = json.loads(self._file.read_text())
-            moments = {name: {key: np.array(row) for key, row in kept[name].items()} for name in _MOMENTS}
-            self.calibration = Calibration(**moments, **{name: kept[name] for name in _NUMBERS})
+            moments = [{key: np.array(row) for key, row in kept[name].items()} for name in _MOMENTS]
+            mean, std, speed, acceleration = moments
+            self.calibration = Calibration(mean, std, speed, acceleration, *(kept[name] for name in _NUMBERS))
         if self.calibration is None:
             self.calibration = random_pass(self.order.env)
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +71,8 @@ class Scorer:
         around = () if clean else copy.deepcopy((order.perturbation, order.mitigation, order.schedule))
         if self.calibration is not None:
             # What it learns under is what it is scored under.
-            lanes.calibrations[id(policy), True] = self.calibration, policy
+            for length in (EPISODES, REFERENCE_EPISODES):
+                lanes.calibrations[id(policy), True, length] = self.calibration, policy
         try:
             return rollout(lanes, Parts(policy, *around), Plan(episodes, seed=order.seed + _OTHER_EPISODES))
         finally:
