@@ -67,7 +67,8 @@ def test_commands(shell, line):
         more = ["env=cartpole", "policy=random", "episodes=2", f"seed={'0,1' if name == 'first' else '2,3'}"]
         shell("-m", "perturbation.sigma=0,0.1", *more, f"hydra.sweep.dir=multirun/{name}")
     shorter = "run.py" in line and "--list" not in line and "episodes=" not in line
-    run_command(shell, line, *(["episodes=2"] if shorter else []))
+    fewer = ["episodes=6", "stress_schedule.pre=2", "stress_schedule.shock=2"] if "=stress" in line else ["episodes=2"]
+    run_command(shell, line, *(fewer if shorter else []))
 
 
 @pytest.mark.slow

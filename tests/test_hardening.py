@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
 from brittlestar.api import load
@@ -36,10 +37,9 @@ ALL_CACHED = f"{CELLS}/{CELLS} cells: 0 done, 0 failed, {CELLS} cached, 0 runnin
 
 
 def test_every_perturbation_has_a_default_grid_that_it_accepts():
-    import yaml
-
     for path in sorted((config_folder() / "perturbation").glob("*.yaml")):
-        node = {k: "length" if v == "???" else v for k, v in yaml.safe_load(path.read_text()).items()}
+        resolved = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+        node = {key: "length" if value == "???" else value for key, value in resolved.items()}
         given = {key: value for key, value in node.items() if key != "_target_" and key != "parts"}
         name = load("perturbation", path.stem, **given).strength_field
         if name is None:

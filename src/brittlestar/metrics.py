@@ -121,9 +121,10 @@ class EpisodeMetrics:
         first = self.length == 0
         for path, observation in zip(self._paths, (true, seen), strict=False):
             path.update(observation, first)
-        change, self._observation_size = squared_change(true, seen)
+        change, size = squared_change(true, seen)
         self._stressed = self._calm
         if change is not None:
+            self._observation_size = size
             self._sums["observation"] += change
             self._sums["touched"] += numbers_changed(true, seen)
             self._stressed = change > 0
@@ -269,6 +270,8 @@ def squared_change(before: Any, after: Any) -> tuple[np.ndarray | None, int]:
     if not isinstance(before, dict):
         before, after = {"": before}, {"": after}
     touched = [key for key in before if after[key] is not before[key]]
+    if not touched:
+        return None, 1
     total: Any = 0.0
     for key in touched:
         difference = after[key].astype(np.float64) - before[key]

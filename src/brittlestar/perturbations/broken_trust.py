@@ -77,7 +77,9 @@ class TrustViolation(ActionPerturbation):
         >>> from brittlestar.randomness import LaneDraws
         >>> liar = TrustViolation(scale=1.0)
         >>> liar.bind(spaces.Discrete(2), spaces.Discrete(2), lanes=1000)
-        >>> step = Step(np.ones(1000), np.ones(1000, bool), LaneDraws(0, "noise", 1000))
+        >>> draws = LaneDraws(0, "noise", 1000)
+        >>> draws.at(np.arange(1000), np.zeros(1000, dtype=int))
+        >>> step = Step(np.ones(1000), np.ones(1000, bool), draws)
         >>> round(float(liar.perturb_action(np.zeros(1000, dtype=int), step).mean()), 1)
         0.4
     """
