@@ -8,8 +8,10 @@ from pathlib import Path
 
 from brittlestar.errors import UserError
 from brittlestar.report import summarise
+from brittlestar.terminal import quiet_end
 
 
+@quiet_end
 def main() -> None:
     """Parses the command line and aggregates."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -9,8 +9,10 @@ import sys
 from brittlestar.compare import compare, verdict
 from brittlestar.errors import UserError
 from brittlestar.tablefiles import markdown
+from brittlestar.terminal import quiet_end
 
 
+@quiet_end
 def main() -> None:
     """Parses the command line and compares."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -7,8 +7,10 @@ import sys
 
 from brittlestar.checkpoints import describe_path
 from brittlestar.errors import UserError
+from brittlestar.terminal import quiet_end
 
 
+@quiet_end
 def main() -> None:
     """Prints algorithm, spaces, layers, statistics, versions, what a loader would run, and the recorded return."""
     parser = argparse.ArgumentParser(description="What is in the file of an agent; nothing in it is run.")

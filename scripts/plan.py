@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from brittlestar.stats import exact_sample_size, sample_size
+from brittlestar.terminal import quiet_end
 
 
 class _Parser(argparse.ArgumentParser):
@@ -13,6 +14,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}\n")
 
 
+@quiet_end
 def main() -> None:
     """Prints the episodes by formula and exactly, and ways to share them over seeds."""
     parser = _Parser(description="How many episodes a success rate needs.")

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 from brittlestar.errors import UserError
+from brittlestar.terminal import quiet_end
 from brittlestar.zoo import is_shipped, read_card, recipe, recipes
 from brittlestar.zoo.pages import list_text, summary, write_pages
 
 
+@quiet_end
 def main() -> None:
     """Parses the command line and does what it says."""
     options = _parser().parse_args()

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from brittlestar.errors import UserError
 from brittlestar.records import make_folder
+from brittlestar.terminal import quiet_end
 
 from . import page, published, readme
+from .commands import read_seeds
 from .studies import EPISODES_EACH, Plan, choose, run_sweeps
 
 
+@quiet_end
 def main() -> None:
     """Runs what is not in the store yet, then writes the page."""
     options = _parser().parse_args()
@@ -27,7 +30,7 @@ def main() -> None:
 def write(options: argparse.Namespace) -> None:
     """Writes the page that the options ask for."""
     theirs = published.read(options.published)
-    plan = Plan(options.folder, options.store, options.episodes, _seeds(options.seeds), choose(options.policy))
+    plan = Plan(options.folder, options.store, options.episodes, read_seeds(options.seeds), choose(options.policy))
     if options.episodes < 1:
         raise UserError(f"`--episodes` must be at least 1, got {options.episodes}")
     make_folder(options.out.parent)
@@ -60,10 +63,3 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", type=Path, default=Path("outputs/results"), help="sweeps (default outputs/results)")
     parser.add_argument("--store", type=Path, default=Path("outputs/store"), help="cells (default outputs/store)")
     return parser
-
-
-def _seeds(given: str) -> list[int]:
-    words = [word.strip() for word in given.split(",")]
-    if not all(word.isdecimal() for word in words) or len(set(words)) < len(words):
-        raise UserError(f"`--seeds` must be different whole numbers, such as 0,1,2, got {given!r}")
-    return [int(word) for word in words]

@@ -11,11 +11,13 @@ from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 from brittlestar.errors import UserError, nearest
+from brittlestar.terminal import quiet_end
 
 INTERRUPTED = 130
 _VALUED = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p", "--package"}
 
 
+@quiet_end
 def main() -> None:
     """Evaluates one cell, or a grid with `-m`."""
     if {"-h", "--help"} & set(sys.argv[1:]):

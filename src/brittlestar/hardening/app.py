@@ -9,8 +9,10 @@ from typing import Any
 
 from brittlestar.app import flags_first, run_hydra
 from brittlestar.errors import UserError
+from brittlestar.terminal import quiet_end
 
 
+@quiet_end
 def main() -> None:
     """Hardens one policy, or a grid with `-m`."""
     if {"-h", "--help"} & set(sys.argv[1:]):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from brittlestar.app import INTERRUPTED, flags_first, run_hydra
 from brittlestar.cell import cores
 from brittlestar.errors import UserError
+from brittlestar.terminal import quiet_end
 from brittlestar.training.stopping import StoppedError, stoppable
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ NEUTRAL = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what is learnt."""
 
 
+@quiet_end
 def main() -> None:
     """Trains one policy, or a grid with `-m`."""
     if {"-h", "--help"} & set(sys.argv[1:]):
