@@ -73,7 +73,7 @@ def summarise(
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     files = [
         f"tables  {out}/{{episodes,cells,curve,summary,failures}}.{{csv,parquet,md,json}}",
-        f"        {out}/{{stress,stress_episodes}}.{{csv,parquet,md,json}}" if stress else "",
+        f"        {out}/{{stress,stress_runs,stress_episodes}}.{{csv,parquet,md,json}}" if stress else "",
         f"plot    {out}/curve.png, {out}/curve.pdf" if tables.curve else "",
         *(f"        {out}/{name}.png, {out}/{name}.pdf" for name in pictures),
         f"report  {out}/report.md",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from brittlestar import records
+from brittlestar.atari import is_atari
 from brittlestar.cells import Cell, Row, group, sort_key
 from brittlestar.errors import UserError
 from brittlestar.stress.behaviour import Behaviour, Layout
@@ -47,6 +48,8 @@ class Agent:
 
     label: Row
     stressors: list[Stressor]
+    config: Row = field(default_factory=dict)
+    """The resolved config of its first cell: what all of its cells have in common, and more."""
 
     @property
     def baseline(self) -> Stressor | None:
@@ -90,22 +93,19 @@ def score_agents(cells: list[Cell], passes: list[Cell], scoring: str, alpha: flo
             members = {label: agents[agent][label][seed] for label in order if seed in agents[agent][label]}
             for label, run in _score(members, references, scoring, alpha).items():
                 stressors[label].runs.append(run)
-        found.append(Agent(dict(zip(names, agent, strict=True)), list(stressors.values())))
+        first = agents[agent][order[0]]
+        config = first[min(first)].config
+        found.append(Agent(dict(zip(names, agent, strict=True)), list(stressors.values()), config))
     return found
 
 
 def _score(members: dict[tuple, Cell], references: dict[str, Cell], scoring: str, alpha: float) -> dict[tuple, Run]:
-    first = next(iter(members.values()))
-    reference = references.get(agent_of(first.config))
-    if reference is None:
-        raise UserError(f"{first.folder} has no reference pass in this sweep: run it again with `reference=300`")
-    calm = _behaviour(reference)
-    if scoring != "rigorous":
-        calm = calm.pick(slice(_compat_episodes(len(first.rows()), str(first.config["env"].get("id")))))
     # Two cells without stress may stand beside each other; only one is called the baseline.
     baseline = next((label for label in members if label[-1] == 0), None)
     keys = {label: BASELINE if label == baseline else repr(label) for label in members}
     episodes = {label: _episodes(cell) for label, cell in members.items()}
+    first = members[baseline] if baseline else next(iter(members.values()))
+    calm = _calm(first, references, scoring, baseline is not None)
     schedules = {keys[label]: part for label, (part, _) in episodes.items()}
     scored = score_study(scoring, Episodes(calm, thirds(len(calm))), schedules, alpha)
     return {
@@ -114,14 +114,30 @@ def _score(members: dict[tuple, Cell], references: dict[str, Cell], scoring: str
     }
 
 
+def _calm(first: Cell, references: dict[str, Cell], scoring: str, is_baseline: bool) -> Behaviour:
+    """Returns the reference episodes of an agent.
+
+    The published protocol resets its environment for the reference pass as for every schedule. So the episodes are
+    those that the baseline begins with, unless actions are sampled.
+    """
+    again = scoring != "rigorous" and is_baseline and first.config["deterministic"]
+    source = first if again else references.get(agent_of(first.config))
+    if source is None:
+        raise UserError(f"{first.folder} has no reference pass in this sweep: run it again with `reference=300`")
+    calm = _behaviour(source)
+    if scoring == "rigorous":
+        return calm
+    return calm.pick(slice(_compat_episodes(len(first.rows()), str(first.config["env"].get("id")))))
+
+
 def _compat_episodes(episodes: int, env_id: str) -> int:
     """Returns how many reference episodes the published protocol takes.
 
     Example:
-        >>> _compat_episodes(120, "CartPole-v1"), _compat_episodes(120, "ALE/Pong-v5")
+        >>> _compat_episodes(120, "CartPole-v1"), _compat_episodes(120, "PongNoFrameskip-v4")
         (60, 30)
     """
-    if env_id.startswith("ALE/"):
+    if is_atari(env_id):
         return min(max(episodes // 4, 20), 40)
     return min(max(episodes // 2, 60), 120)
 

@@ -8,6 +8,7 @@ from brittlestar.cells import Cell, Row
 from brittlestar.errors import UserError, nearest
 from brittlestar.stress.agents import recorded, score_agents
 from brittlestar.stress.compat_channels import CHANNELS
+from brittlestar.stress.runs import run_rows
 from brittlestar.stress.study import SCORINGS
 from brittlestar.stress.tables import RATES, StressTables, stress_tables
 
@@ -43,17 +44,32 @@ def summarise_stress(
     chosen = recorded(cells)
     if not chosen:
         return None
-    config = chosen[0].config
-    scoring, alpha = scoring or config.get("scoring", "rigorous"), alpha or config.get("alpha", 0.05)
-    if scoring not in SCORINGS:
-        raise UserError(f"`scoring={scoring}` does not exist; {nearest(str(scoring), SCORINGS)}")
-    tables = stress_tables(score_agents(chosen, passes, scoring, alpha), scoring, alpha)
+    scoring, alpha = choose_scoring(chosen[0].config, scoring, alpha)
+    agents = score_agents(chosen, passes, scoring, alpha)
+    tables = stress_tables(agents, scoring, alpha)
     from brittlestar.stress.plots import plot_stress
     from brittlestar.tablefiles import write_rows
 
     write_rows(tables.stress, out / "stress")
+    write_rows(run_rows(agents, scoring), out / "stress_runs")
     write_rows(tables.episodes, out / "stress_episodes")
     return overview(tables), plot_stress(tables, out)
+
+
+def choose_scoring(config: Row, scoring: str | None, alpha: float | None) -> tuple[str, float]:
+    """Returns what the user asks for, or else what the config of a cell says.
+
+    Example:
+        >>> choose_scoring({"scoring": "compat_1_4", "alpha": 0.05}, None, 0.01)
+        ('compat_1_4', 0.01)
+    """
+    scoring = config.get("scoring", "rigorous") if scoring is None else scoring
+    alpha = config.get("alpha", 0.05) if alpha is None else alpha
+    if scoring not in SCORINGS:
+        raise UserError(f"`scoring={scoring}` does not exist; {nearest(str(scoring), SCORINGS)}")
+    if not 0 < alpha < 1:
+        raise UserError(f"`alpha` must be between 0 and 1, got {alpha}")
+    return scoring, alpha
 
 
 def overview(tables: StressTables) -> str:

@@ -1,0 +1,74 @@
+"""Which algorithm trained the policy of a cell, from its config and the files that it names."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from pathlib import Path
+
+from brittlestar.cells import Row
+from brittlestar.checkpoints.algorithms import ALGORITHMS
+from brittlestar.config import HUB
+from brittlestar.errors import UserError
+
+ON_POLICY = ("ppo", "a2c", "trpo", "recurrent_ppo", "maskable_ppo")
+OFF_POLICY = ("dqn", "qrdqn", "sac", "td3", "ddpg", "tqc", "crossq")
+
+
+def algorithm_of(policy: Row) -> str:
+    """Returns the algorithm behind the `policy` of a config in lower case; "" if nothing tells.
+
+    Example:
+        >>> algorithm_of({"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "cartpole_ppo"})
+        'ppo'
+        >>> algorithm_of({"_target_": "brittlestar.policies.RandomPolicy"})
+        ''
+        >>> algorithm_of({"_target_": "brittlestar.policies.sb3.Sb3Policy", "path": "moved/td3/Ant-v3_1/Ant-v3.zip"})
+        'td3'
+    """
+    return _find(json.dumps(policy, sort_keys=True))
+
+
+def is_on_policy(algorithm: str) -> bool | None:
+    """Says whether an algorithm learns from its own latest episodes only; None for what is neither, or unknown.
+
+    Example:
+        >>> is_on_policy("ppo"), is_on_policy("sac"), is_on_policy("ars")
+        (True, False, None)
+    """
+    return algorithm in ON_POLICY if algorithm in (*ON_POLICY, *OFF_POLICY) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _find(policy: str) -> str:
+    given = json.loads(policy)
+    target, path = str(given.get("_target_")).rpartition(".")[2], str(given.get("path") or "")
+    # A file may be gone since; its name often tells.
+    with contextlib.suppress(UserError, OSError, IndexError):
+        if target == "ZooPolicy":
+            from brittlestar.zoo import read_card
+
+            return str(read_card(given["name"])["algorithm"]).lower()
+        if given.get("algorithm"):
+            return str(given["algorithm"]).lower()
+        if path.startswith(HUB):
+            # Nothing is fetched for the sake of a label.
+            name = path.split("/")[1].partition("-")[0].lower()
+            return name if name in ALGORITHMS else ""
+        if target in ("Sb3Policy", "ZooFolderPolicy"):
+            found = _from_files(target, path)
+            if found:
+                return found
+    return next((folder for folder in reversed(Path(path.lower()).parts[:-1]) if folder in ALGORITHMS), "")
+
+
+def _from_files(target: str, path: str) -> str | None:
+    from brittlestar.checkpoints import read_checkpoint, read_folder
+
+    if target == "Sb3Policy":
+        return read_checkpoint(path).algorithm
+    folder = read_folder(path)
+    # `her` is an algorithm to rl-zoo; the zip says which one is inside.
+    name = folder.algorithm.lower()
+    return name if name in ALGORITHMS else read_checkpoint(folder.checkpoint).algorithm
