@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLE = ROOT / "examples" / "warm_sensor"
+FEWER_PHASES = ["stress_schedule.pre=2", "stress_schedule.shock=2"]
 MY_MODULE = "def my_policy(observation):\n    return int(observation[2] > 0)\n"
 
 
@@ -65,9 +66,12 @@ def test_commands(shell, line):
     prepare(shell, line)
     for name in re.findall(r"multirun/(first|second)", line):
         more = ["env=cartpole", "policy=random", "episodes=2", f"seed={'0,1' if name == 'first' else '2,3'}"]
-        shell("-m", "perturbation.sigma=0,0.1", *more, f"hydra.sweep.dir=multirun/{name}")
+        study = ["perturbation.sigma=0,0.1"]
+        if "leaderboard" in line:
+            study, more[2] = ["experiment=stress", *FEWER_PHASES], "episodes=6"
+        shell("-m", *study, *more, f"hydra.sweep.dir=multirun/{name}")
     shorter = "run.py" in line and "--list" not in line and "episodes=" not in line
-    fewer = ["episodes=6", "stress_schedule.pre=2", "stress_schedule.shock=2"] if "=stress" in line else ["episodes=2"]
+    fewer = ["episodes=6", *FEWER_PHASES] if "=stress" in line else ["episodes=2"]
     run_command(shell, line, *(fewer if shorter else []))
 
 

@@ -36,6 +36,7 @@ Flags
 Then
   python scripts/aggregate.py DIR [DIR ...]    tables again, also of several sweeps together
   python scripts/compare.py DIR_A DIR_B        is A more robust than B?
+  python scripts/leaderboard.py DIR [DIR ...]  agents of stress studies, ranked
   python scripts/plan.py --rate 0.8 --margin 0.05    how many episodes?
 """
 

@@ -1,19 +1,24 @@
-"""Agents against each other: the published robust score, and return and stability as two axes."""
+"""Agents against each other: the published robust score, return and stability as two axes, and ranks."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from brittlestar import stats
+
+_DIGITS = 12
+"""Scores that differ by rounding only are the same."""
+
 
 def reward_norm(returns: np.ndarray) -> np.ndarray:
-    """Returns mean returns, min-max normalised over the agents of an environment; 0 where all are the same.
+    """Returns mean returns, min-max normalised over the agents of an environment (last axis); 0 where all are the same.
 
     Example:
         >>> reward_norm(np.array([1.0, 3.0, 2.0])).tolist()
         [0.0, 1.0, 0.5]
     """
-    span = float(np.ptp(returns))
-    return (returns - returns.min()) / span if span > 0 else np.zeros(len(returns))
+    low, high = (end.reduce(returns, axis=-1, keepdims=True) for end in (np.fmin, np.fmax))
+    return (returns - low) / np.where(high > low, high - low, 1.0)
 
 
 def robust_score(identity: np.ndarray, rate_shock: np.ndarray, normed_return: np.ndarray) -> np.ndarray:
@@ -37,3 +42,43 @@ def pareto_front(normalised_return: np.ndarray, stability: np.ndarray) -> np.nda
     at_least = (points[:, None] >= points[None]).all(axis=2)
     better = (points[:, None] > points[None]).any(axis=2)
     return np.asarray(~(at_least & better).any(axis=0))
+
+
+def ranks(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the best and the worst rank of each agent (last axis), 1 for the highest score; apart only in a tie.
+
+    nan has no rank, and does not count for the others.
+
+    Example:
+        >>> [found.tolist() for found in ranks(np.array([0.5, 0.9, 0.5, np.nan]))]
+        [[2.0, 1.0, 2.0, nan], [3.0, 1.0, 3.0, nan]]
+    """
+    scores = np.round(scores, _DIGITS)
+    # Agent by agent: all pairs of all draws at once would fill the memory.
+    own = [scores[..., i, None] for i in range(scores.shape[-1])]
+    best = np.stack([1.0 + (scores > each).sum(axis=-1) for each in own], axis=-1)
+    worst = np.stack([(scores >= each).sum(axis=-1) for each in own], axis=-1)
+    known = ~np.isnan(scores)
+    return np.where(known, best, np.nan), np.where(known, worst, np.nan)
+
+
+def rank_intervals(scores: np.ndarray, draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, ...]:
+    """Returns the rank of each agent, and the bounds of its interval.
+
+    Agents in a tie share the best rank of theirs, and their intervals hold all ranks that they could have.
+
+    Args:
+        scores: of each agent.
+        draws: bootstrap replicates of them, `(resamples, agents)`.
+        level: of confidence.
+
+    Example:
+        >>> scores = np.array([0.9, 0.9, 0.1])
+        >>> [found.tolist() for found in rank_intervals(scores, np.tile(scores, (100, 1)))]
+        [[1.0, 1.0, 3.0], [1.0, 1.0, 3.0], [2.0, 2.0, 3.0]]
+    """
+    best, worst = ranks(scores)
+    drawn_best, drawn_worst = ranks(np.where(np.isnan(scores), np.nan, draws))
+    low = stats.percentile_interval(drawn_best, "bootstrap", len(draws), level).low
+    high = stats.percentile_interval(drawn_worst, "bootstrap", len(draws), level).high
+    return best, np.fmin(best, np.asarray(low)), np.fmax(worst, np.asarray(high))

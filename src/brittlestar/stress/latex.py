@@ -1,0 +1,124 @@
+"""Tables for a paper: LaTeX with booktabs rules, a caption and a label."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from brittlestar.cells import Row
+
+MOST_ROWS = 40
+"""A table with more goes over several pages, by longtable."""
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "–": "--", "−": r"$-$",
+    "Δ": r"$\Delta$", "±": r"$\pm$", "α": r"$\alpha$",
+}  # fmt: skip
+_PATTERN = re.compile("|".join(map(re.escape, _SPECIAL)))
+
+
+class Markup(str):
+    """Text that is LaTeX already."""
+
+
+def escape(text: str) -> Markup:
+    """Returns text that LaTeX sets as it is.
+
+    Example:
+        >>> print(escape("sensor_blackout 50 % & more"))
+        sensor\\_blackout 50 \\% \\& more
+    """
+    return Markup(_PATTERN.sub(lambda found: _SPECIAL[found.group()], text))
+
+
+def number(value: Any, digits: int = 2) -> Markup:
+    """Returns a number with a fixed number of digits, and a dash for what is missing.
+
+    Example:
+        >>> print(number(-0.126), number(3), number(float("nan")), number(True))
+        $-$0.13 3 -- yes
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return Markup("--")
+    if isinstance(value, bool):
+        return Markup("yes" if value else "no")
+    if isinstance(value, int):
+        return Markup(str(value).replace("-", "$-$"))
+    # No `-0.00`.
+    shown = f"{round(value, digits) + 0.0:.{digits}f}"
+    return Markup(shown.replace("-", "$-$"))
+
+
+def bounded(row: Row, name: str, digits: int = 2) -> Markup:
+    """Returns a number with its interval beside it, if it has one.
+
+    Example:
+        >>> print(bounded({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
+        2 [1, 3]
+    """
+    value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
+    if low is None or (isinstance(low, float) and math.isnan(low)):
+        return number(value, digits)
+    return Markup(f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]")
+
+
+def stacked(*lines: str) -> Markup:
+    """Returns lines below each other in one cell.
+
+    Example:
+        >>> print(stacked("0.42", "[0.31, 0.55]"))
+        \\shortstack{0.42\\\\{[0.31, 0.55]}}
+    """
+    # In braces: a bracket after a line break would be its argument.
+    return Markup(r"\shortstack{" + r"\\".join([lines[0], *(f"{{{line}}}" for line in lines[1:])]) + "}")
+
+
+def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, label: str, left: int = 1) -> str:
+    """Returns a table; text is escaped unless it is `Markup`.
+
+    Args:
+        rows: cells of each row: text or numbers.
+        heads: of the columns.
+        caption: a sentence or two.
+        label: for `\\ref`, without `tab:`.
+        left: how many columns are text, and so set to the left.
+
+    Example:
+        >>> print(table([["a_b", 0.5]], ["agent", "rate"], "Rates.", "rates"))
+        % needs \\usepackage{booktabs}
+        \\begin{table}[t]
+        \\centering
+        \\caption{Rates.}
+        \\label{tab:rates}
+        \\begin{tabular}{lr}
+        \\toprule
+        agent & rate \\\\
+        \\midrule
+        a\\_b & 0.50 \\\\
+        \\bottomrule
+        \\end{tabular}
+        \\end{table}
+    """
+    columns = "l" * left + "r" * (len(heads) - left)
+    head, *body = (_line(cells) for cells in (heads, *rows))
+    named = [rf"\caption{{{_cell(caption)}}}", rf"\label{{tab:{label}}}"]
+    if len(rows) > MOST_ROWS:
+        lines = [r"% needs \usepackage{booktabs} and \usepackage{longtable}", rf"\begin{{longtable}}{{{columns}}}"]
+        lines += [named[0] + named[1] + r"\\", r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule"]
+        return "\n".join([*lines, r"\endfoot", *body, r"\end{longtable}"])
+    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}[t]", r"\centering", *named]
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+    return "\n".join([*lines, r"\end{tabular}", r"\end{table}"])
+
+
+def _line(cells: Sequence[Any]) -> str:
+    return " & ".join(map(_cell, cells)) + r" \\"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Markup):
+        return value
+    return escape(value) if isinstance(value, str) else number(value)
