@@ -23,7 +23,7 @@ VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy"
 """Packages whose version can change a result."""
 
 ENGINE = (
-    "backends", "calibration", "checkpoints", "delivery", "envs", "fast", "lanes", "metrics", "mitigations",
+    "atari", "backends", "calibration", "checkpoints", "delivery", "envs", "fast", "lanes", "metrics", "mitigations",
     "notes", "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules",
     "stress/behaviour", "stress/entropy", "stress/recorder", "success", "worlds",
 )  # fmt: skip
@@ -67,7 +67,7 @@ def contents(node: Any) -> list[str]:
 
 
 def simulator(config: dict[str, Any]) -> dict[str, str]:
-    """Returns the backend that steps a cell's environments, and EnvPool's version where it is that."""
+    """Returns the backend that steps a cell's environments, and the version of EnvPool or ale-py where it is that."""
     env, chosen = config["env"], "gymnasium"
     if env.get("_target_") == "brittlestar.envs.EnvSpec":
         consecutive = config.get("episode_seeds") == "consecutive"
@@ -78,7 +78,8 @@ def simulator(config: dict[str, Any]) -> dict[str, str]:
             consecutive=consecutive,
             needs_model=needs_world(json.dumps(config["perturbation"], sort_keys=True)),
         )
-    return {"backend": chosen} | ({"envpool": backends.version()} if chosen == "envpool" else {})
+    found = {"backend": chosen} | ({"envpool": backends.version()} if chosen == "envpool" else {})
+    return found | ({"ale-py": _version("ale-py")} if env.get("_target_") == "brittlestar.atari.AtariSpec" else {})
 
 
 def _canonical(node: Any) -> Any:

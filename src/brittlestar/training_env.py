@@ -12,6 +12,7 @@ from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
 AUTO = "auto"
+_ATARI = "PongNoFrameskip-v4"
 _ANT_CONTACTS = slice(27, 111)
 _KEPT: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
 """Settings that a user may add to `env=auto`, and what they are if nobody did."""
@@ -69,11 +70,15 @@ def _saw_contacts(path: str) -> bool:
 
 @functools.cache
 def _known(env_id: str) -> dict[str, Any]:
-    """Returns the option of the group `env` with this id, or `gym` for any other."""
+    """Returns the option of the group `env` with this id, that of Pong for other Atari games, or `gym`."""
     from omegaconf import OmegaConf
 
     nodes = [OmegaConf.to_container(OmegaConf.load(file)) for file in sorted((config_folder() / "env").glob("*.yaml"))]
     options = cast("list[dict[str, Any]]", nodes)
     same = [option for option in options if option["id"] == env_id]
-    other = next(option for option in options if option["id"] == "???")
-    return same[0] if same else other | {"id": env_id}
+    if same:
+        return same[0]
+    from brittlestar.atari import is_atari
+
+    like = next(option for option in options if option["id"] == (_ATARI if is_atari(env_id) else "???"))
+    return like | {"id": env_id, "returns": {"random": None, "reference": None}}

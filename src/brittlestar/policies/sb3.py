@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -34,6 +34,9 @@ MAX_RESULTS_BYTES = 64 << 10
 TIME_FEATURE = "TimeFeatureWrapper"
 NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper")
 """Wrappers that change no observation and no action."""
+ATARI = "AtariWrapper"
+ATARI_DEFAULTS = {"frame_skip": 4, "screen_size": 84, "action_repeat_probability": 0.0}
+"""What `env=pong` and its like do, too; its other arguments are about rewards and ends in training."""
 
 
 @dataclass
@@ -89,6 +92,8 @@ class ZooFolderPolicy(DelegatingPolicy):
             name = wrapper.rpartition(".")[2]
             if name == TIME_FEATURE:
                 time_limit = folder.wrapper_kwargs.get(wrapper, {}).get("max_steps") or _time_limit(folder.env_id)
+            elif name == ATARI:
+                _check_atari(self.path, folder.wrapper_kwargs.get(wrapper, {}))
             elif name not in NEUTRAL_WRAPPERS:
                 raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not know")
         self.record = _find_record(folder.checkpoint)
@@ -153,6 +158,12 @@ def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Polic
     loaded = load_trusted(checkpoint, algorithm)
     by_entry = isinstance(checkpoint.observation_space, spaces.Dict)
     return ShownPolicy(loaded, inputs, by_entry) if inputs.scalings or inputs.has_state else loaded
+
+
+def _check_atari(path: str, arguments: dict[str, Any]) -> None:
+    for name, value in ATARI_DEFAULTS.items():
+        if arguments.get(name, value) != value:
+            raise UserError(f"{path} was trained with `{name}` of AtariWrapper {arguments[name]}, not {value}")
 
 
 def _time_limit(env_id: str) -> int:

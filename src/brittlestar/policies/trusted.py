@@ -15,7 +15,7 @@ from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Moments, Observation, Policy, Space, count_lanes, describe
 from brittlestar.policies.gradients import Answer, GradientError, through_torch
-from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.inputs import Inputs, is_image
 from brittlestar.randomness import LaneDraws
 
 log = logging.getLogger(__name__)
@@ -100,6 +100,7 @@ class TrustedPolicy(Policy):
             raise UserError(
                 f"the model's actions are {describe(self.model.action_space)}, got {describe(action_space)}"
             )
+        _check_picture(self.model.observation_space, observation_space)
         self._draws = draws
 
     def predict(
@@ -160,6 +161,15 @@ def _scores(model: Any, seen: Any) -> Any:
     return torch.cat([part.logits for part in found], dim=1) if isinstance(found, list) else found.logits
 
 
+def _check_picture(expected: Space, shown: Space) -> None:
+    """Refuses pictures of another size, or another number of them; channels may come first or last."""
+    if is_image(expected) and sorted(expected.shape or ()) != sorted(shown.shape or ()):
+        raise UserError(
+            f"the model is shown pictures {describe(expected)}, got {describe(shown)}: stack frames by "
+            "`policy.frame_stack` (`policy=zoo_folder` knows how many), and take the environment of its training"
+        )
+
+
 class ShownPolicy(Policy):
     """A policy that is shown observations as in its training: by entry, or in one row."""
 
@@ -178,7 +188,9 @@ class ShownPolicy(Policy):
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Passes the spaces on."""
         self._inputs.bind(observation_space)
-        self._policy.bind(observation_space, action_space, draws)
+        shape = self._inputs.shape
+        shown = spaces.Box(0, 255, shape, np.uint8) if is_image(observation_space) else observation_space
+        self._policy.bind(shown, action_space, draws)
 
     def predict(
         self,

@@ -1,0 +1,182 @@
+"""Atari games (ale-py), prepared as rl-zoo does for its agents: skipped frames, small grey pictures, a fired start."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError, require
+
+INSTALL = "`pip install brittlestar[atari]`"
+_ATARI = re.compile(r"ALE/.+|.+NoFrameskip-v\d")
+_NOOP, _FIRE, _MOVE = 0, 1, 2
+_LUMA = np.array([9798, 19235, 3735], dtype=np.float32)
+
+Taps = list[tuple[np.ndarray, np.ndarray]]
+
+
+def is_atari(env_id: str) -> bool:
+    """Says whether an id is that of an Atari game.
+
+    Example:
+        >>> is_atari("ALE/Pong-v5"), is_atari("PongNoFrameskip-v4"), is_atari("CartPole-v1")
+        (True, True, False)
+    """
+    return _ATARI.fullmatch(env_id) is not None
+
+
+@dataclass
+class AtariSpec(EnvSpec):
+    """An Atari game as agents are shown it; the policy stacks its frames by itself.
+
+    Steps, also those of `max_steps`, are decisions of the agent: `frame_skip` frames each.
+    """
+
+    noop_max: int = 30
+    """An episode starts after 1 to so many frames without a command, drawn from its seed."""
+    frame_skip: int = 4
+    """Frames per step; the brighter of the last two is shown."""
+    screen_size: int = 84
+    """Height and width of what is shown, in pixels."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.noop_max >= 0, "env.noop_max", "at least 0", self.noop_max)
+        require(self.frame_skip >= 1, "env.frame_skip", "at least 1", self.frame_skip)
+        require(self.screen_size >= 1, "env.screen_size", "at least 1", self.screen_size)
+        if self.backend == "envpool":
+            raise UserError("Atari runs on ale-py: `env.backend` must be auto or gymnasium, got envpool")
+
+    def make(self, like: gym.Env | None = None) -> gym.Env:
+        """Makes one game; each has an emulator of its own."""
+        try:
+            import ale_py
+        except ImportError:
+            raise UserError(f"`env.id` {self.id!r} needs ale-py: {INSTALL}") from None
+        # It would print its name and version.
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        gym.register_envs(ale_py)
+        every_frame = dataclasses.replace(self, max_steps=None, kwargs={"frameskip": 1} | self.kwargs)
+        env: gym.Env = AtariFrames(EnvSpec.make(every_frame), self.noop_max, self.frame_skip, self.screen_size)
+        return env if self.max_steps is None else gym.wrappers.TimeLimit(env, self.max_steps)
+
+
+class AtariFrames(gym.Wrapper):
+    """Skips frames, shows small grey pictures, and presses FIRE at the start of every life, where there is one.
+
+    Rewards are those of the game, and losing a life ends no episode: an evaluation is about whole games.
+    """
+
+    def __init__(self, env: gym.Env, noop_max: int, frame_skip: int, screen_size: int) -> None:
+        super().__init__(env)
+        if not isinstance(env.observation_space, spaces.Box) or len(env.observation_space.shape) != 3:
+            raise UserError(f"Atari agents are shown pictures in colour (`obs_type: rgb`), got {env.observation_space}")
+        self._noop_max, self._frame_skip, self._size = noop_max, frame_skip, screen_size
+        self.observation_space = spaces.Box(0, 255, (screen_size, screen_size, 1), np.uint8)
+        self._ale: Any = env.unwrapped.ale  # type: ignore[attr-defined]
+        self._fires = "FIRE" in env.unwrapped.get_action_meanings()  # type: ignore[attr-defined]
+        self._begun: Any = None
+        self._lives = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+        """Starts a game: some frames without a command, then FIRE."""
+        frame, info = self._restart(seed)
+        for _ in range(int(self.unwrapped.np_random.integers(1, self._noop_max + 1)) if self._noop_max else 0):
+            frame, _, terminated, truncated, info = self.env.step(_NOOP)
+            if terminated or truncated:
+                frame, info = self._restart(seed)
+        for action in (_FIRE, _MOVE) if self._fires else ():
+            frame, _, over, cut, info = self._skip(action)
+            if over or cut:
+                frame, info = self._restart(seed)
+        self._lives = self._ale.lives()
+        return self._look(frame), info
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
+        """Repeats an action; a new life starts as the first one did."""
+        frame, reward, terminated, truncated, info = self._skip(int(action))
+        lives = self._ale.lives()
+        if self._fires and 0 < lives < self._lives:
+            for start in (_NOOP, _FIRE, _MOVE):
+                if not (terminated or truncated):
+                    frame, more, terminated, truncated, info = self._skip(start)
+                    reward += more
+        self._lives = self._ale.lives()
+        return self._look(frame), reward, terminated, truncated, info
+
+    def _restart(self, seed: int | None) -> tuple[np.ndarray, dict]:
+        if seed is None or self._begun is None:
+            begun = self.env.reset(seed=seed)
+            # Without chance in the game every start is the same one, and reading the cartridge again takes most
+            # of the time of a reset.
+            if self._ale.getFloat("repeat_action_probability") == 0:
+                self._begun = self._ale.cloneSystemState()
+            return begun
+        self.unwrapped.seed_game(seed)  # type: ignore[attr-defined]
+        self._ale.restoreSystemState(self._begun)
+        return self._ale.getScreenRGB(), {"lives": self._ale.lives()}
+
+    def _skip(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
+        frames, total = [], 0.0
+        for _ in range(self._frame_skip):
+            frame, reward, terminated, truncated, info = self.env.step(action)
+            frames.append(frame)
+            total += float(reward)
+            if terminated or truncated:
+                break
+        return np.max(frames[-2:], axis=0), total, terminated, truncated, info
+
+    def _look(self, frame: np.ndarray) -> np.ndarray:
+        return shrink(grey(frame), self._size)[:, :, None]
+
+
+def grey(frame: np.ndarray) -> np.ndarray:
+    """Returns how bright each pixel of a picture in colour is: .299 red, .587 green, .114 blue, as OpenCV rounds it.
+
+    Example:
+        >>> grey(np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255]]], np.uint8)).tolist()
+        [[255, 76, 150, 29]]
+    """
+    # Whole numbers below 2 ** 24: exact in single precision, in any order.
+    return ((frame.astype(np.float32) @ _LUMA + 2.0**14) * np.float32(2.0**-15)).astype(np.uint8)
+
+
+def shrink(picture: np.ndarray, size: int) -> np.ndarray:
+    """Returns a smaller square picture: each pixel is the mean of the area that it covers, as in OpenCV's INTER_AREA.
+
+    Example:
+        >>> shrink(np.array([[0, 10, 20, 30], [0, 10, 20, 30]], np.uint8), 2).tolist()
+        [[5, 25], [5, 25]]
+    """
+    across, down = (_taps(length, size) for length in reversed(picture.shape))
+    columns, rows = np.zeros((len(picture), size), np.float32), np.zeros((size, size), np.float32)
+    for places, weights in across:
+        columns += picture[:, places] * weights
+    for places, weights in down:
+        rows += columns[places] * weights[:, None]
+    return np.rint(rows).astype(np.uint8)
+
+
+@functools.cache
+def _taps(length: int, size: int) -> Taps:
+    """Returns the pixels that each new one covers, first to last, and their shares of it."""
+    if size > length:
+        raise UserError(f"`env.screen_size` must be at most {length}, got {size}")
+    scale = length / size
+    edges = np.arange(size + 1) * scale
+    first = np.floor(edges[:-1] + 1e-9).astype(np.int64)
+    taps = []
+    for offset in range(int(np.ceil(scale)) + 1):
+        places = first + offset
+        covered = np.minimum(places + 1, edges[1:]) - np.maximum(places, edges[:-1])
+        share = np.where(covered > 1e-3, covered / scale, 0.0).astype(np.float32)
+        taps.append((np.minimum(places, length - 1), share))
+    return taps
