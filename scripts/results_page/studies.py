@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,8 @@ from brittlestar import zoo
 from brittlestar.config import options
 from brittlestar.errors import UserError, nearest
 
-ROOT = Path(__file__).resolve().parents[2]
+from .commands import run_sweep
+
 TASKS = {"fetch_reach": "FetchReach-v4", "fetch_push": "FetchPush-v4"}
 SAC, ROBUST, P, PUSH = "sac", "robust", "p_controller", "push_controller"
 POLICIES = {
@@ -106,6 +106,5 @@ def run_sweeps(plan: Plan) -> None:
             command = plan.command(task, noise)
             if command:
                 sys.stderr.write(f"{task}_{noise}\n")
-                done = subprocess.run([sys.executable, str(ROOT / "run.py"), *command], stdout=subprocess.DEVNULL)
-                if done.returncode:
+                if not run_sweep(command):
                     raise UserError(f"the sweep failed: python run.py {' '.join(command)}")

@@ -1,0 +1,29 @@
+"""What the scripts that write pages share: they start sweeps, and read seeds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from brittlestar.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_sweep(command: list[str]) -> bool:
+    """Runs a sweep with its live line, and says whether all is well; cells in the store are not computed again."""
+    return not subprocess.run([sys.executable, str(ROOT / "run.py"), *command], stdout=subprocess.DEVNULL).returncode
+
+
+def read_seeds(given: str) -> list[int]:
+    """Reads a list of seeds.
+
+    Example:
+        >>> read_seeds("0, 1,7")
+        [0, 1, 7]
+    """
+    words = [word.strip() for word in given.split(",")]
+    if not all(word.isdecimal() for word in words) or len(set(words)) < len(words):
+        raise UserError(f"`--seeds` must be different whole numbers, such as 0,1,2, got {given!r}")
+    return [int(word) for word in words]
