@@ -63,12 +63,12 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     return left_out
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Writes a figure as PNG and PDF."""
     # Lay out once, not again for each file.
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
-    figure.savefig(path.with_suffix(".png"), dpi=150)
+    figure.savefig(path.with_suffix(".png"), dpi=dpi)
     # No date in the file: the same table gives the same bytes.
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
 

@@ -72,8 +72,10 @@ def plot_radar(rows: list[Row], title: str, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    figure = Figure(figsize=(6.8, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
+    # Room for the labels around the circle, which would touch the edge.
+    figure.get_layout_engine().set(w_pad=0.3, h_pad=0.15)  # type: ignore[union-attr, call-arg]
     axes: Any = figure.add_subplot(projection="polar")
     angles = np.linspace(0.0, 2.0 * math.pi, len(CHANNELS), endpoint=False)
     shown = [row for row in rows if not row["verdict"].startswith("cannot")][:MOST_STRESSORS]

@@ -1,0 +1,235 @@
+"""Rows of the stress tables as figures need them: stressors in order, agents by name, means with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brittlestar import stats
+from brittlestar.cells import Row
+
+BASELINE = "baseline"
+MODES = {True: "deterministic", False: "stochastic"}
+_TRAITS = ("algorithm", "on_policy", "discrete")
+_GROUPS = ("env", "perturbation", "stress_schedule")
+_LIMITS = {"rate_shock": (0.0, 1.0), "excess": (-1.0, 1.0), "false_alarms": (0.0, 1.0)}
+
+
+class UnsuitedError(Exception):
+    """Says why a figure cannot be drawn from these rows."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its interval, over `n` policies; bounds are nan where one value says nothing about the spread."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass
+class Study:
+    """The tables of a study; rows of `stress`, `runs` and `leaderboard` have `stressor`, `agent`, `place` and `mode`.
+
+    Attributes:
+        stress: one row per agent and stressor.
+        runs: one row per agent, stressor and seed.
+        episodes: one row per episode, as they are in the table.
+        leaderboard: one row per agent.
+        alpha: accepted false-alarm rate.
+        stressors: in the order to draw them: none, those that act, those that cannot.
+        silent: stressors that changed no action of any agent.
+        names: says what a row is called.
+    """
+
+    stress: list[Row]
+    runs: list[Row]
+    episodes: list[Row]
+    leaderboard: list[Row]
+    alpha: float
+    stressors: list[str]
+    silent: frozenset[str]
+    names: Names
+
+    @property
+    def acting(self) -> list[str]:
+        """Stressors that changed what at least one agent did."""
+        return [name for name in self.stressors if name != BASELINE and name not in self.silent]
+
+    def acted(self, rows: Iterable[Row]) -> list[Row]:
+        """Returns the rows under stressors that act."""
+        acting = set(self.acting)
+        return [row for row in rows if row["stressor"] in acting]
+
+
+class Names:
+    """Says what the stressor, agent, place and mode of a row are called."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        strengths: dict[str, set] = {}
+        settings: dict[str, set] = {}
+        self.modes: dict[str, set[bool]] = {}
+        for row in rows:
+            if not _is_calm(row):
+                strengths.setdefault(str(row.get("perturbation")), set()).add(row.get("strength"))
+            for name in filter(_is_setting, row):
+                settings.setdefault(name, set()).add(str(row[name]))
+        self.several = {name for name, values in strengths.items() if len(values) > 1}
+        self.settings = {name: _short(values) for name, values in settings.items() if len(values) > 1}
+
+    def stressor(self, row: Row) -> str:
+        """Returns the perturbation, with its strength where there are several."""
+        if _is_calm(row):
+            return BASELINE
+        name = str(row.get("perturbation"))
+        strength = f" {row['strength']:g}" if name in self.several and isinstance(row["strength"], float) else ""
+        return name.replace("_", " ") + strength
+
+    def place(self, row: Row) -> str:
+        """Returns the environment."""
+        return str(row.get("env.id") or row.get("env")).replace("_", " ")
+
+    def agent(self, row: Row) -> str:
+        """Returns environment and policy, without saying the environment twice."""
+        policy = str(row.get("policy")).rpartition("/")[2].replace("_", " ")
+        place = self.place(row)
+        parts = [policy if policy.startswith(place) else f"{place} {policy}"]
+        parts += [short.get(str(row[name]), "") for name, short in self.settings.items() if row.get(name) is not None]
+        return " ".join(parts)
+
+    def named(self, row: Row) -> Row:
+        """Returns a copy of a row with all of them."""
+        agent, given = self.agent(row), row.get("deterministic")
+        if given is None:
+            known = self.modes.get(agent, set())
+            given = next(iter(known)) if len(known) == 1 else True
+        names = {"stressor": self.stressor(row), "agent": agent, "place": self.place(row), "mode": MODES[bool(given)]}
+        return row | names
+
+
+def read_study(
+    stress: list[Row], runs: list[Row], episodes: list[Row], leaderboard: list[Row], alpha: float = 0.05
+) -> Study:
+    """Prepares the tables for drawing.
+
+    Where all actions were identical to those without stress, the rate is that of the same episodes without stress,
+    whatever a scoring says about the rewards.
+    """
+    names = Names([*stress, *runs])
+    for row in runs:
+        if row.get("deterministic") is not None:
+            names.modes.setdefault(names.agent(row), set()).add(bool(row["deterministic"]))
+    traits = {names.agent(row): {name: row.get(name) for name in _TRAITS} for row in runs}
+    stress = [traits.get(row["agent"], {}) | row for row in map(names.named, stress)]
+    runs = [names.named(row) for row in runs]
+    acts: dict[str, bool] = {}
+    for row in [*stress, *runs]:
+        row["proven"] = bool(row.get("reward_only")) or str(row.get("verdict", "")).startswith("cannot")
+        acts[row["stressor"]] = acts.get(row["stressor"], False) or not row["proven"]
+    for rows in (stress, runs):
+        _settle(rows)
+    order = sorted(acts, key=lambda name: (name != BASELINE, not acts[name], name))
+    silent = frozenset(name for name in order if not acts[name])
+    return Study(stress, runs, episodes, [*map(names.named, leaderboard)], alpha, order, silent, names)
+
+
+def number(row: Row, name: str) -> float:
+    """Returns a number of a row; nan where it is missing.
+
+    Example:
+        >>> number({"rate": 1, "low": None}, "rate"), number({}, "low")
+        (1.0, nan)
+    """
+    value = row.get(name)
+    return math.nan if value is None or isinstance(value, str) else float(value)
+
+
+def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+    """Groups rows by a column, or by several; those that do not have one are left out."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        key = tuple(row.get(column) for column in columns)
+        if None not in key:
+            found.setdefault(key[0] if len(key) == 1 else key, []).append(row)
+    return found
+
+
+def need(rows: list[Row], name: str, *columns: str) -> None:
+    """Refuses a table that is empty or has no column of a name."""
+    if not rows:
+        raise UnsuitedError(f"the table `{name}` is empty")
+    for column in columns:
+        if all(row.get(column) is None for row in rows):
+            raise UnsuitedError(f"`{name}` has no `{column}`")
+
+
+def by_policy(rows: Iterable[Row], name: str) -> dict[str, float]:
+    """Returns the mean of each policy over stressors, seeds and modes, where it is known.
+
+    Each stressor counts the same, so that the seeds of one do not outweigh another.
+    """
+    found = {}
+    for agent, members in grouped(rows, "agent").items():
+        parts = [_mean(number(row, name) for row in part) for part in grouped(members, "stressor", "mode").values()]
+        value = _mean(parts)
+        if not math.isnan(value):
+            found[agent] = value
+    return found
+
+
+def mean_over_policies(rows: list[Row], name: str) -> Mean | None:
+    """Returns the mean over policies with a Student interval over them, or over seeds where there is one policy.
+
+    It is never narrower than the policies' own intervals on average: policies may agree by chance.
+    """
+    values = list(by_policy(rows, name).values())
+    if not values:
+        return None
+    units = values
+    if len(values) == 1:
+        units = [_mean(number(row, name) for row in part) for part in grouped(rows, "seed").values()]
+    interval = stats.t_interval(np.array(units or [math.nan]))
+    own = [_mean(by_policy(rows, f"{name}_{end}").values()) for end in ("low", "high")]
+    limits = _LIMITS.get(name, (-math.inf, math.inf))
+    low, high = (
+        max(limits[0], float(np.fmin(interval.low, own[0]))),
+        min(limits[1], float(np.fmax(interval.high, own[1]))),
+    )
+    known = not math.isnan(float(interval.low)) or not math.isnan(own[0])
+    return Mean(_mean(values), low if known else math.nan, high if known else math.nan, len(values))
+
+
+def _settle(rows: list[Row]) -> None:
+    key: Callable[[Row], tuple] = lambda row: (row["agent"], row["mode"], row.get("seed"))  # noqa: E731
+    calm = {key(row): row for row in rows if row["stressor"] == BASELINE}
+    for row in rows:
+        if row["proven"]:
+            same = calm.get(key(row), {})
+            row |= {name: same.get(name) for name in ("rate_shock", "rate_shock_low", "rate_shock_high")}
+            row |= {"excess": 0.0, "excess_low": 0.0, "excess_high": 0.0}
+
+
+def _is_calm(row: Row) -> bool:
+    return bool(row.get("is_baseline")) or row.get("strength") == 0
+
+
+def _is_setting(name: str) -> bool:
+    group, dot, _ = name.partition(".")
+    return name in ("model", "mitigation") or bool(dot and group not in _GROUPS)
+
+
+def _short(values: set[str]) -> dict[str, str]:
+    """Returns the last two parts of each path, unless two paths have the same."""
+    found = {value: "/".join(value.split("/")[-2:]) for value in values}
+    return found if len(set(found.values())) == len(values) else {value: value for value in values}
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan
