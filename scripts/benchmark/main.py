@@ -20,6 +20,7 @@ from .fetch import fetch_reach, fetch_reach_sac
 from .figures import Figure
 from .framework import framework
 from .perturbations import perturbations
+from .stress import stress
 from .training import training
 
 SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
@@ -32,6 +33,7 @@ SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
     "sb3_half_cheetah": sb3_half_cheetah,
     "perturbations": perturbations,
     "training": training,
+    "stress": stress,
     "framework": framework,
     "cached": cached,
     "aggregate": aggregate,

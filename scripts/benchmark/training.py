@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.cell import cores
-from brittlestar.envs import EnvSpec
+from brittlestar.envs import EnvSpec, register_robotics
 
 from .figures import Figure
 from .timing import median_ratio, take_turns
@@ -34,6 +34,7 @@ _WAYS = {
 def training(quick: bool) -> list[Figure]:
     """SAC with hindsight replay on FetchPush, one update for each step of eight environments."""
     steps, rounds = (1600, 2) if quick else (4000, 3)
+    register_robotics(_ENV)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = take_turns(rounds, plain=lambda: _plain(steps), ours=lambda: _ours(steps))
@@ -118,4 +119,7 @@ def _make(way: str) -> Any:
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
-    return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=SubprocVecEnv if way == "subproc" else DummyVecEnv)
+    if way == "dummy":
+        return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=DummyVecEnv)
+    # Forked, so that the processes know the registered environments.
+    return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=SubprocVecEnv, vec_env_kwargs={"start_method": "fork"})

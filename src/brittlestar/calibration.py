@@ -63,14 +63,21 @@ class Context:
         calibrate: runs the clean pass, the same for all seeds, and returns what it measured.
         compute_reward: of a goal environment, `(achieved goals, desired goals, info)` to rewards; None without one.
         calibrate_longer: like `calibrate`, on more episodes; None where that is all there is.
-        stressed_episodes: how many of the planned ones are stressed.
+        levels: of stress at the start of each planned episode; one, where nobody plans.
+        max_steps: of an episode, where there is a limit.
     """
 
     policy: Policy | None = None
     calibrate: Callable[[], Calibration] = _unknown
     compute_reward: Callable[..., Any] | None = None
     calibrate_longer: Callable[[], Calibration] | None = None
-    stressed_episodes: int = 1
+    levels: np.ndarray = field(default_factory=lambda: np.ones(1))
+    max_steps: int | None = None
+
+    @property
+    def stressed_episodes(self) -> int:
+        """How many of the planned episodes are stressed."""
+        return int((self.levels > 0).sum())
 
     def reference(self) -> Calibration:
         """Returns the calibration on most episodes."""

@@ -87,6 +87,7 @@ class LaneDraws:
         self._steps = np.zeros(lanes, dtype=np.int64)
         self._sites: list[_Site] = []
         self._children: dict[str, LaneDraws] = {}
+        self._jumpers: dict[int, Jumper] = {}
         self._used = 0
 
     def at(self, episodes: np.ndarray, steps: np.ndarray) -> None:
@@ -117,6 +118,23 @@ class LaneDraws:
     def uniform(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
         """Uniform numbers in [0, 1), `(lanes, *shape)`."""
         return self._draw(shape, per_episode, np.random.Generator.random)
+
+    def ahead(self, episode: int, steps: int, kind: str = "normal", nth: int = 0) -> np.ndarray:
+        """Returns what the n-th draw of every step of an episode gives, `(steps,)`: numbers without a shape.
+
+        Example:
+            >>> draws = LaneDraws(seed=0, stream="noise", lanes=1)
+            >>> coming = draws.ahead(episode=7, steps=100)
+            >>> draws.at(episodes=np.array([7]), steps=np.array([99]))
+            >>> bool(draws.normal()[0] == coming[99])
+            True
+        """
+        jumper = self._jumpers.setdefault(nth, Jumper(self._seed, f"{self._stream}/{nth}"))
+        numbers = np.empty((-(-steps // _BLOCK_STEPS), _BLOCK_STEPS))
+        for block, row in enumerate(numbers):
+            generator = jumper.to(block, episode)
+            row[:] = generator.standard_normal(_BLOCK_STEPS) if kind == "normal" else generator.random(_BLOCK_STEPS)
+        return numbers.ravel()[:steps]
 
     def _draw(self, shape: tuple[int, ...], per_episode: bool, kind: Callable) -> np.ndarray:
         while self._used >= len(self._sites):

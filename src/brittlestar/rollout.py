@@ -145,9 +145,7 @@ class _Run:
         self._bind()
         try:
             self._roll(list(range(self.plan.episodes)), on_episode)
-            # What goes on from episode to episode was guessed where the episode before was still running.
-            while again := self.parts.perturbation.unsettled(self.plan.episodes):
-                self._roll(again, lambda done: None)
+            self._settle()
         finally:
             for world in self.worlds:
                 world.restore()
@@ -169,6 +167,16 @@ class _Run:
                 done += 1
                 on_episode(done)
 
+    def _settle(self) -> None:
+        """Runs episodes again that started in a state other than the one before them left."""
+        window = self.plan.episodes
+        while again := self.parts.perturbation.unsettled(self.plan.episodes):
+            tried = again[:window]
+            self._roll(tried, lambda done: None)
+            wrong = self.parts.perturbation.unsettled(self.plan.episodes)
+            # An episode that was tried too early is tried twice: look no farther ahead than twice what was settled.
+            window = 2 * max(1, sum(episode < wrong[0] for episode in tried) if wrong else 1)
+
     def _recorder(self) -> BehaviourRecorder:
         from brittlestar.stress.behaviour import Layout
         from brittlestar.stress.recorder import BehaviourRecorder
@@ -182,7 +190,8 @@ class _Run:
         context = Context(parts.policy, self._calibrate, self.lanes.compute_reward)
         context.calibrate_longer = functools.partial(self._calibrate, REFERENCE_EPISODES)
         planned = np.arange(self.plan.episodes)
-        context.stressed_episodes = int((parts.schedule.levels(planned, np.zeros_like(planned)) > 0).sum())
+        context.levels = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
+        context.max_steps = self.lanes.max_steps
         for part in (parts.perturbation, parts.mitigation):
             part.bind(*spaces_, self.lanes.count)
             part.prepare(context)

@@ -28,9 +28,17 @@ def option(group: str, name: str, **values) -> dict:
     return {key: value for key, value in node.items() if key != "defaults"} | values
 
 
-def make_job(folder: Path, stressor: str, seed: int = 0, lanes: int = 16, env: str = "cartpole", **values) -> cell.Job:
+def make_job(
+    folder: Path,
+    stressor: str,
+    seed: int = 0,
+    lanes: int = 16,
+    env: str = "cartpole",
+    max_steps: int | None = 40,
+    **values,
+) -> cell.Job:
     config = {
-        "env": option("env", env, max_steps=40),
+        "env": option("env", env, max_steps=max_steps),
         "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
         "perturbation": option("perturbation", stressor),
         "mitigation": option("mitigation", "none"),
@@ -91,6 +99,18 @@ def test_a_drift_goes_on_from_episode_to_episode(tmp_path):
     assert (on[24:, column] == 0).all()
     assert (on[12:24, column] > 0).all()
     assert not np.array_equal(on[13:24], anew[13:24])
+
+
+@pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout"])
+def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monkeypatch):
+    from brittlestar.rollout import _Run
+
+    rolled, roll = [], _Run._roll
+    monkeypatch.setattr(
+        _Run, "_roll", lambda run, episodes, *rest: (rolled.append(episodes), roll(run, episodes, *rest))
+    )
+    behaviour(make_job(tmp_path, stressor, env="pendulum"))
+    assert rolled[-1] == list(range(36)), "no episode runs twice"
 
 
 def test_one_reference_pass_serves_all_stressors(study):
@@ -201,3 +221,40 @@ def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_p
     engine_digest.cache_clear()
     assert digests[0] == digests[1] != digests[2]
     assert before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env", "agent"), [("mountain_car", "dqn/MountainCar-v0_1"), ("cartpole", "ppo/CartPole-v1_1")]
+)
+def test_published_rates_come_out_live(env, agent, golden, tmp_path):
+    """Six seeds of ours against the two published ones: no farther apart than seeds are among themselves."""
+    checkpoint = golden.parent / "checkpoints" / "rl-trained-agents" / agent
+    if not checkpoint.is_dir():
+        pytest.skip(f"no trained agent in {checkpoint}")
+    policy = option("policy", "zoo_folder", path=str(checkpoint))
+    common = {"policy": policy, "episodes": 120, "reference": 300, "scoring": "compat_1_4", "max_steps": None}
+    jobs = []
+    for stressor in STRESSORS:
+        perturbation = option("perturbation", stressor)
+        perturbation |= {"protocol": "compat_1_4"} if "protocol" in perturbation else {}
+        schedule = option("stress_schedule", "phases")
+        values = common | {"perturbation": perturbation, "stress_schedule": schedule}
+        jobs += [make_job(tmp_path, stressor, seed, 64, env, **values) for seed in range(6)]
+    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
+        assert cell.run(job).status == "done"
+    summarise([str(tmp_path)], tmp_path)
+    ours = _shock_rates(json.loads((tmp_path / "stress_runs.json").read_text()), "perturbation", "rate_shock")
+    with open(golden / "stress" / agent.replace("/", "_").removesuffix("_1") / "eval_results.csv") as file:
+        theirs = _shock_rates(list(csv.DictReader(file)), "schedule", "collapse_rate_shock")
+    for stressor in STRESSORS:
+        a, b = ours[stressor], theirs[stressor]
+        error = max(np.std(a, ddof=1), 0.05) * np.sqrt(1 / len(a) + 1 / len(b))
+        assert abs(np.mean(a) - np.mean(b)) < 3 * error, (stressor, a, b)
+
+
+def _shock_rates(rows: list[dict], name: str, rate: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row[name], []).append(float(row[rate]))
+    return found

@@ -8,74 +8,119 @@ import numpy as np
 
 from brittlestar.errors import require_choice
 from brittlestar.perturbations.base import Step
+from brittlestar.randomness import LaneDraws
 
 CARRIES = ("shock", "episode")
+
+Advance = Callable[[float, float, LaneDraws, int, int], float]
+"""`(state, level, draws, episode, steps)` to the state after so many steps of an episode."""
 
 
 class Carried:
     """A number per lane that stressed episodes hand on in episode order, as if they ran one after the other.
 
-    Side by side, an episode starts before the one before it has ended. So its start is guessed, and episodes that
-    guessed wrong run again until no start differs from the end before it. That is the result of one lane, exactly:
-    every pass settles at least the first wrong episode. Where lengths do not depend on the state, two passes do.
+    Side by side, an episode starts before the one before it has ended. So its start is foretold: the numbers drawn
+    are known beforehand, only lengths are guessed. Episodes that started elsewhere run again until no start differs
+    from the end before it. That is the result of one lane, exactly: every pass settles at least the first wrong
+    episode. Where all lengths are as foretold, one pass does.
 
     Args:
         lanes: how many.
         carry: `shock` hands on; `episode` starts every episode at 0.
-        follow: `(start, end, other start)` to the end that the other start will probably give.
+        advance: foretells an end.
     """
 
-    def __init__(self, lanes: int, carry: str, follow: Callable[[float, float, float], float]) -> None:
+    def __init__(self, lanes: int, carry: str, advance: Advance) -> None:
         self.state = np.zeros(lanes)
-        self._carry, self._follow, self._latest = carry == "shock", follow, -1
-        self._starts, self._ends = np.zeros((2, 0))
-        self._planned, self._stressed = np.zeros((2, 0), dtype=bool)
+        self._carry, self._advance = carry == "shock", advance
+        self._levels, self._usual = np.ones(0), 0
+        self._running = np.full(lanes, -1)
+        self._known = 0
+        """How many starts are foretold by all that is known of the lengths."""
+        self._starts, self._used, self._ends = np.zeros((3, 0))
+        self._lengths = np.zeros(0, dtype=np.int64)
+        self._moved, self._done = np.zeros((2, 0), dtype=bool)
+        self._draws: LaneDraws | None = None
+
+    def expect(self, levels: np.ndarray, length: float) -> None:
+        """Takes what is foretold from: the level of each planned episode, and how many steps one usually has."""
+        self._levels, self._usual = levels, int(length)
 
     def begin(self, step: Step) -> None:
         """Sets the state of lanes whose episode starts; call it before the state is used in a step."""
-        lanes = np.flatnonzero(step.first)
-        if not len(lanes):
+        if not step.first.any():
             return
-        self.state[lanes] = 0.0
-        if self._carry:
-            self._reach(int(step.draws.episodes.max()))
-            for lane in lanes.tolist():
-                self.state[lane] = self._start(int(step.draws.episodes[lane]))
+        if not self._carry:
+            self.state[step.first] = 0.0
+            return
+        # Lanes without an episode stand at the start of one for ever.
+        starting = np.flatnonzero(step.first & (self._running != step.draws.episodes)).tolist()
+        self._draws = step.draws
+        self._reach(int(step.draws.episodes.max()) + 1)
+        for lane in starting:
+            self._end(int(self._running[lane]))
+        for lane in starting:
+            episode = int(step.draws.episodes[lane])
+            self._foretell(episode)
+            self._running[lane], self._lengths[episode] = episode, 0
+            self._done[episode] = self._moved[episode] = False
+            self.state[lane] = self._used[episode] = self._starts[episode]
 
     def move(self, state: np.ndarray, step: Step) -> None:
         """Takes the state of every lane after a step; lanes without stress keep theirs."""
         stressed = step.level > 0
         self.state = np.where(stressed, state, self.state)
-        if self._carry and stressed.any():
+        if self._carry:
             episodes = step.draws.episodes[stressed]
-            self._ends[episodes], self._stressed[episodes] = self.state[stressed], True
-            self._latest = max(self._latest, int(episodes.max()))
+            self._ends[episodes], self._moved[episodes] = self.state[stressed], True
+            self._lengths[episodes] = step.draws.steps[stressed] + 1
 
     def unsettled(self, episodes: int) -> list[int]:
         """Returns which stressed episodes started from another state than the one before them left."""
-        wrong, at = [], 0.0
-        for episode in np.flatnonzero(self._stressed[:episodes]).tolist():
-            start, end = float(self._starts[episode]), float(self._ends[episode])
-            if start != at:
-                wrong.append(episode)
-                end = self._follow(start, end, at)
-                self._starts[episode] = at
-            at = end
-        return wrong
+        if not len(self._starts):
+            return []
+        for episode in self._running.tolist():
+            self._end(episode)
+        self._running[:] = -1
+        self._foretell(min(episodes, len(self._starts)) - 1)
+        wrong = self._moved[:episodes] & (self._used[:episodes] != self._starts[:episodes])
+        return [int(episode) for episode in np.flatnonzero(wrong)]
 
-    def _start(self, episode: int) -> float:
-        if not self._planned[episode]:
-            self._planned[episode] = True
-            self._starts[episode] = self._ends[self._latest] if 0 <= self._latest < episode else 0.0
-        return float(self._starts[episode])
+    def _end(self, episode: int) -> None:
+        """Notes how long an episode was; if it ended elsewhere than foretold, so did all that follow."""
+        if episode < 0:
+            return
+        self._done[episode] = True
+        if episode + 1 < self._known and self._starts[episode + 1] != self._end_of(episode):
+            self._known = episode + 1
 
-    def _reach(self, episode: int) -> None:
-        missing = episode + 1 - len(self._starts)
-        if missing > 0:
-            self._starts, self._ends, self._planned, self._stressed = (
-                np.concatenate([known, np.zeros(missing + len(known), dtype=known.dtype)])
-                for known in (self._starts, self._ends, self._planned, self._stressed)
-            )
+    def _foretell(self, episode: int) -> None:
+        for each in range(max(self._known, 1), episode + 1):
+            self._starts[each] = self._end_of(each - 1)
+        self._known = max(self._known, episode + 1)
+
+    def _end_of(self, episode: int) -> float:
+        """Returns the end of an episode from its right start: as it was, or as it will probably be."""
+        start, level, steps = float(self._starts[episode]), 1.0, int(self._lengths[episode])
+        if self._done[episode]:
+            if not self._moved[episode]:
+                return start
+            if self._used[episode] == start:
+                return float(self._ends[episode])
+        else:
+            steps = max(steps, self._usual)
+        if episode < len(self._levels):
+            level = float(self._levels[episode])
+        return start if level <= 0 or self._draws is None else self._advance(start, level, self._draws, episode, steps)
+
+    def _reach(self, episodes: int) -> None:
+        missing = episodes - len(self._starts)
+        if missing <= 0:
+            return
+        self._starts, self._used, self._ends, self._lengths, self._moved, self._done = (
+            np.concatenate([known, np.zeros(missing + len(known), dtype=known.dtype)])
+            for known in (self._starts, self._used, self._ends, self._lengths, self._moved, self._done)
+        )
 
 
 def check_carry(carry: str) -> None:

@@ -15,6 +15,7 @@ from gymnasium import spaces
 from brittlestar.errors import require, require_choice
 from brittlestar.perturbations.base import ObservationPerturbation, Step
 from brittlestar.perturbations.carry import Carried, check_carry
+from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
     from brittlestar.calibration import Context
@@ -116,7 +117,7 @@ class ConceptDrift(Stressor):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Starts the walk anew."""
         super().bind(observation_space, action_space, lanes)
-        self._walk = Carried(lanes, self.carry, lambda start, end, other: self._within(end - start + other))
+        self._walk = Carried(lanes, self.carry, self._walked)
 
     def prepare(self, context: Context) -> None:
         """Finds the size of a step."""
@@ -125,6 +126,7 @@ class ConceptDrift(Stressor):
         unit = self._mean_std if self.published else 1.0
         self._step = self.k * unit / math.sqrt(max(1.0, context.reference().median_length) * episodes)
         self._bound = math.floor(3.0 * unit / self._step * _QUANTA) if self._step else 0.0
+        self._walk.expect(context.levels, context.reference().median_length)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds where the walk has come to."""
@@ -135,7 +137,7 @@ class ConceptDrift(Stressor):
         self._walk.begin(step)
         if not step.level.any():
             return reward
-        moves = np.rint(step.of(self, "k", reward) / self.k * step.draws.normal() * _QUANTA)
+        moves = self._moves(step.of(self, "k", reward), step.draws.normal())
         self._walk.move(np.clip(self._walk.state + moves, -self._bound, self._bound), step)
         step.note("regret", np.where(step.level > 0, np.abs(self._drift()), 0.0))
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
@@ -147,8 +149,17 @@ class ConceptDrift(Stressor):
     def _drift(self) -> np.ndarray:
         return self._walk.state * (self._step / _QUANTA)
 
-    def _within(self, state: float) -> float:
-        return min(max(state, -self._bound), self._bound)
+    def _moves(self, k: Any, normal: np.ndarray) -> np.ndarray:
+        return np.asarray(np.rint(k / self.k * normal * _QUANTA))
+
+    def _walked(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+        moves = self._moves(self.k * level, draws.ahead(episode, steps))
+        path = state + np.cumsum(moves)
+        if np.abs(path).max(initial=0.0) <= self._bound:
+            return float(path[-1]) if steps else state
+        for move in moves.tolist():
+            state = min(max(state + move, -self._bound), self._bound)
+        return state
 
 
 @dataclass
@@ -175,11 +186,12 @@ class SensorBlackout(Stressor):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Sees everything."""
         super().bind(observation_space, action_space, lanes)
-        self._left = Carried(lanes, self.carry, lambda start, end, other: end)
+        self._left = Carried(lanes, self.carry, self._left_over)
         self._dark = np.zeros(lanes, dtype=bool)
 
     def prepare(self, context: Context) -> None:
         """Needs no calibration."""
+        self._left.expect(context.levels, context.max_steps or 0)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Shows zeros."""
@@ -191,10 +203,8 @@ class SensorBlackout(Stressor):
         if not step.level.any():
             return reward
         share = step.of(self, "share", reward)
-        p = share / ((self.shortest + self.longest) / 2.0 * (1.0 - share))
-        starts = (step.draws.uniform() < p) & (self._left.state == 0)
-        windows = self.shortest + np.floor(step.draws.uniform() * (self.longest - self.shortest + 1))
-        left = np.where(starts, windows - self.published, self._left.state)
+        starts = (step.draws.uniform() < self._chance(share)) & (self._left.state == 0)
+        left = np.where(starts, self._windows(step.draws.uniform()), self._left.state)
         self._dark = left > 0
         self._left.move(np.maximum(left - 1.0, 0.0), step)
         lost = np.where(self._dark & (step.level > 0), self._magnitude(step.observation), 0.0)
@@ -204,6 +214,21 @@ class SensorBlackout(Stressor):
     def unsettled(self, episodes: int) -> list[int]:
         """Returns the episodes that began in another state than the one before them left."""
         return self._left.unsettled(episodes)
+
+    def _chance(self, share: Any) -> Any:
+        return share / ((self.shortest + self.longest) / 2.0 * (1.0 - share))
+
+    def _windows(self, uniform: np.ndarray) -> np.ndarray:
+        return self.shortest + np.floor(uniform * (self.longest - self.shortest + 1)) - self.published
+
+    def _left_over(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+        starts = np.flatnonzero(draws.ahead(episode, steps, "uniform") < self._chance(self.share * level))
+        windows = self._windows(draws.ahead(episode, steps, "uniform", 1)[starts])
+        end = state
+        for at, window in zip(starts.tolist(), windows.tolist(), strict=True):
+            if at >= end:
+                end = at + window
+        return max(end - steps, 0.0)
 
     def _magnitude(self, observation: Any) -> np.ndarray:
         arrays = [observation[key] if key else observation for key in self._touched]
