@@ -22,10 +22,11 @@ class CellSweeper(BasicSweeper):
     """The basic sweeper, which also takes a list of models, and composes nothing twice with `CellLauncher`."""
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
+        from brittlestar.globs import expand_options
         from brittlestar.models import models_of
 
         assert self.hydra_context is not None
-        jobs = []
+        overrides, jobs = expand_options(overrides, self.hydra_context.config_loader), []
         for model in models_of(overrides, self.hydra_context.config_loader):
             (rest,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in rest]

@@ -1,0 +1,65 @@
+"""`policy=glob(zoo/*)`: options in a folder of a group, which Hydra's own glob does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any
+
+from brittlestar import zoo
+from brittlestar.errors import UserError
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+
+def expand_options(overrides: Sequence[Override], loader: Any) -> list[Override]:
+    """Returns overrides with every glob over a folder of a group as a list of its options.
+
+    Args:
+        overrides: of a sweep, parsed.
+        loader: Hydra's, which knows the options.
+    """
+    return [_expanded(override, loader) if _folders(override) else override for override in overrides]
+
+
+def choose_options(names: Iterable[str], include: Sequence[str], exclude: Sequence[str] = ()) -> list[str]:
+    """Returns the options that a glob means; policies of the zoo that are not trained yet are left out.
+
+    Example:
+        >>> choose_options(["zoo/cartpole_ppo", "zoo/never_trained", "random"], ["zoo/*"])
+        ['zoo/cartpole_ppo']
+    """
+    return [name for name in names if _is_any(name, include) and not _is_any(name, exclude) and _is_there(name)]
+
+
+def _expanded(override: Override, loader: Any) -> Override:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    glob: Any = override.value()
+    group = override.key_or_group
+    known = list(loader.get_group_options(group))
+    for folder in _folders(override):
+        known += [f"{folder}/{name}" for name in loader.get_group_options(f"{group}/{folder}")]
+    names = choose_options(known, glob.include, glob.exclude)
+    if not names:
+        raise UserError(f"`{override.input_line}` matches no option of `{group}`")
+    return OverridesParser.create(config_loader=loader).parse_override(f"{group}={','.join(names)}")
+
+
+def _folders(override: Override) -> list[str]:
+    """Returns the folders that a glob asks for; none if it is no such glob."""
+    from hydra.core.override_parser.types import Glob
+
+    value = override.value()
+    if not isinstance(value, Glob):
+        return []
+    return list(dict.fromkeys(pattern.rpartition("/")[0] for pattern in value.include if "/" in pattern))
+
+
+def _is_any(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _is_there(name: str) -> bool:
+    return not name.startswith("zoo/") or zoo.is_shipped(name.removeprefix("zoo/"))
