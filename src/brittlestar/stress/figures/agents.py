@@ -20,7 +20,7 @@ MOST_AGENTS = 60
 def false_alarms(study: Study) -> Figure:
     """Draws the share of events without stress of each agent and mode, and the accepted one."""
     need(study.stress, "stress", "false_alarms")
-    rows = [part[0] for part in grouped(study.stress, "agent", "mode").values()]
+    rows = [part[0] for _, part in sorted(grouped(study.stress, "agent", "mode").items())]
     rows = [row for row in rows if not math.isnan(number(row, "false_alarms"))]
     if not rows:
         raise UnsuitedError("no agent was run without stress (`baseline`)")
@@ -55,7 +55,12 @@ def leaderboard(study: Study) -> Figure:
     rank = "rank" if "rank" in rows[0] else "rank_robust"
     within = _ranked_within(rows, rank)
     rows = sorted(
-        rows, key=lambda row: (row["place"] if within else "", _last(row, rank), -number(row, "robust_score"))
+        rows,
+        key=lambda row: (
+            *((row["place"], row["mode"]) if within else ("", "")),
+            _last(row, rank),
+            -number(row, "robust_score"),
+        ),
     )
     shown = rows[:MOST_AGENTS]
     figure = blank(8.4, 1.9 + 0.22 * len(shown))
@@ -67,6 +72,9 @@ def leaderboard(study: Study) -> Figure:
         axes.barh(y, value, 0.72, edgecolor="white", label=row["mode"], **face)
         axes.errorbar(value, y, xerr=reach(value, low, high), color="black", capsize=2, lw=1)
         axes.text(1.01, y, _rank(row, rank), transform=axes.get_yaxis_transform(), va="center", fontsize=7)
+    for y in range(1, len(shown)):
+        if within and shown[y]["place"] != shown[y - 1]["place"]:
+            axes.axhline(y - 0.5, color="grey", linewidth=0.6)
     _agent_axis(axes, [f"{row['agent']}{' *' if row.get('pareto') else ''}" for row in shown])
     axes.set_xlabel("robust score, 95 % interval")
     axes.set_xlim(min(0.0, *(number(row, "robust_score") for row in shown)), 1.0)
@@ -99,9 +107,10 @@ def _agent_axis(axes: Axes, names: list[str]) -> None:
 
 def _ranked_within(rows: list[Row], rank: str) -> str:
     """Says whether ranks begin anew in each environment, or in each environment and mode."""
+    worst = max((number(row, rank) for row in rows if row.get(rank) is not None), default=0)
     for columns, told in ((("place", "mode"), "environment and mode"), (("place",), "environment")):
         groups = grouped(rows, *columns).values()
-        if len(groups) > 1 and all(any(number(row, rank) == 1 for row in part) for part in groups):
+        if len(groups) > 1 and worst <= max(map(len, groups)):
             return f", ranked within each {told}"
     return ""
 

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---")
+HATCHES = ("", "...", "xxx", "\\\\\\", "ooo", "---")
 """Beside the colours: bars are told apart in grey, too."""
 SIGNS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 STYLES = ("-", "--", ":", "-.")
 GREY = "#D9D9D9"
 SILENT = "cannot affect behaviour"
-SILENT_NOTE = f"Hatched: {SILENT} (actions identical to those of the same episodes without stress), so no collapse."
+SILENT_NOTE = (
+    f"Hatched in grey: {SILENT} (actions identical to those of the same episodes without stress), so no collapse."
+)
 INTERVALS = (
     "Intervals: 95 %, Student's t over policies (one policy: over its seeds), at least the policies' own on average."
 )
@@ -77,9 +79,13 @@ def wrapped(name: str, width: int = 11) -> str:
 
 
 def look(index: int) -> dict[str, Any]:
-    """Returns colour and marker of a series: no two of seventy are the same."""
-    turn = index // len(COLOURS)
-    return {"color": COLOURS[index % len(COLOURS)], "marker": SIGNS[(index + 3 * turn) % len(SIGNS)]}
+    """Returns colour and marker of a series: no two of seventy are the same.
+
+    Example:
+        >>> len({tuple(look(index).values()) for index in range(70)})
+        70
+    """
+    return {"color": COLOURS[index % len(COLOURS)], "marker": SIGNS[index % len(SIGNS)]}
 
 
 def p_text(p: float) -> str:
@@ -107,6 +113,16 @@ def bounded(value: float, low: float, high: float) -> str:
 def reach(value: float, low: float, high: float) -> list[list[float]]:
     """Returns the lengths of an error bar: none where the bounds are unknown."""
     return [[max(0.0, value - low) if low == low else 0.0], [max(0.0, high - value) if high == high else 0.0]]
+
+
+def policies(count: int) -> str:
+    """Writes how many there are.
+
+    Example:
+        >>> policies(1), policies(2)
+        ('n = 1 policy', 'n = 2 policies')
+    """
+    return f"n = {count} {'policy' if count == 1 else 'policies'}"
 
 
 def spread(count: int, width: float) -> np.ndarray:

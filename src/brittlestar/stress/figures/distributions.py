@@ -9,7 +9,18 @@ import numpy as np
 
 from brittlestar import stats
 from brittlestar.plots import COLOURS
-from brittlestar.stress.figures.canvas import SILENT_NOTE, blank, p_text, plain, spread, title, wrapped
+from brittlestar.stress.figures.canvas import (
+    GREY,
+    SILENT_NOTE,
+    blank,
+    bounded,
+    p_text,
+    plain,
+    policies,
+    spread,
+    title,
+    wrapped,
+)
 from brittlestar.stress.figures.relations import seed_table
 from brittlestar.stress.figures.rows import BASELINE, Study, UnsuitedError, by_policy, grouped, need, number
 from brittlestar.stress.figures.significance import friedman, wilcoxon
@@ -56,21 +67,23 @@ def scores_by_schedule(study: Study) -> Figure:
 
 def seed_boxes(study: Study) -> Figure:
     """Draws the collapse rates of each seed as a box, over agents, modes and stressors."""
-    seeds, table = seed_table(study)
+    seeds, table, agents = seed_table(study)
+    means = np.array([table[[agent == one for agent in agents]].mean(axis=0) for one in dict.fromkeys(agents)])
     figure = blank(max(6.0, 2.0 + 0.9 * len(seeds)), 4.6)
     axes = plain(figure.add_subplot())
     for x, column in enumerate(table.T):
         axes.plot(x + spread(len(column), 0.5), np.sort(column), ".", color=COLOURS[0], markersize=3, alpha=0.6)
     _boxes(axes, list(table.T), list(range(len(seeds))), width=0.6)
-    ticks = [f"seed {seed}\nmean {value:.3f}" for seed, value in zip(seeds, table.mean(axis=0), strict=True)]
+    ticks = [f"seed {seed}\nmean {_mean(column)}" for seed, column in zip(seeds, means.T, strict=True)]
     axes.set_xticks(range(len(seeds)), ticks, fontsize=8)
     axes.set(ylabel="collapse rate in the shock", xlim=(-0.6, len(seeds) - 0.4), ylim=(-0.04, 1.04))
-    chi, p = friedman(table)
+    chi, p = friedman(means)
     test = "Wilcoxon's signed ranks" if math.isnan(chi) else f"Friedman's chi² = {chi:.2f}"
     return title(
         figure,
-        f"Collapse per seed: {test}, {p_text(p)}, n = {len(table)}",
-        f"{_BOX} A mark is one agent, mode and stressor, and n counts them.",
+        f"Collapse per seed: {test}, {p_text(p)}, {policies(len(means))}",
+        f"{_BOX} A mark is one agent, mode and stressor ({len(table)} of them).",
+        "Test and means are over policies, their stressors and modes averaged; 95 %, Student's t.",
     )
 
 
@@ -95,18 +108,19 @@ def return_loss(study: Study) -> Figure:
         inside = (values >= low) & (values <= high)
         axes.plot(places[inside], values[inside], "o", color=COLOURS[0], markersize=4, alpha=0.7)
         axes.plot(places[~inside], values[~inside].clip(low, high), "^", color=COLOURS[1], markersize=5, clip_on=False)
-    colours = ["/////" if name in study.silent else "" for name in names]
-    _boxes(axes, [np.array(list(losses[name].values())) for name in names], list(range(len(names))), 0.6, colours)
+        if name in study.silent:
+            axes.axvspan(x - 0.45, x + 0.45, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0, zorder=0)
+    _boxes(axes, [np.array(list(losses[name].values())) for name in names], list(range(len(names))), 0.6)
     axes.axhline(0.0, color="grey", linewidth=0.8, zorder=0)
     ticks = [f"{wrapped(name)}\n{_p(name, adjusted, study)}\nn = {len(losses[name])}" for name in names]
     axes.set_xticks(range(len(names)), ticks, fontsize=8)
-    axes.set(ylabel="(PRE − SHOCK) / |PRE| of the true return", xlim=(-0.6, len(names) - 0.4))
+    axes.set(ylabel="share of return lost", xlim=(-0.6, len(names) - 0.4))
     margin = 0.04 * (high - low)
     axes.set_ylim(low - margin, high + margin)
     beyond = int(((everything < low) | (everything > high)).sum())
     return title(
         figure,
-        "Loss of return in the shock",
+        "Loss of true return in the shock: (PRE − SHOCK) / |PRE|",
         f"A mark is a policy (seeds and modes averaged), n counts them. {_BOX} p: Wilcoxon's signed ranks against "
         "baseline, Holm's over stressors.",
         SILENT_NOTE.replace(", so no collapse", "; what is left is chance") if study.silent else "",
@@ -164,8 +178,15 @@ def _window(values: np.ndarray) -> tuple[float, float]:
     return (round(low, 2), round(high, 2)) if high - low > 0.05 else (low - 0.05, high + 0.05)
 
 
+def _mean(values: np.ndarray) -> str:
+    interval = stats.t_interval(values)
+    return (
+        f"{values.mean():.2f}" if len(values) < 2 else bounded(values.mean(), float(interval.low), float(interval.high))
+    )
+
+
 def _p(name: str, adjusted: dict[str, float], study: Study) -> str:
-    return p_text(adjusted[name]) if name in adjusted else "no effect" if name in study.silent else "–"
+    return p_text(adjusted[name]) if name in adjusted else "no action\nchanged" if name in study.silent else "–"
 
 
 def _span(counts: list[int]) -> str:

@@ -17,6 +17,7 @@ from brittlestar.stress.figures.canvas import (
     look,
     p_text,
     plain,
+    policies,
     reach,
     silence,
     spread,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ALL = "mean of those that act"
+_ALL = "mean of stressors"
 _RATE = "collapse rate in the shock"
 
 
@@ -55,12 +56,14 @@ def algorithms(study: Study) -> Figure:
     figure = blank(max(7.0, 2.8 + 0.8 * len(groups)), 5.0)
     axes = plain(figure.add_subplot())
     places = {place: look(index) for index, place in enumerate(sorted({row["place"] for row in rows}))}
+    for place, style in places.items():
+        axes.plot([], [], linestyle="", markersize=5, label=place, **style)
     values = []
     for x, members in enumerate(groups.values()):
         rates = by_policy(members, "rate_shock")
         homes = {row["agent"]: row["place"] for row in members}
         for shift, (agent, rate) in zip(spread(len(rates), 0.4), sorted(rates.items()), strict=True):
-            axes.plot(x + shift, rate, linestyle="", markersize=5, label=homes[agent], **places[homes[agent]])
+            axes.plot(x + shift, rate, linestyle="", markersize=5, **places[homes[agent]])
         _mean_bar(axes, x, members)
         values.append(list(rates.values()))
     axes.set_xticks(range(len(groups)), [f"{name}\nn = {len(n)}" for name, n in zip(groups, values, strict=True)])
@@ -86,7 +89,7 @@ def suites(study: Study) -> Figure:
     width = 0.84 / len(names)
     for index, name in enumerate(names):
         stressors = grouped(found[name], "stressor")
-        label = f"{name} (n = {len(grouped(found[name], 'agent'))} policies)"
+        label = f"{name} ({policies(len(grouped(found[name], 'agent')))})"
         for x, stressor in enumerate(study.stressors):
             mean = mean_over_policies(stressors.get(stressor, []), "rate_shock")
             if stressor not in study.silent and mean is not None:
@@ -118,7 +121,7 @@ def _two_groups(study: Study, trait: str, names: dict[bool, str]) -> Figure:
     tests = {
         name: mann_whitney(*(list(by_policy(rows, "rate_shock").values()) for rows in parts[name])) for name in columns
     }
-    adjusted = dict(zip(shown, stats.holm([tests[name][1] for name in shown]).tolist(), strict=True))
+    adjusted = dict(zip(study.acting, stats.holm([tests[name][1] for name in study.acting]).tolist(), strict=True))
     figure = blank(max(7.5, 1.2 + 1.12 * len(columns)), 5.2)
     axes = plain(figure.add_subplot())
     for x, name in enumerate(columns):
@@ -129,13 +132,13 @@ def _two_groups(study: Study, trait: str, names: dict[bool, str]) -> Figure:
     axes.set_ylabel(_RATE)
     sizes = [len(grouped(rows, "agent")) for rows in groups]
     for side, (name, n) in enumerate(zip(names.values(), sizes, strict=True)):
-        axes.plot([], [], linestyle="", label=f"{name} (n = {n} policies)", **_kind(side))
+        axes.plot([], [], linestyle="", label=f"{name} ({policies(n)})", **_kind(side))
     legend(axes, columns=2)
     return title(
         figure,
         f"Collapse: {' and '.join(names.values())}",
         f"A mark is a policy (seeds and modes averaged); bars: mean. {INTERVALS}",
-        "U: Mann–Whitney, two-sided; p is Holm's over the stressors, that of the mean is plain. "
+        "U: Mann–Whitney, two-sided; p is Holm's over the stressors; those of baseline and mean are plain. "
         "The groups were not run in the same environments.",
     )
 

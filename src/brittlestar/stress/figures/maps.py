@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from brittlestar.cells import Row
-from brittlestar.stress.figures.canvas import GREY, INTERVALS, SILENT_NOTE, blank, title, wrapped
-from brittlestar.stress.figures.rows import BASELINE, Mean, Study, grouped, mean_over_policies, need
+from brittlestar.stress.figures.canvas import GREY, SILENT_NOTE, blank, policies, title, wrapped
+from brittlestar.stress.figures.rows import BASELINE, Mean, Study, grouped, mean_of_these, need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST_AGENTS = 40
 """More agents than this are drawn by environment."""
 MOST_ROWS = 60
+_BOUNDS = "Intervals: 95 %, over seeds and episodes, of these very policies: the mean of their bounds."
 
 
 def collapse_map(study: Study) -> Figure:
@@ -26,7 +27,7 @@ def collapse_map(study: Study) -> Figure:
     what = "agent" if rows is agents else "environment"
     figure = _map(study, rows, "rate_shock", study.stressors, "Blues")
     text = f"Collapse rate in the shock (CR) per {what} and stressor; baseline is without stress"
-    return title(figure, text, SILENT_NOTE, f"{_counts(study)} {INTERVALS}")
+    return title(figure, text, SILENT_NOTE, f"{_counts(study)} {_BOUNDS}")
 
 
 def vulnerability_map(study: Study) -> Figure:
@@ -35,16 +36,16 @@ def vulnerability_map(study: Study) -> Figure:
     stressors = [name for name in study.stressors if name != BASELINE]
     figure = _map(study, grouped(study.stress, "place"), "excess", stressors, "Oranges")
     text = "Vulnerability: CR in the shock minus CR of the same episodes without stress, mean over policies"
-    return title(figure, text, SILENT_NOTE, f"{_counts(study)} {INTERVALS}")
+    return title(figure, text, SILENT_NOTE, f"{_counts(study)} {_BOUNDS}")
 
 
 def _map(study: Study, rows: dict[str, list[Row]], column: str, stressors: list[str], colours: str) -> Figure:
     names = sorted(rows)[:MOST_ROWS]
     table = {
-        name: {key: mean_over_policies(part, column) for key, part in grouped(rows[name], "stressor").items()}
+        name: {key: mean_of_these(part, column) for key, part in grouped(rows[name], "stressor").items()}
         for name in names
     }
-    longest = max(map(len, names)) + 10
+    longest = max(map(len, names)) + 16
     figure = blank(max(6.5, 1.4 + 0.062 * longest + 0.82 * len(stressors)), 1.9 + 0.36 * len(names))
     axes = figure.add_subplot()
     _colour(axes, [[table[name].get(key) for key in stressors] for name in names], colours)
@@ -95,7 +96,7 @@ def _hatch(axes: Axes, x: int, y: int) -> None:
 
 def _label(name: str, means: dict[str, Mean | None]) -> str:
     n = max((mean.n for mean in means.values() if mean is not None), default=1)
-    return name if n == 1 else f"{name} (n = {n})"
+    return name if n == 1 else f"{name} ({policies(n)})"
 
 
 def _counts(study: Study) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from brittlestar.cells import Row
 from brittlestar.plots import COLOURS
 from brittlestar.stress.compat_channels import CHANNELS
-from brittlestar.stress.figures.canvas import INTERVALS, SILENT, blank, title
+from brittlestar.stress.figures.canvas import INTERVALS, SILENT, blank, policies, title
 from brittlestar.stress.figures.rows import BASELINE, Mean, Study, UnsuitedError, grouped, mean_over_policies, need
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ def channel_radar(study: Study) -> Figure:
     shown = study.acting[:MOST_PANELS]
     across = min(3, len(shown))
     down = math.ceil(len(shown) / across)
-    figure = blank(max(6.0, 3.1 * across), 2.9 * down + 1.2)
+    figure = blank(max(6.0, 3.1 * across), 2.5 * down + 1.2)
     for number, stressor in enumerate(shown):
         axes = figure.add_subplot(down, across, number + 1, projection="polar")
         if BASELINE in rows:
             _line(axes, rows[BASELINE], {"color": "black", "linestyle": ":", "linewidth": 1.2})
         n = _line(axes, rows[stressor], {"color": COLOURS[0], "marker": "o", "markersize": 4})
         _frame(axes)
-        axes.set_title(f"{stressor} (n = {n} policies)", fontsize=9, pad=10)
+        axes.set_title(f"{stressor} ({policies(n)})", fontsize=9, pad=10)
     left_out = f"Left out, since they {SILENT}: {', '.join(sorted(study.silent))}." if study.silent else ""
     return title(
         figure,

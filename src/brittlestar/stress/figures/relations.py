@@ -33,10 +33,11 @@ def reward_collapse(study: Study) -> Figure:
     axes = plain(figure.add_subplot())
     for index, (place, members) in enumerate(sorted(places.items())):
         style = look(index)
+        axes.plot([], [], linestyle="", markersize=7, label=place, **style)
         for row in members:
             face = style["color"] if row["mode"] == MODES[True] else "none"
             x, y = _return(row), number(row, "rate_shock")
-            axes.plot(x, y, linestyle="", markersize=7, markerfacecolor=face, label=place, **style)
+            axes.plot(x, y, linestyle="", markersize=7, markerfacecolor=face, **style)
     front = _front(axes, rows)
     axes.set(xlabel="normalised return without stress (0 random, 1 reference)", ylabel="collapse rate in the shock")
     axes.set_ylim(-0.04, 1.04)
@@ -64,7 +65,7 @@ def mode_agreement(study: Study) -> Figure:
             pairs.setdefault(stressor, {})[agent] = (both[0], both[1])
     if not pairs:
         raise UnsuitedError("no agent was evaluated in both modes (`deterministic=true,false`)")
-    figure = blank(9.6, 5.4)
+    figure = blank(8.8, 5.4)
     axes = plain(figure.add_subplot())
     axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
     for index, (stressor, found) in enumerate(sorted(pairs.items())):
@@ -86,7 +87,7 @@ def mode_agreement(study: Study) -> Figure:
 
 def seed_consistency(study: Study) -> Figure:
     """Draws the collapse rate of each seed against the mean of the others, and r between every two seeds."""
-    seeds, table = seed_table(study)
+    seeds, table, _ = seed_table(study)
     figure = blank(10.5, 5.2)
     left, right = figure.subplots(1, 2)
     plain(left).plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
@@ -106,22 +107,21 @@ def seed_consistency(study: Study) -> Figure:
     )
 
 
-def seed_table(study: Study) -> tuple[list[int], np.ndarray]:
-    """Returns the seeds, and collapse rates of shape `(agents × modes × stressors, seeds)` that all seeds have."""
+def seed_table(study: Study) -> tuple[list[int], np.ndarray, list[str]]:
+    """Returns the seeds, collapse rates `(agents × modes × stressors, seeds)` that all seeds have, and their agents."""
     need(study.runs, "runs", "rate_shock", "seed")
     rows = study.acted(study.runs)
     seeds = sorted({row["seed"] for row in rows})[:MOST_SEEDS]
     if len(seeds) < 2:
         raise UnsuitedError("there is one seed only")
-    units = [
-        {row["seed"]: number(row, "rate_shock") for row in part}
-        for part in grouped(rows, "agent", "mode", "stressor").values()
-    ]
-    table = np.array([[unit.get(seed, math.nan) for seed in seeds] for unit in units])
-    table = table[~np.isnan(table).any(axis=1)]
+    units = grouped(rows, "agent", "mode", "stressor")
+    rates = [{row["seed"]: number(row, "rate_shock") for row in part} for part in units.values()]
+    table = np.array([[unit.get(seed, math.nan) for seed in seeds] for unit in rates])
+    whole = ~np.isnan(table).any(axis=1)
+    table, agents = table[whole], [agent for (agent, *_), kept in zip(units, whole, strict=True) if kept]
     if len(table) < 2:
         raise UnsuitedError("fewer than two agents or stressors have all seeds")
-    return seeds, table
+    return seeds, table, agents
 
 
 def _matrix(axes: Axes, seeds: list[int], table: np.ndarray) -> None:

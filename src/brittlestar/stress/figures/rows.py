@@ -205,6 +205,13 @@ def mean_over_policies(rows: list[Row], name: str) -> Mean | None:
     return Mean(_mean(values), low if known else math.nan, high if known else math.nan, len(values))
 
 
+def mean_of_these(rows: list[Row], name: str) -> Mean | None:
+    """Returns the mean of these very policies: its bounds are the mean of theirs, which is never too narrow."""
+    values = by_policy(rows, name)
+    low, high = (_mean(by_policy(rows, f"{name}_{end}").values()) for end in ("low", "high"))
+    return Mean(_mean(values.values()), low, high, len(values)) if values else None
+
+
 def _settle(rows: list[Row]) -> None:
     key: Callable[[Row], tuple] = lambda row: (row["agent"], row["mode"], row.get("seed"))  # noqa: E731
     calm = {key(row): row for row in rows if row["stressor"] == BASELINE}
