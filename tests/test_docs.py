@@ -68,7 +68,8 @@ def test_commands(shell, line):
         more = ["env=cartpole", "policy=random", "episodes=2", f"seed={'0,1' if name == 'first' else '2,3'}"]
         study = ["perturbation.sigma=0,0.1"]
         if "leaderboard" in line:
-            study, more[2] = ["experiment=stress", *FEWER_PHASES], "episodes=6"
+            study = ["experiment=stress", "perturbation=baseline,trust_violation", *FEWER_PHASES]
+            more[2] = "episodes=6"
         shell("-m", *study, *more, f"hydra.sweep.dir=multirun/{name}")
     shorter = "run.py" in line and "--list" not in line and "episodes=" not in line
     fewer = ["episodes=6", *FEWER_PHASES] if "=stress" in line else ["episodes=2"]

@@ -123,6 +123,21 @@ def test_intervals_hold_the_rank(rng):
         assert "2000 resamples" in row["interval_method"]
 
 
+def test_seeds_that_agree_by_chance_do_not_settle_a_rank(rng):
+    """Two agents with the same rate in both seeds, one episode apart: the episodes say that it may be luck."""
+    agents = [make_agent(rng, name, (0.5,), (0, 1)) for name in "ab"]
+    for agent, hits in zip(agents, (10, 11), strict=True):
+        for run in agent.stressors[0].runs + agent.stressors[1].runs:
+            run.scored.event[:] = False
+        for run in agent.stressors[1].runs:
+            run.scored.event[np.flatnonzero(run.scored.within("shock"))[:hits]] = True
+    rows = board(agents)
+    assert [row["excess"] for row in rows] == [0.5, 0.55]
+    for row in rows:
+        assert (row["rank_stability_low"], row["rank_stability_high"]) == (1, 2)
+        assert row["stability_high"] - row["stability_low"] > 0.2
+
+
 def test_agents_in_a_tie_share_their_rank(rng):
     twins = [make_agent(np.random.default_rng(7), name) for name in "ab"]
     rows = board([*twins, make_agent(rng, "c", (1.0, 1.0))])
@@ -192,6 +207,8 @@ def test_correlations_of_known_columns(rng):
     found = correlate(x, -x + 0.5 * rng.normal(size=200))
     assert found["n"] == 200 and found["pearson"] < -0.8 and found["pearson_p"] < 1e-9 and found["spearman"] < -0.8
     assert correlate(np.append(x, np.nan), np.append(x**3, 1.0))["spearman"] == pytest.approx(1.0)
+    line = np.arange(4.0)
+    assert correlate(line, line)["spearman_p"] == pytest.approx(2 / 24), "two orders of 24 are in line"
     for few in (np.array([1.0, 2.0]), np.ones(9)):
         assert math.isnan(correlate(few, few)["pearson"])
 
@@ -373,6 +390,7 @@ def test_the_order_of_folders_changes_nothing(sweeps, tmp_path, scoring):
         assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_figures_are_drawn(sweeps, tmp_path):
     pytest.importorskip("brittlestar.stress.figures")
     shown = write_leaderboard([str(sweeps / "first"), str(sweeps / "second")], tmp_path)

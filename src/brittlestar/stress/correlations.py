@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 
 import numpy as np
@@ -11,6 +12,8 @@ from brittlestar.cells import Row
 
 LEAST = 3
 """Agents that a correlation needs."""
+_MOST_PERMUTED = 8
+"""For so many agents Spearman's p is exact; for more, by Student's t."""
 PAIRS = (
     ("return and stability", "normalised_return", "stability"),
     ("return and robust score", "normalised_return", "robust_score"),
@@ -62,4 +65,18 @@ def correlate(x: np.ndarray, y: np.ndarray) -> Row:
     for name, test in (("pearson", scipy_stats.pearsonr), ("spearman", scipy_stats.spearmanr)):
         r, p = test(x, y)
         row |= {name: min(1.0, max(-1.0, float(r))), f"{name}_p": float(p)}
+    if len(x) <= _MOST_PERMUTED:
+        row["spearman_p"] = _permuted_p(*(scipy_stats.rankdata(values) for values in (x, y)))
     return row
+
+
+def _permuted_p(x: np.ndarray, y: np.ndarray) -> float:
+    """Share of all orders of `y` that correlate with `x` at least as much; three agents in line prove little.
+
+    Example:
+        >>> round(_permuted_p(np.arange(3.0), np.arange(3.0)), 3)
+        0.333
+    """
+    orders = np.array(list(itertools.permutations(y - y.mean())))
+    products = np.abs(orders @ (x - x.mean()))
+    return float(np.mean(products >= products[0] - 1e-9))

@@ -53,16 +53,16 @@ def number(value: Any, digits: int = 2) -> Markup:
 
 
 def bounded(row: Row, name: str, digits: int = 2) -> Markup:
-    """Returns a number with its interval beside it, if it has one.
+    """Returns a number with its interval below it, if it has one.
 
     Example:
         >>> print(bounded({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
-        2 [1, 3]
+        \\shortstack{2\\\\{\\scriptsize [1, 3]}}
     """
     value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
     if low is None or (isinstance(low, float) and math.isnan(low)):
         return number(value, digits)
-    return Markup(f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]")
+    return stacked(number(value, digits), rf"\scriptsize [{number(low, digits)}, {number(high, digits)}]")
 
 
 def stacked(*lines: str) -> Markup:

@@ -57,7 +57,7 @@ def make_leaderboard(agents: list[Agent], scoring: str, published: list[Agent] |
 
 def _rows(found: list[Standing]) -> list[Row]:
     """Returns the rows in the order of the standings."""
-    point, draws = np.stack([one.point for one in found]), np.stack([one.draws for one in found], axis=1)
+    point, draws = np.stack([one.point for one in found]), np.stack([one.draws for one in found], axis=2)
     places = [one.place for one in found]
     now, drawn = (_scores(values, places) for values in (point, draws))
     rows = [_row(one) for one in found]
@@ -65,9 +65,11 @@ def _rows(found: list[Standing]) -> list[Row]:
         for row, value in zip(rows, values.tolist(), strict=True):
             row[name] = value
     for name, limits in _LIMITS.items():
-        interval = stats.percentile_interval(drawn[name], "bootstrap", len(draws), LEVEL)
-        for end, bounds in (("low", interval.low), ("high", interval.high)):
-            for row, bound in zip(rows, np.clip(np.asarray(bounds), *limits).tolist(), strict=True):
+        found_bounds = [stats.percentile_interval(each, "bootstrap", len(each), LEVEL) for each in drawn[name]]
+        low = np.fmin.reduce([np.asarray(interval.low) for interval in found_bounds])
+        high = np.fmax.reduce([np.asarray(interval.high) for interval in found_bounds])
+        for end, bounds in (("low", low), ("high", high)):
+            for row, bound in zip(rows, np.clip(bounds, *limits).tolist(), strict=True):
                 row[f"{name}_{end}"] = bound
     for members in _groups(places):
         clean = point[members, METRICS.index("clean_return")]
@@ -118,8 +120,9 @@ def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
 
 def _rank(rows: list[Row], name: str, scores: np.ndarray, draws: np.ndarray, groups: list[list[int]]) -> None:
     for members in groups:
-        bounds = rank_intervals(scores[members], draws[:, members], LEVEL)
-        for i, *found in zip(members, *bounds, strict=True):
+        (rank, *first), (_, *second) = (rank_intervals(scores[members], each[:, members], LEVEL) for each in draws)
+        low, high = np.fmin(first[0], second[0]), np.fmax(first[1], second[1])
+        for i, *found in zip(members, rank, low, high, strict=True):
             whole = [None if math.isnan(value) else int(value) for value in found]
             rows[i] |= dict(zip((name, f"{name}_low", f"{name}_high"), whole, strict=True))
 

@@ -78,6 +78,8 @@ def overview(board: Leaderboard, correlations: list[Row], scoring: str) -> str:
     from brittlestar.tablefiles import markdown
 
     columns = (_AXES | _RATES | _SCORE) if scoring == "rigorous" else (_SCORE | _RATES | _AXES)
+    if len({(row["env"], row["env_id"]) for row in board.rows}) == 1:
+        columns = {head: name for head, name in columns.items() if not name.endswith("_overall")}
     if "compat_score" in board.rows[0]:
         columns |= {"compat score": "compat_score"}
     heads = [row | {head: _bounded(row, name) for head, name in columns.items()} for row in board.rows]

@@ -24,8 +24,6 @@ _AXES = {
 _RATES = {
     "CR": lambda row: row["rate_shock"],
     "FPR": lambda row: row["false_alarms"],
-    "CR - FPR": lambda row: row["excess"],
-    "identity": lambda row: row["identity"],
     "robust score": lambda row: bounded(row, "robust_score"),
     "its rank": lambda row: bounded(row, "rank_robust"),
 }
@@ -42,12 +40,14 @@ def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
     columns: dict[str, Callable[[Row], Any]] = _AXES | _RATES
     if "compat_score" in rows[0]:
         columns |= {"compat score": lambda row: row["compat_score"]}
+    by = "stability" if scoring == "rigorous" else "robust score"
     caption = (
-        f"Agents by stability, scored by {scoring}. Return: without stress, 0 at random and 1 at the reference. "
+        f"Agents by {by}, scored by {scoring}. Return: without stress, 0 at random and 1 at the reference. "
         "Stability: 1 minus the mean excess of the collapse rate over that of the same episodes without stress. Front: "
         "no other agent of the environment beats it in one of both without losing in the other. In brackets: "
-        f"{LEVEL:.0%} intervals, bootstrap with {RESAMPLES} resamples."
+        f"{100 * LEVEL:g} % intervals, bootstrap with {RESAMPLES} resamples."
     )
+    labels = [name for name in labels if name != "algorithm"]
     lines = [[*(_text(row, name) for name in labels), *(show(row) for show in columns.values())] for row in rows]
     heads = [*map(_head, labels), *columns]
     return table(lines, heads, caption, "leaderboard", left=len(labels))
@@ -70,7 +70,7 @@ def stress_table(runs: list[Row], scoring: str) -> str:
         note = r"\dag: identical actions; the rate is the stressor's own bookkeeping."
     caption = (
         f"Collapse rates in the shock, scored by {scoring}: means over agents, seeds and modes. In brackets: "
-        f"{LEVEL:.0%} intervals of the mean over these agents (Student's t over seeds, at least "
+        f"{100 * LEVEL:g} % intervals of the mean over these agents (Student's t over seeds, at least "
         "Wilson's over episodes). "
     )
     return table(lines, ["environment", *heads], Markup(escape(caption) + note), "stress")
@@ -92,8 +92,8 @@ def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> st
         lines.append([name, len(found), len(every), bounded(row, "rate", 3), number(max(each), 3)])
     accepted = f"at most {alpha:g} by construction" if scoring == "rigorous" else "0.05 intended"
     caption = (
-        f"Unstressed episodes that {scoring} takes for a collapse ({accepted}), with Wilson's {LEVEL:.0%} interval "
-        "over episodes, and the rate of the agent with the most."
+        f"Unstressed episodes that {scoring} takes for a collapse ({accepted}), with Wilson's {100 * LEVEL:g} % "
+        "interval over episodes, and the rate of the agent with the most."
     )
     return table(lines, ["environment", "agents", "episodes", "FPR", "highest"], caption, "false_alarms")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -13,7 +14,7 @@ from brittlestar import stats
 from brittlestar.cells import Row, moments
 from brittlestar.randomness import generator
 from brittlestar.stress.agents import Agent, Run, Stressor
-from brittlestar.stress.runs import PHASES, acts_the_same, agent_label, clean_runs
+from brittlestar.stress.runs import acts_the_same, agent_label, clean_runs
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -32,7 +33,8 @@ class Standing:
         stressors: names of those that count.
         seeds: of its runs.
         point: its numbers, in the order of `METRICS`.
-        draws: bootstrap replicates of them, `(RESAMPLES, metrics)`.
+        draws: bootstrap replicates of them, `(2, RESAMPLES, metrics)`: over seeds, and over the episodes of each seed,
+            since seeds may agree by chance; with one seed, over episodes twice.
         alarms: share of events without stress.
         returns: fixed random and reference return of the environment.
     """
@@ -49,8 +51,9 @@ class Standing:
     @property
     def method(self) -> str:
         """What its intervals stand on."""
-        over = f"{len(self.seeds)} seeds, t-scaled" if len(self.seeds) > 1 else "the episodes of one seed"
-        return f"bootstrap over {over}, {RESAMPLES} resamples, {LEVEL:.0%}"
+        several = f"{len(self.seeds)} seeds, t-scaled, at least over episodes"
+        over = several if len(self.seeds) > 1 else "the episodes of one seed"
+        return f"bootstrap over {over}, {RESAMPLES} resamples, {100 * LEVEL:g} %"
 
 
 def standings(agents: list[Agent], scoring: str) -> list[Standing]:
@@ -101,23 +104,14 @@ def _standing(agent: Agent, every: list[Stressor], rated: list, behaviour: list,
     environment = tuple(value for name, value in label.items() if name.partition(".")[0] in ("env", "env_id"))
     place = (*environment, label["deterministic"])
     seeds = tuple(sorted({run.seed for stressor in every for run in stressor.runs}))
-    shape = [len(METRICS), len(every), len(seeds)]
-    counted = [_counts(stressor, _key(stressor) in rated, _key(stressor) in behaviour) for stressor in every]
-    if len(seeds) > 1:
-        values = np.full(shape, np.nan)
-        for i, stressor in enumerate(every):
-            for run in stressor.runs:
-                episodes = np.where(counted[i][:, None], _episodes(run, clean.get(run.seed)), np.nan)
-                values[:, i, seeds.index(run.seed)] = moments(episodes, axis=1)[1]
-        weights = stats.bootstrap_weights(len(seeds), RESAMPLES, generator(0, f"leaderboard/{place}/{seeds}"))
-    else:
-        runs = [stressor.runs[0] for stressor in every]
-        values = np.stack([_episodes(run, clean.get(run.seed)) for run in runs], axis=1)
-        values = np.where(np.transpose(counted)[:, :, None], values, np.nan)
-        weights = _episode_weights(runs[0], f"leaderboard/{place}/{seeds}")
-    point, draws = _means(values, np.ones((1, values.shape[-1])))[0], _means(values, weights)
-    if len(seeds) > 1:
-        draws = point + _stretch(len(seeds)) * (draws - point)
+    phases = every[0].runs[0].scored.phases
+    values = np.full((len(METRICS), len(every), len(seeds), len(phases)), np.nan)
+    for i, stressor in enumerate(every):
+        counts = _counts(stressor, _key(stressor) in rated, _key(stressor) in behaviour)
+        for run in stressor.runs:
+            episodes = _episodes(run, clean.get(run.seed))
+            values[:, i, seeds.index(run.seed)] = np.where(counts[:, None], episodes, np.nan)
+    point, draws = _draw(values, phases, f"leaderboard/{place}/{seeds}")
     alarms = false_alarms(agent, scoring)
     names = tuple(str(stressor.label["perturbation"]) for stressor in every if _key(stressor) in rated)
     return Standing(
@@ -130,6 +124,18 @@ def _standing(agent: Agent, every: list[Stressor], rated: list, behaviour: list,
         float(np.mean(np.concatenate(alarms))) if alarms else math.nan,
         agent.config["env"].get("returns") or {},
     )
+
+
+def _draw(values: np.ndarray, phases: Sequence[str], stream: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns means of `(metrics, stressors, seeds, episodes)`, and replicates of them, `(2, resamples, metrics)`."""
+    n, by_seed = values.shape[2], moments(values, axis=-1)[1]
+    point = _means(by_seed, np.ones((1, n)))[0]
+    weights = np.concatenate([_episode_weights(tuple(phases), f"{stream}/{i}") for i in range(n)], axis=1)
+    drawn = _means(values.reshape(*values.shape[:2], -1), weights)
+    if n == 1:
+        return point, np.stack([drawn, drawn])
+    seeds = _means(by_seed, stats.bootstrap_weights(n, RESAMPLES, generator(0, stream)))
+    return point, np.stack([point + _stretch(n) * (seeds - point), drawn])
 
 
 def _counts(stressor: Stressor, rated: bool, behaviour: bool) -> np.ndarray:
@@ -148,14 +154,14 @@ def _episodes(run: Run, clean: Run | None) -> np.ndarray:
     return np.stack([scored.identity, events, excess, scored.returns, true, events])
 
 
-def _episode_weights(run: Run, stream: str) -> np.ndarray:
-    """How often each episode is drawn: as many of each phase as there are."""
+@functools.lru_cache(maxsize=64)
+def _episode_weights(phases: tuple[str, ...], stream: str) -> np.ndarray:
+    """How often each episode of a seed is drawn: as many of each phase as there are."""
     rng = generator(0, stream)
-    weights = np.zeros((RESAMPLES, len(run.names)))
-    for phase in PHASES:
-        rows = run.scored.within(phase)
-        if rows.any():
-            weights[:, rows] = stats.bootstrap_weights(int(rows.sum()), RESAMPLES, rng)
+    weights = np.zeros((RESAMPLES, len(phases)))
+    for phase in dict.fromkeys(phases):
+        rows = np.array([name == phase for name in phases])
+        weights[:, rows] = stats.bootstrap_weights(int(rows.sum()), RESAMPLES, rng)
     return weights
 
 
