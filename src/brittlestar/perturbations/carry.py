@@ -34,12 +34,11 @@ class Carried:
         self.state = np.zeros(lanes)
         self._carry, self._advance = carry == "shock", advance
         self._levels, self._usual = np.ones(0), 0
-        self._running = np.full(lanes, -1)
+        self._running, self._moved = np.full(lanes, -1), np.zeros(lanes, dtype=np.int64)
         self._known = 0
         """How many starts are foretold by all that is known of the lengths."""
         self._starts, self._used, self._ends = np.zeros((3, 0))
-        self._lengths = np.zeros(0, dtype=np.int64)
-        self._moved, self._done = np.zeros((2, 0), dtype=bool)
+        self._lengths, self._done = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         self._draws: LaneDraws | None = None
 
     def expect(self, levels: np.ndarray, length: float) -> None:
@@ -58,41 +57,38 @@ class Carried:
         self._draws = step.draws
         self._reach(int(step.draws.episodes.max()) + 1)
         for lane in starting:
-            self._end(int(self._running[lane]))
+            self._end(lane)
         for lane in starting:
             episode = int(step.draws.episodes[lane])
             self._foretell(episode)
-            self._running[lane], self._lengths[episode] = episode, 0
-            self._done[episode] = self._moved[episode] = False
+            self._running[lane], self._done[episode] = episode, False
             self.state[lane] = self._used[episode] = self._starts[episode]
 
     def move(self, state: np.ndarray, step: Step) -> None:
         """Takes the state of every lane after a step; lanes without stress keep theirs."""
         stressed = step.level > 0
         self.state = np.where(stressed, state, self.state)
-        if self._carry:
-            episodes = step.draws.episodes[stressed]
-            self._ends[episodes], self._moved[episodes] = self.state[stressed], True
-            self._lengths[episodes] = step.draws.steps[stressed] + 1
+        self._moved += stressed
 
     def unsettled(self, episodes: int) -> list[int]:
         """Returns which stressed episodes started from another state than the one before them left."""
         if not len(self._starts):
             return []
-        for episode in self._running.tolist():
-            self._end(episode)
-        self._running[:] = -1
+        for lane in range(len(self._running)):
+            self._end(lane)
         self._foretell(min(episodes, len(self._starts)) - 1)
-        wrong = self._moved[:episodes] & (self._used[:episodes] != self._starts[:episodes])
+        wrong = (self._lengths[:episodes] > 0) & (self._used[:episodes] != self._starts[:episodes])
         return [int(episode) for episode in np.flatnonzero(wrong)]
 
-    def _end(self, episode: int) -> None:
-        """Notes how long an episode was; if it ended elsewhere than foretold, so did all that follow."""
-        if episode < 0:
-            return
-        self._done[episode] = True
-        if episode + 1 < self._known and self._starts[episode + 1] != self._end_of(episode):
-            self._known = episode + 1
+    def _end(self, lane: int) -> None:
+        """Notes how an episode ended; if elsewhere than foretold, so did all that follow."""
+        episode = int(self._running[lane])
+        self._running[lane] = -1
+        if episode >= 0:
+            self._ends[episode], self._lengths[episode], self._done[episode] = self.state[lane], self._moved[lane], True
+            if episode + 1 < self._known and self._starts[episode + 1] != self._end_of(episode):
+                self._known = episode + 1
+        self._moved[lane] = 0
 
     def _foretell(self, episode: int) -> None:
         for each in range(max(self._known, 1), episode + 1):
@@ -101,14 +97,11 @@ class Carried:
 
     def _end_of(self, episode: int) -> float:
         """Returns the end of an episode from its right start: as it was, or as it will probably be."""
-        start, level, steps = float(self._starts[episode]), 1.0, int(self._lengths[episode])
+        start, level, steps = float(self._starts[episode]), 1.0, self._usual
         if self._done[episode]:
-            if not self._moved[episode]:
-                return start
+            steps = int(self._lengths[episode])
             if self._used[episode] == start:
                 return float(self._ends[episode])
-        else:
-            steps = max(steps, self._usual)
         if episode < len(self._levels):
             level = float(self._levels[episode])
         return start if level <= 0 or self._draws is None else self._advance(start, level, self._draws, episode, steps)
@@ -117,9 +110,9 @@ class Carried:
         missing = episodes - len(self._starts)
         if missing <= 0:
             return
-        self._starts, self._used, self._ends, self._lengths, self._moved, self._done = (
+        self._starts, self._used, self._ends, self._lengths, self._done = (
             np.concatenate([known, np.zeros(missing + len(known), dtype=known.dtype)])
-            for known in (self._starts, self._used, self._ends, self._lengths, self._moved, self._done)
+            for known in (self._starts, self._used, self._ends, self._lengths, self._done)
         )
 
 

@@ -138,8 +138,9 @@ class ConceptDrift(Stressor):
         if not step.level.any():
             return reward
         moves = self._moves(step.of(self, "k", reward), step.draws.normal())
-        self._walk.move(np.clip(self._walk.state + moves, -self._bound, self._bound), step)
-        step.note("regret", np.where(step.level > 0, np.abs(self._drift()), 0.0))
+        # Twice as fast as np.clip for a few numbers.
+        self._walk.move(np.minimum(np.maximum(self._walk.state + moves, -self._bound), self._bound), step)
+        step.note("regret", np.abs(self._drift()) * (step.level > 0))
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
 
     def unsettled(self, episodes: int) -> list[int]:
@@ -204,11 +205,15 @@ class SensorBlackout(Stressor):
             return reward
         share = step.of(self, "share", reward)
         starts = (step.draws.uniform() < self._chance(share)) & (self._left.state == 0)
-        left = np.where(starts, self._windows(step.draws.uniform()), self._left.state)
+        left = self._left.state
+        if starts.any():
+            left = np.where(starts, self._windows(step.draws.uniform()), left)
         self._dark = left > 0
         self._left.move(np.maximum(left - 1.0, 0.0), step)
-        lost = np.where(self._dark & (step.level > 0), self._magnitude(step.observation), 0.0)
-        step.note("regret", lost)
+        lost = self._dark & (step.level > 0)
+        step.note(
+            "regret", np.where(lost, self._magnitude(step.observation), 0.0) if lost.any() else np.zeros(len(lost))
+        )
         return reward
 
     def unsettled(self, episodes: int) -> list[int]:
@@ -233,4 +238,4 @@ class SensorBlackout(Stressor):
     def _magnitude(self, observation: Any) -> np.ndarray:
         arrays = [observation[key] if key else observation for key in self._touched]
         flat = [np.abs(array.reshape(len(array), -1), dtype=np.float64) for array in arrays]
-        return np.concatenate(flat, axis=1).mean(axis=1)
+        return (flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)).mean(axis=1)
