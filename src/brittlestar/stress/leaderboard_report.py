@@ -67,7 +67,7 @@ def write_leaderboard(
 
             tables = stress_tables(agents, scoring, alpha)
             make_folder(out / "figures")
-            drawn = draw_figures(tables.stress, runs, tables.episodes, board.rows, out / "figures")
+            drawn = draw_figures(tables.stress, runs, tables.episodes, board.rows, out / "figures", alpha)
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     return "\n\n".join([shown, _files(out, drawn)])

@@ -88,19 +88,28 @@ def plot_radar(rows: list[Row], title: str, path: Path) -> None:
             [*values, values[0]],
             color=COLOURS[number % len(COLOURS)],
             linestyle=style,
-            marker=MARKERS[number // len(COLOURS) % len(MARKERS)],
+            marker=MARKERS[number % len(MARKERS)],
             markersize=4,
             label=_name(tuple(row[column] for column in columns)),
         )
-    axes.set_xticks(angles, CHANNELS, fontsize=9)
-    axes.set_ylim(0.0, 1.0)
-    axes.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=7)
-    axes.tick_params(axis="x", pad=8)
-    # Competence on top: no label beside the circle, where the legend is.
-    axes.set_theta_offset(math.pi / 2)
+    frame_radar(axes)
     figure.legend(frameon=False, fontsize=8, loc="outside right center")
     figure.suptitle(f"{title}: channels in the shock", fontsize=10)
     save(figure, path)
+
+
+def frame_radar(axes: Any) -> None:
+    """Names the channels around the circle and its rings, and lays no name on a line."""
+    angles = np.linspace(0.0, 2.0 * math.pi, len(CHANNELS), endpoint=False)
+    axes.set_theta_offset(math.pi / 2)
+    axes.set_xticks(angles, CHANNELS, fontsize=8)
+    axes.set_ylim(0.0, 1.0)
+    # Between two spokes, where no line of a channel ends.
+    axes.set_rlabel_position(36)
+    axes.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=7)
+    for text, angle in zip(axes.get_xticklabels(), angles, strict=True):
+        across = -math.sin(angle)
+        text.set_horizontalalignment("center" if abs(across) < 0.1 else "left" if across > 0 else "right")
 
 
 def _timeline(axes: Axes, rows: list[Row]) -> None:

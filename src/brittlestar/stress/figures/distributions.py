@@ -69,7 +69,7 @@ def seed_boxes(study: Study) -> Figure:
     """Draws the collapse rates of each seed as a box, over agents, modes and stressors."""
     seeds, table, agents = seed_table(study)
     means = np.array([table[[agent == one for agent in agents]].mean(axis=0) for one in dict.fromkeys(agents)])
-    figure = blank(max(6.0, 2.0 + 0.9 * len(seeds)), 4.6)
+    figure = blank(max(7.0, 2.0 + 1.4 * len(seeds)), 4.6)
     axes = plain(figure.add_subplot())
     for x, column in enumerate(table.T):
         axes.plot(x + spread(len(column), 0.5), np.sort(column), ".", color=COLOURS[0], markersize=3, alpha=0.6)
@@ -107,7 +107,11 @@ def return_loss(study: Study) -> Figure:
         places = x + spread(len(values), 0.4)
         inside = (values >= low) & (values <= high)
         axes.plot(places[inside], values[inside], "o", color=COLOURS[0], markersize=4, alpha=0.7)
-        axes.plot(places[~inside], values[~inside].clip(low, high), "^", color=COLOURS[1], markersize=5, clip_on=False)
+        # An empty line that is not clipped takes room.
+        if not inside.all():
+            axes.plot(
+                places[~inside], values[~inside].clip(low, high), "^", color=COLOURS[1], markersize=5, clip_on=False
+            )
         if name in study.silent:
             axes.axvspan(x - 0.45, x + 0.45, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0, zorder=0)
     _boxes(axes, [np.array(list(losses[name].values())) for name in names], list(range(len(names))), 0.6)

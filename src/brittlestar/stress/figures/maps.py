@@ -57,7 +57,7 @@ def _map(study: Study, rows: dict[str, list[Row]], column: str, stressors: list[
             elif (mean := table[name].get(stressor)) is not None:
                 _write(axes, x, y, mean)
     axes.set_xticks(range(len(stressors)), [wrapped(name) for name in stressors], fontsize=8)
-    axes.set_yticks(range(len(names)), [_label(name, table[name]) for name in names], fontsize=8)
+    axes.set_yticks(range(len(names)), _labels(table), fontsize=8)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     axes.spines[:].set_visible(False)
@@ -82,9 +82,9 @@ def _colour(axes: Axes, table: list[list[Mean | None]], colours: str) -> None:
 
 def _write(axes: Axes, x: int, y: int, mean: Mean) -> None:
     colour = "white" if mean.value > 0.55 else "black"
-    axes.text(x, y - 0.16, f"{mean.value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+    axes.text(x, y - 0.16, _two(mean.value), ha="center", va="center", fontsize=8, color=colour)
     if not math.isnan(mean.low):
-        text = f"[{mean.low:.2f}, {mean.high:.2f}]"
+        text = f"[{_two(mean.low)}, {_two(mean.high)}]"
         axes.text(x, y + 0.24, text, ha="center", va="center", fontsize=6, color=colour)
 
 
@@ -94,9 +94,15 @@ def _hatch(axes: Axes, x: int, y: int) -> None:
     axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0))
 
 
-def _label(name: str, means: dict[str, Mean | None]) -> str:
-    n = max((mean.n for mean in means.values() if mean is not None), default=1)
-    return name if n == 1 else f"{name} ({policies(n)})"
+def _labels(table: dict[str, dict[str, Mean | None]]) -> list[str]:
+    counts = [max((mean.n for mean in means.values() if mean is not None), default=0) for means in table.values()]
+    several = max(counts) > 1
+    return [f"{name} ({policies(n)})" if several else name for name, n in zip(table, counts, strict=True)]
+
+
+def _two(value: float) -> str:
+    """Writes two digits, and never -0.00."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _counts(study: Study) -> str:

@@ -12,6 +12,7 @@ from brittlestar.plots import COLOURS
 from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.figures.canvas import INTERVALS, SILENT, blank, policies, title
 from brittlestar.stress.figures.rows import BASELINE, Mean, Study, UnsuitedError, grouped, mean_over_policies, need
+from brittlestar.stress.plots import frame_radar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +36,7 @@ def channel_radar(study: Study) -> Figure:
         if BASELINE in rows:
             _line(axes, rows[BASELINE], {"color": "black", "linestyle": ":", "linewidth": 1.2})
         n = _line(axes, rows[stressor], {"color": COLOURS[0], "marker": "o", "markersize": 4})
-        _frame(axes)
+        frame_radar(axes)
         axes.set_title(f"{stressor} ({policies(n)})", fontsize=9, pad=10)
     left_out = f"Left out, since they {SILENT}: {', '.join(sorted(study.silent))}." if study.silent else ""
     return title(
@@ -57,20 +58,3 @@ def _line(axes: Any, rows: list[Row], style: dict[str, Any]) -> int:
     if style["color"] != "black":
         axes.fill_between(angles, low.clip(0, 1), high.clip(0, 1), color=style["color"], alpha=0.2, linewidth=0)
     return max(mean.n for mean in means)
-
-
-def _frame(axes: Any) -> None:
-    axes.set_theta_offset(math.pi / 2)
-    axes.set_xticks(np.linspace(0.0, 2.0 * math.pi, len(CHANNELS), endpoint=False), CHANNELS, fontsize=8)
-    axes.set_ylim(0.0, 1.0)
-    # Between two spokes, where no line of a channel ends.
-    axes.set_rlabel_position(36)
-    axes.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=7)
-    for text, angle in zip(axes.get_xticklabels(), axes.get_xticks(), strict=True):
-        text.set_horizontalalignment(_side(angle))
-
-
-def _side(angle: float) -> str:
-    """Says where the text of a spoke begins, so that it never lies on the circle."""
-    across = -math.sin(angle)
-    return "center" if abs(across) < 0.1 else "left" if across > 0 else "right"
