@@ -65,6 +65,7 @@ class Context:
         calibrate_longer: like `calibrate`, on more episodes; None where that is all there is.
         levels: of stress at the start of each planned episode; one, where nobody plans.
         max_steps: of an episode, where there is a limit.
+        default_action: what is sent when nothing else is, if the environment says so.
     """
 
     policy: Policy | None = None
@@ -73,6 +74,7 @@ class Context:
     calibrate_longer: Callable[[], Calibration] | None = None
     levels: np.ndarray = field(default_factory=lambda: np.ones(1))
     max_steps: int | None = None
+    default_action: float | list[float] | None = None
 
     @property
     def stressed_episodes(self) -> int:

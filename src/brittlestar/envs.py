@@ -69,6 +69,8 @@ class EnvSpec:
     success: Success | None = None
     returns: Returns = field(default_factory=Returns)
     signals: Signals = field(default_factory=Signals)
+    default_action: float | list[float] | None = None
+    """What is sent when nothing else is, for perturbations that take commands away; null leaves it to them."""
     lanes: int = 16
     """How many copies run side by side; changes the speed, never the result."""
     backend: str = "auto"

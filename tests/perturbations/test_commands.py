@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.perturbations import DelayedAction, DroppedAction, ScaledAction, StickyAction
+from brittlestar.calibration import Context
+from brittlestar.errors import UserError
+from brittlestar.perturbations import DelayedAction, DroppedAction, ResourceConstraint, ScaledAction, StickyAction
 
 BOX = spaces.Box(-1.0, 1.0, (2,), np.float32)
 DISCRETE = spaces.Discrete(1000)
@@ -121,3 +123,25 @@ def test_several_discrete_actions_at_once(part, make_step):
     space = spaces.MultiDiscrete([3, 4])
     sent = play(part, np.array([[[1, 3]], [[2, 2]]]), make_step, space)
     assert sent[1, 0].tolist() == ([0, 0] if isinstance(part, DroppedAction) else [1, 3])
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (DroppedAction(p=1.0), 7),
+        (DroppedAction(p=1.0, default_action=3), 3),
+        (ResourceConstraint(scale=1.0, p=1.0), 7),
+        (ResourceConstraint(scale=1.0, p=1.0, protocol="compat_1_4"), 0),
+    ],
+)
+def test_an_environment_says_what_is_sent_for_a_lost_command(part, expected, make_step):
+    part.bind(DISCRETE, DISCRETE, 1)
+    part.prepare(Context(default_action=7))
+    assert part.perturb_action(np.array([5]), make_step(1)).tolist() == [expected]
+
+
+def test_the_default_of_an_environment_must_be_an_action():
+    part = DroppedAction(p=1.0)
+    part.bind(DISCRETE, DISCRETE, 1)
+    with pytest.raises(UserError, match=r"`env\.default_action` must be an action of Discrete\(1000\), got 1000"):
+        part.prepare(Context(default_action=1000))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
 from brittlestar.perturbations.base import Perturbation, Step
+
+if TYPE_CHECKING:
+    from brittlestar.calibration import Context
 
 
 @dataclass
@@ -67,22 +70,29 @@ class DefaultAction(ActionPerturbation):
         spaces.MultiBinary,
     )
     default_action: float | list[float] | None = field(default=None, kw_only=True)
-    """None: the action of a Box that is nearest to zero, the first action of a Discrete space."""
+    """None: that of the environment; without one, the action of a Box nearest to zero, the first of a Discrete."""
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks that the default is an action."""
         super().bind(observation_space, action_space, lanes)
-        if self.default_action is None:
-            low = 0 if self._low is None else np.clip(0.0, self._low, self._high)
-            self._default = np.broadcast_to(getattr(action_space, "start", low), self._shape)
-            return
+        low = 0 if self._low is None else np.clip(0.0, self._low, self._high)
+        self._default = np.broadcast_to(getattr(action_space, "start", low), self._shape)
+        if self.default_action is not None:
+            self._take(self.default_action, "default_action")
+
+    def prepare(self, context: Context) -> None:
+        """Takes the default of the environment, if it has one and none was given."""
+        if self.default_action is None and context.default_action is not None:
+            self._take(context.default_action, "env.default_action")
+
+    def _take(self, action: float | list[float], name: str) -> None:
         try:
-            self._default = np.broadcast_to(np.asarray(self.default_action, dtype=np.float64), self._shape)
-            fits = action_space.contains(self._default.astype(action_space.dtype)[()])
+            self._default = np.broadcast_to(np.asarray(action, dtype=np.float64), self._shape)
+            fits = self._space.contains(self._default.astype(self._space.dtype)[()])
         except ValueError:
             fits = False
         if not fits or (self._low is None and (self._default % 1).any()):
-            raise UserError(f"`default_action` must be an action of {action_space}, got {self.default_action}")
+            raise UserError(f"`{name}` must be an action of {self._space}, got {action}")
 
     def default_for(self, action: np.ndarray, step: Step) -> Any:
         """Returns the default action at this step."""

@@ -41,11 +41,19 @@ class ResourceConstraint(DefaultAction):
     scale: float
     loss: float = 0.6
     p: float = 0.4
+    protocol: str = field(default="rigorous", kw_only=True)
+    """As published, the first action of a Discrete space stands in for a lost one, whatever it does."""
 
     def __post_init__(self) -> None:
+        require_choice("protocol", self.protocol, PROTOCOLS)
         require(self.scale >= 0, "scale", "at least 0", self.scale)
         require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+
+    def prepare(self, context: Context) -> None:
+        """Takes the default of the environment, unless as published."""
+        if self.protocol == "rigorous":
+            super().prepare(context)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Weakens the action, or replaces it."""

@@ -56,7 +56,7 @@ class LaneVecEnv(VecEnv):
         self.schedule = schedule or Constant()
         self.lanes = make_lanes(spec, count, threads, needs_model=self.perturbation.needs_world)
         self._success = spec.success
-        context = Context(compute_reward=self.lanes.compute_reward)
+        context = Context(compute_reward=self.lanes.compute_reward, default_action=spec.default_action)
         if calibrate is not None:
             context.calibrate = calibrate
         self._bind(count, context)
