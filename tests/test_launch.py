@@ -95,6 +95,15 @@ def test_hydras_own_launcher_gives_the_same_tables(shell):
     assert contents(shell.folder / "cells") == contents(shell.folder / "joblib"), done.stderr
 
 
+def test_hydras_own_launcher_gets_the_reference_passes_of_a_stress_study(shell):
+    study = ["experiment=stress", "perturbation=baseline,trust_violation", "env.max_steps=20", "episodes=9"]
+    study += ["stress_schedule.pre=3", "stress_schedule.shock=3", "seed=0", "reference=230"]
+    shell.sweep(*study, name="cells")
+    shell.sweep(*study, "hydra/launcher=joblib", "store=elsewhere", name="joblib")
+    tables = [(shell.folder / name / "stress.csv").read_bytes() for name in ("cells", "joblib")]
+    assert tables[0] == tables[1]
+
+
 def test_a_folder_shows_its_last_sweep_only(shell):
     shell.sweep(*GRID)
     shell.sweep(*GRID[:3], "perturbation.sigma=0,0.1", "seed=0")

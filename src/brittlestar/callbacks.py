@@ -26,6 +26,8 @@ class Tables(Callback):
         workers.stop()
         folder = Path(str(config.hydra.sweep.dir))
         try:
+            if config.reference is not None:
+                _add_references(folder)
             tables, shown = summarise([str(folder)], folder)
         except UserError as error:
             sys.exit(f"brittlestar: {error}")
@@ -39,6 +41,18 @@ class Tables(Callback):
             sys.exit(_failed(tables.failures))
         if config.check == "baseline" and mismatches(tables):
             sys.exit(f"brittlestar: {'; '.join(mismatches(tables))}")
+
+
+def _add_references(folder: Path) -> None:
+    from brittlestar import cell
+    from brittlestar.stress.references import missing_jobs
+
+    jobs = missing_jobs(folder.absolute())
+    for number, job in enumerate(jobs, 1):
+        sys.stderr.write(f"reference pass {number} of {len(jobs)}\n")
+        outcome = cell.run(job)
+        if outcome.error:
+            raise UserError(f"the reference pass failed: {outcome.error}")
 
 
 def _failed(failures: list[dict[str, Any]]) -> str:

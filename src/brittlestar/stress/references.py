@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import cell
+from brittlestar.cells import load_cells, split_references
 from brittlestar.errors import UserError
 from brittlestar.identity import NONE
 
@@ -39,9 +40,16 @@ def reference_jobs(jobs: Iterable[cell.Job], folder: Path) -> list[cell.Job]:
     return list(found.values())
 
 
-def is_reference(config: dict[str, Any]) -> bool:
-    """Says whether a config is that of a reference pass."""
-    return config.get("reference") == ITSELF
+def missing_jobs(folder: Path) -> list[cell.Job]:
+    """Returns the reference passes that the finished cells of a sweep lack: launchers of Hydra do not add them."""
+    cells, passes = split_references(load_cells([folder]))
+    known = {agent_of(one.config) for one in passes if one.done}
+    jobs = [
+        cell.Job(one.config, str(one.folder), one.manifest["choices"], one.manifest["overrides"])
+        for one in cells
+        if one.done
+    ]
+    return [job for job in reference_jobs(jobs, folder) if agent_of(job.config) not in known]
 
 
 def agent_of(config: dict[str, Any]) -> str:
