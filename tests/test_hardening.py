@@ -56,6 +56,14 @@ def config(**changes):
     return {"env": env, "policy": {}, "perturbation": node} | defaults | changes
 
 
+def test_an_algorithm_that_cannot_learn_the_actions_is_refused_before_anything_runs():
+    from brittlestar.hardening.retraining import find_teacher
+
+    sac = {"_target_": "brittlestar.training.algorithms.Algorithm", "name": "sac"}
+    with pytest.raises(UserError, match=r"`algo.name: sac` cannot learn actions of Discrete\(2\)"):
+        find_teacher(config(algo=sac, steps=None))
+
+
 def test_levels_are_sorted_and_start_at_zero():
     assert prepare(config(levels=[0.2, 0.1, 0.1]), {}).levels == [0, 0.1, 0.2]
     with_change = {"_target_": "brittlestar.perturbations.Gravity", "change": -0.2}

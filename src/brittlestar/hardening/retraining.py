@@ -31,16 +31,13 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
         config: of `harden.py`.
     """
     if config["algo"] is not None:
+        build(config["algo"], "algo").check_actions(_spaces(config)[1])
         return Teacher(config["algo"], config["steps"], "as asked for")
     path = _file(build(config["policy"], "policy"))
     same = _recipe(config) or _own_config(path, config["env"]["id"])
     if same is not None:
         return Teacher(same["algo"], config["steps"] or same["steps"], "as the policy was trained")
-    env = build(config["env"], "env").make()
-    try:
-        spaces = env.observation_space, env.action_space
-    finally:
-        env.close()
+    spaces = _spaces(config)
     goals = "desired_goal" in (getattr(spaces[0], "spaces", None) or {})
     options = _options()
     name = _algorithm(path)
@@ -65,6 +62,14 @@ def order(study: Study, teacher: Teacher, level: float) -> dict[str, Any]:
 def hardened_policy(folder: Path, checkpoint: str) -> dict[str, Any]:
     """Returns the config of a trained policy."""
     return _read(config_folder() / "policy" / "sb3.yaml") | {"path": str(folder / checkpoint / "policy.zip")}
+
+
+def _spaces(config: dict[str, Any]) -> tuple[Any, Any]:
+    env = build(config["env"], "env").make()
+    try:
+        return env.observation_space, env.action_space
+    finally:
+        env.close()
 
 
 def _file(policy: Any) -> Path | None:

@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gymnasium import spaces
+
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.policies.trusted import CLASSES
 
 TRAINABLE = [name for name in CLASSES if name not in ("her", "ppo_lstm", "maskable_ppo")]
 OFF_POLICY = ("dqn", "ddpg", "td3", "sac", "qrdqn", "tqc", "crossq")
+_DISCRETE, _BOX = ("dqn", "qrdqn"), ("ddpg", "td3", "sac", "tqc", "crossq")
+"""Those that learn one kind of actions only."""
 POOLED = "pooled"
 COACHABLE = ("sac", "tqc")
 """Those whose actor is a squashed Gaussian."""
@@ -74,10 +78,15 @@ class Algorithm:
         module, _, name = CLASSES[self.name].rpartition(".")
         return getattr(importlib.import_module(module), name)
 
+    def check_actions(self, space: spaces.Space) -> None:
+        """Refuses actions that it cannot learn."""
+        kinds = {**dict.fromkeys(_DISCRETE, spaces.Discrete), **dict.fromkeys(_BOX, spaces.Box)}
+        if not isinstance(space, kinds.get(self.name, spaces.Space)):
+            raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
+
     def make(self, env: Any, seed: int, log_folder: str | None = None) -> Any:
         """Returns a fresh model."""
-        from gymnasium import spaces
-
+        self.check_actions(env.action_space)
         options = copy.deepcopy(self.options)
         is_dict = isinstance(env.observation_space, spaces.Dict)
         default = "MlpLstmPolicy" if self.name == "recurrent_ppo" else "MultiInputPolicy" if is_dict else "MlpPolicy"
