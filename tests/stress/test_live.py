@@ -85,15 +85,16 @@ def table(study) -> dict[str, dict]:
 
 @pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout", "trust_violation"])
 def test_lanes_change_nothing(stressor, tmp_path):
-    tables = [behaviour(make_job(tmp_path / str(lanes), stressor, lanes=lanes)) for lanes in (1, 3, 16)]
+    carried = {} if stressor == "trust_violation" else {"perturbation": option("perturbation", stressor, carry="shock")}
+    tables = [behaviour(make_job(tmp_path / str(lanes), stressor, lanes=lanes, **carried)) for lanes in (1, 3, 16)]
     assert np.array_equal(tables[0], tables[1])
     assert np.array_equal(tables[0], tables[2])
 
 
 def test_a_drift_goes_on_from_episode_to_episode(tmp_path):
-    on = behaviour(make_job(tmp_path / "on", "concept_drift"))
-    off = option("perturbation", "concept_drift", carry="episode")
-    anew = behaviour(make_job(tmp_path / "anew", "concept_drift", perturbation=off))
+    published = option("perturbation", "concept_drift", protocol="compat_1_4")
+    on = behaviour(make_job(tmp_path / "on", "concept_drift", perturbation=published))
+    anew = behaviour(make_job(tmp_path / "anew", "concept_drift"))
     column = list(records.read_manifest(tmp_path / "on" / "concept_drift-0-16")["behaviour_columns"]).index("regret")
     assert (on[:12, column] == 0).all()
     assert (on[24:, column] == 0).all()
@@ -109,7 +110,8 @@ def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monke
     monkeypatch.setattr(
         _Run, "_roll", lambda run, episodes, *rest: (rolled.append(episodes), roll(run, episodes, *rest))
     )
-    behaviour(make_job(tmp_path, stressor, env="pendulum"))
+    carried = option("perturbation", stressor, carry="shock")
+    behaviour(make_job(tmp_path, stressor, env="pendulum", perturbation=carried))
     assert rolled[-1] == list(range(36)), "no episode runs twice"
 
 

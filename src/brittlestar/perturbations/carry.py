@@ -26,13 +26,13 @@ class Carried:
 
     Args:
         lanes: how many.
-        carry: `shock` hands on; `episode` starts every episode at 0.
+        carry: whether it is handed on; else every episode starts at 0.
         advance: foretells an end.
     """
 
-    def __init__(self, lanes: int, carry: str, advance: Advance) -> None:
+    def __init__(self, lanes: int, carry: bool, advance: Advance) -> None:
         self.state = np.zeros(lanes)
-        self._carry, self._advance = carry == "shock", advance
+        self._carry, self._advance = carry, advance
         self._levels, self._usual = np.ones(0), 0
         self._running, self._moved = np.full(lanes, -1), np.zeros(lanes, dtype=np.int64)
         self._known = 0
@@ -116,6 +116,13 @@ class Carried:
         )
 
 
-def check_carry(carry: str) -> None:
-    """Refuses an unknown name."""
+def check_carry(carry: str | None, published: bool) -> str:
+    """Returns where a state goes, or refuses an unknown name.
+
+    As published it is handed on, which couples episodes: intervals over episodes then promise too much. So None hands
+    it on only there.
+    """
+    if carry is None:
+        return "shock" if published else "episode"
     require_choice("carry", carry, CARRIES)
+    return carry

@@ -105,19 +105,19 @@ class ConceptDrift(Stressor):
 
     strength_field: ClassVar[str] = "k"
     k: float
-    carry: str = "shock"
+    carry: str | None = None
     reward_sigma: float = 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.k >= 0, "k", "at least 0", self.k)
         require(self.reward_sigma >= 0, "reward_sigma", "at least 0", self.reward_sigma)
-        check_carry(self.carry)
+        self.carry = check_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Starts the walk anew."""
         super().bind(observation_space, action_space, lanes)
-        self._walk = Carried(lanes, self.carry, self._walked)
+        self._walk = Carried(lanes, self.carry == "shock", self._walked)
 
     def prepare(self, context: Context) -> None:
         """Finds the size of a step."""
@@ -175,19 +175,19 @@ class SensorBlackout(Stressor):
     share: float
     shortest: int = 3
     longest: int = 15
-    carry: str = "shock"
+    carry: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(0 <= self.share < 1, "share", "in [0, 1)", self.share)
         require(self.shortest >= 2, "shortest", "at least 2", self.shortest)
         require(self.longest >= self.shortest, "longest", f"at least shortest = {self.shortest}", self.longest)
-        check_carry(self.carry)
+        self.carry = check_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Sees everything."""
         super().bind(observation_space, action_space, lanes)
-        self._left = Carried(lanes, self.carry, self._left_over)
+        self._left = Carried(lanes, self.carry == "shock", self._left_over)
         self._dark = np.zeros(lanes, dtype=bool)
 
     def prepare(self, context: Context) -> None:
