@@ -57,12 +57,16 @@ def summarise(
     cells, passes = split_references(load_cells(folders, mixed))
     tables = aggregate(cells + [cell for cell in passes if not cell.done])
     shown = _overview(tables)
+    # Phases at one strength are no curve.
+    curve = tables.curve if not _has_phases(cells) or _is_swept(tables) else []
     try:
         write_tables(tables, out)
-        left_out = plot_curves(tables.curve, tables.grouping.columns, out / "curve")
-        pictures = ["heatmap"] * plot_heatmap(tables.curve, tables.grouping.columns, out / "heatmap")
-        pictures += plot_sheets(tables.curve, tables.grouping.columns, out)
-        notes = remarks(tables) + ([f"note: the plot leaves {len(left_out)} curves out"] if left_out else [])
+        left_out = plot_curves(curve, tables.grouping.columns, out / "curve")
+        pictures = ["curve"] * bool(curve)
+        pictures += ["heatmap"] * plot_heatmap(curve, tables.grouping.columns, out / "heatmap")
+        pictures += plot_sheets(curve, tables.grouping.columns, out)
+        notes = remarks(tables) if curve else []
+        notes += [f"note: the plot leaves {len(left_out)} curves out"] if left_out else []
         missed = mismatches(tables)
         stress = _stress(cells, passes, out, scoring, alpha)
         if stress:
@@ -74,8 +78,7 @@ def summarise(
     files = [
         f"tables  {out}/{{episodes,cells,curve,summary,failures}}.{{csv,parquet,md,json}}",
         f"        {out}/{{stress,stress_runs,stress_episodes}}.{{csv,parquet,md,json}}" if stress else "",
-        f"plot    {out}/curve.png, {out}/curve.pdf" if tables.curve else "",
-        *(f"        {out}/{name}.png, {out}/{name}.pdf" for name in pictures),
+        *(f"{'' if i else 'plot':<8}{out}/{name}.png, {out}/{name}.pdf" for i, name in enumerate(pictures)),
         f"report  {out}/report.md",
         f"cells   {', '.join(f'{folder}/*/' for folder in folders)}",
     ]
@@ -87,11 +90,21 @@ def summarise(
 def _stress(
     cells: list[Cell], passes: list[Cell], out: Path, scoring: str | None, alpha: float | None
 ) -> tuple[str, list[str]] | None:
-    if not any(cell.config.get("reference") for cell in cells):
+    if not _has_phases(cells):
         return None
     from brittlestar.stress.report import summarise_stress
 
     return summarise_stress(cells, passes, out, scoring, alpha)
+
+
+def _has_phases(cells: list[Cell]) -> bool:
+    return any(cell.config.get("reference") for cell in cells)
+
+
+def _is_swept(tables: Tables) -> bool:
+    """Whether something was measured at more than one strength."""
+    labels = [tuple(row[column] for column in tables.grouping.columns) for row in tables.curve]
+    return len(set(labels)) < len(labels)
 
 
 def models_table(tables: Tables) -> str:
@@ -180,7 +193,6 @@ def _report(tables: Tables, shown: str, notes: list[str], missed: list[str], pic
             "\n".join(f"- {note.removeprefix('note: ')}" for note in missed),
         ]
     parts += ["\n".join(f"- {key}: {value}" for key, value in fixed.items())]
-    parts += ["![curve](curve.png)"] if tables.curve else []
     parts += [f"![{name}]({name}.png)" for name in pictures]
     parts += [shown, "\n".join(f"- {note}" for note in notes)]
     parts += ["Intervals: " + "; ".join(methods) + "." if methods else ""]
