@@ -201,7 +201,7 @@ def test_the_page_shows_the_tables(plan):
     board = cells(section(text, "Leaderboard"))
     assert board[1][2:6] == ["1 [1, 2] of 2", "cartpole_ppo", "0.6 [0.5, 0.7]", "1"] and board[2][5] == "(500)"
     assert "40 before the shock, 40 in it, 40 after it" in section(text, "How it was made")
-    assert "**A short run.** The full one is `python scripts/stress_benchmark.py`." in text
+    assert "**Not all of it.** The whole benchmark is `python scripts/stress_benchmark.py`." in text
     failed = page.compose(plan, tables(failures=[{"error": "it broke"}]))
     assert "**1 cells failed and are left out:** it broke." in failed
 

@@ -70,7 +70,7 @@ def _opening(plan: Plan, tables: StudyTables) -> list[str]:
         "none,\nwith deterministic and with sampled actions. [What phases and scores are](stress.md)."
     ]
     if not plan.is_full:
-        parts.append(f"**A short run.** The full one is `{SCRIPT}`.")
+        parts.append(f"**Not all of it.** The whole benchmark is `{SCRIPT}`.")
     if plan.missing:
         parts.append(f"**Not trained yet, so not measured:** {', '.join(plan.missing)}.")
     if tables.failures:

@@ -42,7 +42,7 @@ def false_alarms(study: Study) -> Figure:
     mean = sum(number(row, "false_alarms") for row in rows) / len(rows)
     return title(
         figure,
-        f"False alarms: mean {mean:.3f}, {above} of {len(rows)} agents significantly above alpha",
+        f"False alarms: mean {mean:.3f}, {above} of {len(rows)} intervals above alpha, uncorrected",
         _episodes(study),
         "Intervals over seeds (Student's t), at least Wilson's over episodes.",
     )
