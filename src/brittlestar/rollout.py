@@ -169,13 +169,13 @@ class _Run:
 
     def _settle(self) -> None:
         """Runs episodes again that started in a state other than the one before them left."""
-        window = self.plan.episodes
-        while again := self.parts.perturbation.unsettled(self.plan.episodes):
-            tried = again[:window]
+        wrong, window = self.parts.perturbation.unsettled(self.plan.episodes), self.plan.episodes
+        while wrong:
+            tried = wrong[:window]
             self._roll(tried, lambda done: None)
             wrong = self.parts.perturbation.unsettled(self.plan.episodes)
             # An episode that was tried too early is tried twice: look no farther ahead than twice what was settled.
-            window = 2 * max(1, sum(episode < wrong[0] for episode in tried) if wrong else 1)
+            window = 2 * max(1, sum(episode < wrong[0] for episode in tried)) if wrong else 0
 
     def _recorder(self) -> BehaviourRecorder:
         from brittlestar.stress.behaviour import Layout

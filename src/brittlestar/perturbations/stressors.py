@@ -98,9 +98,10 @@ class ObservationNoise(Stressor):
 class ConceptDrift(Stressor):
     """Adds `d_t * std` to every observed number, with one walk `d_t = clip(d_{t-1} + level * s * N(0, 1), -3, 3)`.
 
-    After all stressed episodes of median length it has spread to `k`: `s = k / sqrt(median length * episodes)`. With
-    `carry: episode` it starts at 0 in each episode and spreads to `k` within one. Published: `s` and the bounds are
-    multiplied by the mean std once more. A learner also sees `level * reward_sigma * N(0, 1)` on the reward.
+    With `carry: episode` it starts at 0 in each episode and spreads to `k` within one of median length: `s = k /
+    sqrt(median length)`; with `carry: shock`, over all stressed ones: `s = k / sqrt(median length * episodes)`.
+    Published: `s` and the bounds are multiplied by the mean std once more. A learner also sees `level * reward_sigma *
+    N(0, 1)` on the reward.
     """
 
     strength_field: ClassVar[str] = "k"
@@ -191,7 +192,7 @@ class SensorBlackout(Stressor):
         self._dark = np.zeros(lanes, dtype=bool)
 
     def prepare(self, context: Context) -> None:
-        """Needs no calibration."""
+        """Takes how long episodes may be; needs no calibration."""
         self._left.expect(context.levels, context.max_steps or 0)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:

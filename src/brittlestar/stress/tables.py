@@ -15,6 +15,7 @@ from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.effects import Effect, event_effect, paired_effect
 from brittlestar.stress.phases import cvar, summarise
 from brittlestar.stress.proof import SameActions, same_actions
+from brittlestar.stress.standings import false_alarms
 
 PHASES = ("pre", "shock", "post")
 RATES = tuple(f"rate_{phase}" for phase in PHASES)
@@ -41,7 +42,7 @@ def stress_tables(agents: list[Agent], scoring: str, alpha: float) -> StressTabl
 
 
 def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
-    alarms = _false_alarms(agent.baseline, scoring)
+    alarms = _false_alarms(agent, scoring)
     rows = []
     for stressor in agent.stressors:
         if stressor.runs:
@@ -117,17 +118,12 @@ def _tail_bounds(returns: np.ndarray, share: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _false_alarms(baseline: Stressor | None, scoring: str) -> Row:
-    """The share of events without stress; compat learns its threshold from PRE, so that does not count there."""
-    if baseline is None or not baseline.runs:
+def _false_alarms(agent: Agent, scoring: str) -> Row:
+    """The share of events without stress, with its interval."""
+    events = [each for each in false_alarms(agent, scoring) if len(each)]
+    if not events:
         return {"false_alarms": math.nan, "false_alarms_low": math.nan, "false_alarms_high": math.nan}
-    events = []
-    for run in baseline.runs:
-        counted = np.ones(len(run.names), dtype=bool) if scoring == "rigorous" else ~run.scored.within("pre")
-        events.append(run.scored.event[counted])
     total = np.concatenate(events)
-    if not len(total):
-        return {"false_alarms": math.nan, "false_alarms_low": math.nan, "false_alarms_high": math.nan}
     wilson = stats.wilson(int(total.sum()), len(total), _LEVEL)
     low, high = _between(np.array([each.mean() for each in events]))
     low, high = max(0.0, float(np.fmin(low, wilson.low))), min(1.0, float(np.fmax(high, wilson.high)))
