@@ -69,8 +69,8 @@ def make_plan(options: argparse.Namespace) -> Plan:
 def make_parser() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(
-        description="Stress phases of all policies of the zoo: sweep, leaderboard, figures, page. An hour and more on 2 cores; "
-        "stopped, the same command goes on; a second run computes nothing."
+        description="Stress phases of all policies of the zoo: sweep, leaderboard, figures, page. "
+        "An hour and more on 2 cores; stopped, the same command goes on; a second run computes nothing."
     )
     parser.add_argument("--episodes", type=int, default=EPISODES, help=f"per cell, in thirds (default {EPISODES})")
     parser.add_argument("--reference", type=int, default=REFERENCE, help=f"per reference pass (default {REFERENCE})")
