@@ -128,3 +128,11 @@ def test_nan_rows_are_kept_missing(job):
     cell.run(job)
     rows = records.read_rows(Path(job.folder))
     assert np.isnan(rows[:, COLUMNS.index("success_any")]).all()
+
+
+def test_no_more_cores_are_used_than_slurm_gave_the_task(monkeypatch):
+    free = cell.cores()
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
+    assert cell.cores() == 1
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", str(free + 5))
+    assert cell.cores() == free

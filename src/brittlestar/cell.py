@@ -242,5 +242,7 @@ def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:
 
 
 def cores() -> int:
-    """Returns how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Returns how many cores this process may use: those it is bound to, and no more than Slurm gave its task."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # Not every Slurm binds tasks to their cores.
+    return min(bound, int(os.environ.get("SLURM_CPUS_PER_TASK", bound)))
