@@ -3,9 +3,13 @@
 import doctest
 import importlib
 import json
+import os
 import re
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -265,6 +269,35 @@ def test_one_command_makes_all_of_it(shell):
     assert re.findall(r"(\d+) done, 0 failed, (\d+) cached", again.stderr) == [("0", "36")]
     assert (shell.folder / "p/s.md").read_text() == text
     assert json.loads((folder / "leaderboard.json").read_text()) == found.leaderboard
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_runs_on_when_it_is_stopped(shell, number):
+    few = ["--policies=cartpole_ppo,hopper_ppo", "--page=p/s.md"]
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / SCRIPT), *few],
+        cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    while not list(shell.folder.glob("outputs/store/*")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    # A terminal tells all, a cluster only the one it started.
+    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+    error = process.communicate(timeout=60)[1]
+    assert process.returncode and "interrupted; finished cells are kept" in error and "Traceback" not in error
+    deadline = time.monotonic() + 30
+    while is_alive(process.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def is_alive(session: int) -> bool:
+    try:
+        os.killpg(session, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name", ["study", "tables", "alarms", "words", "page"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from brittlestar.errors import UserError
 
@@ -12,8 +14,23 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_sweep(command: list[str]) -> bool:
-    """Runs a sweep with its live line, and says whether all is well; cells in the store are not computed again."""
-    return not subprocess.run([sys.executable, str(ROOT / "run.py"), *command], stdout=subprocess.DEVNULL).returncode
+    """Runs a sweep with its live line, and says whether all is well; cells in the store are not computed again.
+
+    SIGTERM, which reaches only this process, ends the sweep as well and counts as Ctrl-C.
+    """
+    sweep = subprocess.Popen([sys.executable, str(ROOT / "run.py"), *command], stdout=subprocess.DEVNULL)
+
+    def stop(*_: Any) -> None:
+        sweep.terminate()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        return not sweep.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        # Ctrl-C reached it, too: it ends by itself, and keeps what is finished.
+        sweep.wait()
 
 
 def read_seeds(given: str) -> list[int]:
