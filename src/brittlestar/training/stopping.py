@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from brittlestar.training.session import Session
 
 
-class StoppedError(Exception):
-    """A training that was asked to stop has saved, after so many steps."""
+class StoppedError(KeyboardInterrupt):
+    """A training that was interrupted has saved, after so many steps."""
 
     def __init__(self, steps: int) -> None:
         super().__init__(f"stopped after {steps} steps")

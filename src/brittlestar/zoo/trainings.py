@@ -140,6 +140,8 @@ def _main() -> None:
         train(name, more, Path(home))
     except UserError as error:
         sys.exit(f"brittlestar: {error}")
+    except KeyboardInterrupt as stop:
+        sys.exit(f"brittlestar: {stop or 'interrupted'}; the same command goes on from the last checkpoint")
 
 
 if __name__ == "__main__":
