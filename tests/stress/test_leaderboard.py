@@ -6,6 +6,7 @@ import json
 import math
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +19,11 @@ from brittlestar import cell
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 from brittlestar.report import summarise
+from brittlestar.stress import latex
 from brittlestar.stress.agents import Agent, Run, Stressor
 from brittlestar.stress.behaviour import Behaviour, Layout
 from brittlestar.stress.correlations import correlate, correlation_rows
-from brittlestar.stress.latex import MOST_ROWS, escape, table
+from brittlestar.stress.latex import MOST_ROWS, escape, stacked, table
 from brittlestar.stress.leaderboard import make_leaderboard
 from brittlestar.stress.leaderboard_report import write_leaderboard
 from brittlestar.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
@@ -235,7 +237,7 @@ def check_latex(text: str) -> list[list[str]]:
         assert text.count(rule) == 1
     assert text.index(r"\toprule") < text.index(r"\midrule")
     plain = "\n".join(line for line in text.splitlines() if not line.startswith(("%", r"\label")))
-    bare = re.sub(r"\\.", "", plain)
+    bare = re.sub(r"\\.", "", plain.replace(r"~\%", ""))
     assert not re.search(r"[_#%^~]", bare) and bare.count("$") % 2 == 0, "special characters"
     columns = re.search(r"\\begin\{(?:tabular|longtable)\}\{([lr]+)\}", text)[1]
     lines = [line for line in plain.splitlines() if re.search(r"(?<!\\)&", line)]
@@ -263,13 +265,12 @@ def test_long_tables_go_over_pages():
 def test_the_latex_tables(rng, scoring):
     agents = [make_agent(rng, f"my_{i}", (0.2, 0.9), env=f"env_{i}") for i in range(2)]
     rows = check_latex(leaderboard_table(board(agents, scoring), scoring, ["env", "policy"]))
-    assert rows[0][:4] == ["env", "policy", "return", "stability"]
-    assert [row[1] for row in rows[1:]] == [r"my\_0", r"my\_1"]
+    assert rows[0][:3] == ["policy", stacked("return"), stacked("stability")]
+    assert [row[0] for row in rows[1:]] == [r"my\_0", r"my\_1"]
     rates = check_latex(stress_table(run_rows(agents, scoring), scoring))
     assert rates[0][1:] == [
-        r"\shortstack{baseline}", r"\shortstack{noise\\{0}}", r"\shortstack{noise\\{1}}",
-        r"\shortstack{valence\\{inversion}}",
-    ]  # fmt: skip
+        stacked(*words) for words in (["baseline"], ["noise", "0"], ["noise", "1"], ["valence", "inversion"])
+    ]
     assert (rates[1][-1] == "--") == (scoring == "rigorous"), "identical actions are no collapse"
     low, high = map(float, re.search(r"\[(.*), (.*)\]", rates[1][3]).groups())
     assert 0.7 < low < 0.9 < high <= 1.0
@@ -277,6 +278,25 @@ def test_the_latex_tables(rng, scoring):
     assert [row[:3] for row in alarms[1:]] == [
         [f"env\\_{i}-v1", "1", str(180 if scoring == "rigorous" else 120)] for i in range(2)
     ]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex (texlive-latex-recommended)")
+@pytest.mark.parametrize("most_rows", [MOST_ROWS, 1])
+def test_latex_sets_the_tables_within_the_page(rng, tmp_path, monkeypatch, most_rows):
+    monkeypatch.setattr(latex, "MOST_ROWS", most_rows)
+    agents = [make_agent(rng, f"zoo/mountain_car_continuous_{i}", (0.2, 0.9), env=f"env_{i}") for i in range(2)]
+    rows = [row | {"compat_score": 0.5, "deterministic": True} for row in board(agents, "rigorous")]
+    tables = [
+        leaderboard_table(rows, "rigorous", ["env", "policy", "deterministic"]),
+        stress_table(run_rows(agents, "rigorous"), "rigorous"),
+        false_alarm_table(agents, "rigorous", 0.05),
+    ]
+    head = r"\documentclass[a4paper]{article}\usepackage{booktabs,longtable}\usepackage[margin=2cm]{geometry}"
+    text = "\n".join([head, r"\begin{document}", *tables, r"\end{document}"])
+    (tmp_path / "tables.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "Overfull" not in done.stdout and "too large" not in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("folder", ["stress", "stress_1_0"])

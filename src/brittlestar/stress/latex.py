@@ -12,11 +12,13 @@ from brittlestar.cells import Row
 MOST_ROWS = 40
 """A table with more goes over several pages, by longtable."""
 _SPECIAL = {
+    " %": r"~\%",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "–": "--", "−": r"$-$",
     "Δ": r"$\Delta$", "±": r"$\pm$", "α": r"$\alpha$",
 }  # fmt: skip
+_SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 _PATTERN = re.compile("|".join(map(re.escape, _SPECIAL)))
 
 
@@ -29,7 +31,7 @@ def escape(text: str) -> Markup:
 
     Example:
         >>> print(escape("sensor_blackout 50 % & more"))
-        sensor\\_blackout 50 \\% \\& more
+        sensor\\_blackout 50~\\% \\& more
     """
     return Markup(_PATTERN.sub(lambda found: _SPECIAL[found.group()], text))
 
@@ -53,34 +55,41 @@ def number(value: Any, digits: int = 2) -> Markup:
 
 
 def bounded(row: Row, name: str, digits: int = 2) -> Markup:
-    """Returns a number with its interval below it, if it has one.
+    """Returns a number with its interval behind it, if it has one.
 
     Example:
         >>> print(bounded({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
-        \\shortstack{2\\\\{\\scriptsize [1, 3]}}
+        2 {\\scriptsize [1, 3]}
     """
     value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
     if low is None or (isinstance(low, float) and math.isnan(low)):
         return number(value, digits)
-    return stacked(number(value, digits), rf"\scriptsize [{number(low, digits)}, {number(high, digits)}]")
+    return Markup(f"{number(value, digits)} {interval(low, high, digits)}")
+
+
+def interval(low: Any, high: Any, digits: int = 2) -> Markup:
+    """Returns an interval in brackets, in small letters."""
+    return Markup(rf"{{\scriptsize [{number(low, digits)}, {number(high, digits)}]}}")
 
 
 def stacked(*lines: str) -> Markup:
     """Returns lines below each other in one cell.
 
     Example:
-        >>> print(stacked("0.42", "[0.31, 0.55]"))
-        \\shortstack{0.42\\\\{[0.31, 0.55]}}
+        >>> print(stacked("robust", "score"))
+        \\shortstack{\\rule{0pt}{2.6ex}robust\\\\{score}}
     """
-    # In braces: a bracket after a line break would be its argument.
-    return Markup(r"\shortstack{" + r"\\".join([lines[0], *(f"{{{line}}}" for line in lines[1:])]) + "}")
+    # In braces: a bracket after a line break would be its argument. The rule keeps the row above at a distance.
+    return Markup(
+        r"\shortstack{\rule{0pt}{2.6ex}" + r"\\".join([lines[0], *(f"{{{line}}}" for line in lines[1:])]) + "}"
+    )
 
 
 def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, label: str, left: int = 1) -> str:
     """Returns a table; text is escaped unless it is `Markup`.
 
     Args:
-        rows: cells of each row: text or numbers.
+        rows: cells of each row: text or numbers. A row of one cell is a heading for those below it.
         heads: of the columns.
         caption: a sentence or two.
         label: for `\\ref`, without `tab:`.
@@ -90,7 +99,7 @@ def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, lab
         >>> print(table([["a_b", 0.5]], ["agent", "rate"], "Rates.", "rates"))
         % needs \\usepackage{booktabs}
         \\begin{table}[t]
-        \\centering
+        \\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}
         \\caption{Rates.}
         \\label{tab:rates}
         \\begin{tabular}{lr}
@@ -103,18 +112,24 @@ def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, lab
         \\end{table}
     """
     columns = "l" * left + "r" * (len(heads) - left)
-    head, *body = (_line(cells) for cells in (heads, *rows))
+    head, *body = (_line(cells, len(heads)) for cells in (heads, *rows))
     named = [rf"\caption{{{_cell(caption)}}}", rf"\label{{tab:{label}}}"]
     if len(rows) > MOST_ROWS:
-        lines = [r"% needs \usepackage{booktabs} and \usepackage{longtable}", rf"\begin{{longtable}}{{{columns}}}"]
-        lines += [named[0] + named[1] + r"\\", r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule"]
-        return "\n".join([*lines, r"\endfoot", *body, r"\end{longtable}"])
-    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}[t]", r"\centering", *named]
+        lines = [
+            r"% needs \usepackage{booktabs} and \usepackage{longtable}",
+            rf"{{{_SMALL}\setlength{{\LTcapwidth}}{{\linewidth}}",
+        ]
+        lines += [rf"\begin{{longtable}}{{{columns}}}", named[0] + named[1] + r"\\"]
+        lines += [r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"]
+        return "\n".join([*lines, *body, r"\end{longtable}}"])
+    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}[t]", rf"\centering{_SMALL}", *named]
     lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
     return "\n".join([*lines, r"\end{tabular}", r"\end{table}"])
 
 
-def _line(cells: Sequence[Any]) -> str:
+def _line(cells: Sequence[Any], columns: int) -> str:
+    if len(cells) == 1 < columns:
+        return rf"\addlinespace \multicolumn{{{columns}}}{{l}}{{\textit{{{_cell(cells[0])}}}}} \\"
     return " & ".join(map(_cell, cells)) + r" \\"
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from brittlestar import stats
 from brittlestar.cells import Row, sort_key
 from brittlestar.stress.agents import Agent
-from brittlestar.stress.latex import Markup, bounded, escape, number, stacked, table
+from brittlestar.stress.latex import Markup, bounded, escape, interval, number, stacked, table
 from brittlestar.stress.runs import agent_label
 from brittlestar.stress.standings import LEVEL, RESAMPLES, false_alarms
 
-_MODES = {True: "deterministic", False: "stochastic"}
+_MODES = {True: "det.", False: "stoch."}
+_HEADING = "env"
 _AXES = {
     "return": lambda row: row["normalised_return"],
     "stability": lambda row: bounded(row, "stability"),
@@ -47,10 +48,15 @@ def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
         "no other agent of the environment beats it in one of both without losing in the other. In brackets: "
         f"{100 * LEVEL:g} % intervals, bootstrap with {RESAMPLES} resamples."
     )
-    labels = [name for name in labels if name != "algorithm"]
-    lines = [[*(_text(row, name) for name in labels), *(show(row) for show in columns.values())] for row in rows]
-    heads = [*map(_head, labels), *columns]
-    return table(lines, heads, caption, "leaderboard", left=len(labels))
+    if "deterministic" in labels:
+        caption += " Actions: the policy's best (det.) or sampled ones (stoch.)."
+    left = [name for name in labels if name not in ("algorithm", _HEADING)]
+    lines: list[list[Any]] = []
+    for place, part in _grouped(rows, lambda row: row[_HEADING] if _HEADING in labels else None).items():
+        lines += [] if place is None else [[place]]
+        lines += [[*(_text(row, name) for name in left), *(show(row) for show in columns.values())] for row in part]
+    heads = [*map(_head, left), *(stacked(*name.split()) for name in columns)]
+    return table(lines, heads, caption, "leaderboard", left=len(left))
 
 
 def stress_table(runs: list[Row], scoring: str) -> str:
@@ -109,11 +115,11 @@ def _rate(rows: list[Row], scoring: str) -> Markup:
     if not n:
         return number(None)
     wilson = stats.wilson(round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), n, LEVEL)
-    interval = stats.t_interval(seeds, LEVEL)
-    low = max(0.0, float(np.fmin(interval.low, wilson.low)))
-    high = min(1.0, float(np.fmax(interval.high, wilson.high)))
+    student = stats.t_interval(seeds, LEVEL)
+    low = max(0.0, float(np.fmin(student.low, wilson.low)))
+    high = min(1.0, float(np.fmax(student.high, wilson.high)))
     shown = number(float(seeds.mean())) + (r"\dag" if same else "")
-    return stacked(shown, rf"\scriptsize [{number(low)}, {number(high)}]")
+    return stacked(shown, interval(low, high))
 
 
 def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
