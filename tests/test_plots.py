@@ -105,6 +105,14 @@ def test_a_thousand_curves_leave_a_readable_picture(make_cell, tmp_path, axes):
     assert len(looks) == 2 * plots.MOST_CURVES
 
 
+def test_a_long_legend_stands_beside_the_curves_and_on_the_picture(make_cell, tmp_path, axes):
+    cells = [cell for i in range(9) for cell in curve(make_cell, choices={"policy": f"a_policy_{i:020}"})]
+    draw(cells, tmp_path)
+    legend, picture = axes[0].get_legend().get_window_extent(), axes[0].figure.bbox
+    assert legend.x0 >= axes[0].get_window_extent().x1
+    assert legend.x1 <= picture.x1 and legend.y0 >= picture.y0
+
+
 def test_panels_beyond_the_limit_are_left_out(make_cell, tmp_path, axes):
     noises = [{"choices": {"perturbation": f"noise_{i}"}, "name": f"s{i}"} for i in range(plots.MOST_PANELS + 2)]
     assert len(draw([c for noise in noises for c in curve(make_cell, **noise)], tmp_path)) == 2

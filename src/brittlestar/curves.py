@@ -43,12 +43,13 @@ def slope(levels: ArrayLike, rates: ArrayLike) -> Values:
     """Least-squares slope of rates, shape (..., levels), on levels; nan for one level.
 
     Example:
-        >>> round(slope([0, 0.05, 0.1], [1, 0.8, 0.4]), 4)
-        -6.0
+        >>> round(slope([0, 0.05, 0.1], [1, 0.8, 0.4]), 4), slope([0, 0.05, 0.1], [0.7, 0.7, 0.7])
+        (-6.0, 0.0)
     """
     x, y = _curve(levels, rates)
     centred = x - x.mean()
-    return plain(y @ centred / (centred @ centred if x.size > 1 else np.nan))
+    # From the first level on: a flat curve has no slope at all, not one of rounding errors.
+    return plain((y - y[..., :1]) @ centred / (centred @ centred if x.size > 1 else np.nan))
 
 
 def auc(levels: ArrayLike, rates: ArrayLike) -> Values:

@@ -24,6 +24,8 @@ MARKERS = ("o", "s", "^")
 """A colour that comes again has another marker."""
 MOST_CURVES = 12
 MOST_PANELS = 6
+MOST_INSIDE = 8
+"""A legend with more entries would hide curves."""
 STYLES = {"success_any": "-", "success_final": "--"}
 MISSED_STYLES = {"success_any": ":", "success_final": "-."}
 """Curves of a policy that misses its recorded return; their markers are hollow, too."""
@@ -56,6 +58,7 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     left_out = [label for rows in list(panels.values())[MOST_PANELS:] for label in map(str, _curves(rows, columns))]
     for axes, ((name, unit), rows) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         left_out += _panel(axes, rows, columns)
+        figure.set_figwidth(figure.get_figwidth() + _legend(axes))
         axes.set_xlabel(f"{name} of {_only(rows, 'perturbation')}" if _only(rows, "perturbation") else name)
         axes.set_ylabel(unit)
         axes.set_title(", ".join(filter(None, (_only(rows, "env"), _only(rows, "policy")))), fontsize=10)
@@ -65,7 +68,8 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
 
 def save(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Writes a figure as PNG and PDF."""
-    # Lay out once, not again for each file.
+    # Lay out once, not again for each file, and with the letters of the picture: small ones are wider there.
+    figure.set_dpi(dpi)
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
     figure.savefig(path.with_suffix(".png"), dpi=dpi)
@@ -93,8 +97,17 @@ def _panel(axes: Axes, rows: list[Row], columns: list[str]) -> list[str]:
     if measures(rows[0])[0] in RATES:
         axes.set_ylim(-0.03, 1.03)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8 if len(curves) <= MOST_CURVES // 3 else 5)
     return [str(key) for key in list(curves)[MOST_CURVES:]]
+
+
+def _legend(axes: Axes) -> float:
+    """Adds a legend: a long one beside the curves, not on them. Returns how many inches more that takes."""
+    labels = axes.get_legend_handles_labels()[1]
+    if len(labels) <= MOST_INSIDE:
+        axes.legend(frameon=False, fontsize=8)
+        return 0.0
+    axes.legend(frameon=False, fontsize=6, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    return 0.5 + 0.05 * max(map(len, labels))
 
 
 def _band(axes: Axes, points: list[Row], measure: str, label: str, number: int) -> None:

@@ -104,7 +104,8 @@ def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
 
 def _shapes(levels: np.ndarray, rates: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
     found = {"critical_interpolated": np.asarray(curves.critical_level_interpolated(levels, rates, threshold))}
-    for function in (curves.slope, curves.auc, curves.normalised_auc):
+    found["slope"] = np.asarray(curves.slope(levels, rates))
+    for function in (curves.auc, curves.normalised_auc):
         # Each is a weighted sum along the curve: one product for all draws.
         found[function.__name__] = rates @ np.asarray(function(levels, np.eye(len(levels))))
     return found
