@@ -98,11 +98,13 @@ def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:
     spec = load("env", "half_cheetah")
     lanes = {own: Lanes(spec, _LANES, own_models=own) for own in (False, True)}
     lanes[True].worlds()
-    # So small that the robots move alike: what is left is the cost of models that differ.
-    clean, drawn = Parts(policy), Parts(policy, load("perturbation", "gravity", change=1e-6, draw="uniform"))
-    cases = {"shared": (lanes[False], clean), "own": (lanes[True], clean), "drawn": (lanes[True], drawn)}
-    found = take_turns(
-        rounds, **{name: lambda case=case: _seconds(case[0], case[1], True) for name, case in cases.items()}
-    )
-    names = {"own": "a model for every lane", "drawn": "a model for every lane, drawn per episode,"}
-    return [_figure(text, median_ratio(found[name], found["shared"]) - 1, 10) for name, text in names.items()]
+    cases = {"a model for every lane": (lanes[True], Parts(policy))}
+    for name in ("gravity", "body_mass"):
+        # So small that the robots move alike: what is left is the cost of models that differ.
+        drawn = load("perturbation", name, change=1e-6, draw="uniform")
+        cases[f"{name}, drawn per episode,"] = lanes[True], Parts(policy, drawn)
+    found = take_turns(rounds, **{
+        name: lambda case=case: _seconds(case[0], case[1], True)
+        for name, case in ({"shared": (lanes[False], Parts(policy))} | cases).items()
+    })  # fmt: skip
+    return [_figure(name, median_ratio(found[name], found["shared"]) - 1, 10) for name in cases]

@@ -94,6 +94,10 @@ class World:
         value = self._kept[name]
         return np.array(value) if isinstance(value, list | tuple | np.ndarray) else value
 
+    def edited_in_model(self) -> list[str]:
+        """Returns the fields of the model that may have another value than originally."""
+        return [name for name in self._kept if self._find(name)[0] not in (self.env, self.data)]
+
     def edit(self, owner: Any, name: str, change: Edit) -> float:
         """Changes a field until the end of the episode.
 

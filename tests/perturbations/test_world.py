@@ -12,6 +12,7 @@ from gymnasium import spaces
 from brittlestar.delivery import measure
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import HarnessError, UserError
+from brittlestar.fast import base
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS
 from brittlestar.perturbations import (
@@ -515,12 +516,56 @@ def test_lanes_with_equal_edits_step_with_one_model():
             world.edit_all("mass", {"body_mass": lambda mass, factor=factor: factor * mass}, key=factor)
     active = np.arange(4)
     lanes.step(np.zeros((4, 6), np.float32), active)
-    used = [model for model, _ in lanes._together(active).pairs]
+    used = lanes._together(active).models
     own = [env.unwrapped.model for env in lanes.envs]
     assert used == [own[0], own[0], own[2], own[3]]
     worlds[0].restore()
     lanes.step(np.zeros((4, 6), np.float32), active)
-    assert [model for model, _ in lanes._together(active).pairs] == [own[0], own[1], own[2], own[0]]
+    assert lanes._together(active).models == [own[0], own[1], own[2], own[0]]
+
+
+DRAWN = {
+    "mass": BodyMass(0.5, draw="uniform"),
+    "mass to": BodyMass(1.0, to=[1.0, 3.0]),
+    "friction": Friction(0.5, draw="uniform"),
+    "gravity": Gravity(0.3, draw="uniform"),
+    "damping": Damping(1.0, to=[1.0, 2.0]),
+    "substeps": EnvParameter(0.5, attribute="opt.timestep", draw="sign"),
+    "armature": EnvParameter(0.5, attribute="dof_armature", to=[0.1, 0.5]),
+    "two": Compose([BodyMass(0.5, draw="uniform"), Gravity(0.2, draw="sign"), Push(40.0)]),
+}
+
+
+@pytest.mark.parametrize("schedule", [Constant(), Bursts(3, 6, 10)], ids=["constant", "bursts"])
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("env_id", ["HalfCheetah-v5", pytest.param("FetchPush-v4", marks=pytest.mark.slow)])
+def test_one_model_stands_in_for_many(env_id, name, schedule, monkeypatch):
+    monkeypatch.setattr(base, "_PATIENCE", 2)
+    monkeypatch.setattr(base, "_FEW", 1)
+    turns = []
+    take_turns = base.Together._take_turns
+    monkeypatch.setattr(base.Together, "_take_turns", lambda *given: turns.append(take_turns(*given)))
+    spec, rows = EnvSpec(id=env_id, max_steps=14), []
+    for alone in (True, False):
+        used = Lanes(spec, 1 if alone else 5, 1 if alone else 2, own_models=True)
+        used._parts = [] if alone else used._parts
+        before = everything(used)
+        rows.append(rollout(used, Parts(RandomPolicy(), DRAWN[name], schedule=schedule), Plan(7, seed=2)))
+        assert everything(used) == before
+        assert bool(turns) != alone
+    assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
+
+
+def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
+    monkeypatch.setattr(base, "_PATIENCE", 1)
+    monkeypatch.setattr(base, "_FEW", 1)
+    spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
+    mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")
+    used = Lanes(spec, 4, own_models=True)
+    for change in (Compose([BodyMass(0.5), gravity]), gravity, mass, Compose([mass, Friction(0.5)]), gravity):
+        again = rollout(used, Parts(RandomPolicy(), change), plan)
+        fresh = rollout(Lanes(spec, 4, own_models=True), Parts(RandomPolicy(), change), plan)
+        assert np.array_equal(again.values, fresh.values, equal_nan=True)
 
 
 def test_edits_that_nobody_can_compare_are_never_shared():

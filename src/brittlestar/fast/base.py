@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from brittlestar.fast.stage import Patch, Stage
+
 if TYPE_CHECKING:
     from brittlestar.worlds import World
+
+_PATIENCE = 8
+"""After so many steps without an edit, patching one model in place of using many is worth while."""
+_FEW = 8
+"""So many models fit into the caches."""
 
 
 class Answers(NamedTuple):
@@ -26,10 +34,14 @@ class Together:
 
     def __init__(self, forms: Sequence[Any]) -> None:
         self.forms = forms
-        self.pairs = [(form.model, form.data) for form in forms]
+        self.models = [form.model for form in forms]
+        """What each of them is simulated with."""
+        self.turns: list[tuple[Any, Any, Patch | None]] = [(form.model, form.data, None) for form in forms]
+        """Model and data of each step, and what to do to the model before."""
         self._one_timestep = all(form.model is forms[0].model for form in forms)
         self._lists: dict[str, list[Any]] = {}
         self._standings: list[Any] = []
+        self._calm = 0
         self._substeps: list[int] | None = None
 
     def __len__(self) -> int:
@@ -44,18 +56,29 @@ class Together:
         self.forget_substeps()
         standings = [world.standing for world in worlds]
         if standings == self._standings:
+            self._calm += 1
+            if self._calm == _PATIENCE and len(set(map(id, self.models))) > _FEW:
+                self._take_turns(worlds)
             return
         models: dict[Any, Any] = {}
         found: dict[int, Any] = {}
-        self._standings = standings
+        self._standings, self._calm = standings, 0
         for standing, world in zip(standings, worlds, strict=True):
             if id(standing) not in found:
                 if standing.state not in models:
                     world.settle()
                     models[standing.state] = world.model
                 found[id(standing)] = models[standing.state]
-        self.pairs = [(found[id(s)], form.data) for s, form in zip(standings, self.forms, strict=True)]
+        self.models = [found[id(standing)] for standing in standings]
+        self.turns = [(model, form.data, None) for model, form in zip(self.models, self.forms, strict=True)]
         self._one_timestep = len(models) == 1 or not any("opt.timestep" in standing.edits for standing in standings)
+
+    def _take_turns(self, worlds: list[World]) -> None:
+        """Steps environments whose models differ with one that is patched for each: one stays in the caches."""
+        stage = self.forms[0].stage
+        fields = dict.fromkeys(name for world in worlds for name in world.edited_in_model())
+        patches = stage.patches(self.models, fields)
+        self.turns = [(stage.model, form.data, patch) for form, patch in zip(self.forms, patches, strict=True)]
 
     def every(self, name: str) -> list[Any]:
         """Returns one attribute of every form; arrays are views, so they stay those of the simulator."""
@@ -79,7 +102,7 @@ class Together:
 
     def timesteps(self) -> Any:
         """Returns the seconds of a substep: one for all, or one of each environment where models differ."""
-        models = [self.pairs[0][0]] if self._one_timestep else [model for model, _ in self.pairs]
+        models = self.models[:1] if self._one_timestep else self.models
         return np.array([model.opt.timestep for model in models])
 
 
@@ -94,6 +117,11 @@ class FastEnv:
     def __init__(self, env: Any) -> None:
         self.env, self.model, self.data = env, env.model, env.data
         self.alone = Together([self])
+
+    @cached_property
+    def stage(self) -> Stage:
+        """A copy of the model, for those that step together with this environment as the first."""
+        return Stage(self.model)
 
     def begin(self, together: Together, actions: np.ndarray) -> None:
         """Gives each of some environments like this one its row of `actions`."""

@@ -85,11 +85,11 @@ class FastFetch(FastEnv):
 
     def begin(self, together: Together, actions: np.ndarray) -> None:
         """Moves each gripper's target."""
-        env, model, forms = self.env, together.pairs[0][0], together.forms
+        env, model, forms = self.env, together.models[0], together.forms
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(forms) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
         driven, is_relative = model.nu > 0, model.actuator_biastype != 0
-        for form, (own, _), move, grip in zip(forms, together.pairs, actions[:, :3] * 0.05, grips, strict=True):
+        for form, own, move, grip in zip(forms, together.models, actions[:, :3] * 0.05, grips, strict=True):
             if driven:
                 relative = is_relative if own is model else own.actuator_biastype != 0
                 form.ctrl[:] = np.where(relative, form.qpos[form.driven_qpos] + grip, grip)
@@ -99,8 +99,10 @@ class FastFetch(FastEnv):
     def simulate(self, together: Together) -> None:
         """Steps, and closes blocked grippers."""
         env, mujoco = self.env, self.env._mujoco
-        lasting = zip(together.pairs, together.forms, together.substeps("n_substeps"), strict=True)
-        for (model, data), form, substeps in lasting:
+        lasting = zip(together.turns, together.forms, together.substeps("n_substeps"), strict=True)
+        for (model, data, patch), form, substeps in lasting:
+            if patch is not None:
+                patch()
             mujoco.mj_step(model, data, substeps)
             if env.block_gripper:
                 form.qpos[self.finger_qpos] = 0.0

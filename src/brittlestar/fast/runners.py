@@ -64,7 +64,9 @@ class FastRunner(FastEnv):
     def simulate(self, together: Together) -> None:
         """Steps."""
         step, self.substeps = mujoco.mj_step, together.substeps("frame_skip")
-        for (model, data), substeps in zip(together.pairs, self.substeps, strict=True):
+        for (model, data, patch), substeps in zip(together.turns, self.substeps, strict=True):
+            if patch is not None:
+                patch()
             step(model, data, substeps)
 
     def finish(self, together: Together) -> Answers:
