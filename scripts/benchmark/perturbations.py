@@ -100,7 +100,7 @@ def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:
     lanes[True].worlds()
     cases = {"a model for every lane": (lanes[True], Parts(policy))}
     for name in ("gravity", "body_mass"):
-        # So small that the robots move alike: what is left is the cost of models that differ.
+        # So small that the robots run alike for a while; later each goes its own way, which is part of what is measured.
         drawn = load("perturbation", name, change=1e-6, draw="uniform")
         cases[f"{name}, drawn per episode,"] = lanes[True], Parts(policy, drawn)
     found = take_turns(rounds, **{

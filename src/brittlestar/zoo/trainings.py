@@ -141,7 +141,7 @@ def _main() -> None:
     except UserError as error:
         sys.exit(f"brittlestar: {error}")
     except KeyboardInterrupt as stop:
-        sys.exit(f"brittlestar: {stop or 'interrupted'}; the same command goes on from the last checkpoint")
+        sys.exit(f"brittlestar: {str(stop) or 'interrupted'}; the same command goes on from the last checkpoint")
 
 
 if __name__ == "__main__":
