@@ -100,7 +100,7 @@ def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:
     lanes[True].worlds()
     cases = {"a model for every lane": (lanes[True], Parts(policy))}
     for name in ("gravity", "body_mass"):
-        # So small that the robots run alike for a while; later each goes its own way, which is part of what is measured.
+        # Small: the robots run alike for a while. Later each goes its own way, and that is in the figure, too.
         drawn = load("perturbation", name, change=1e-6, draw="uniform")
         cases[f"{name}, drawn per episode,"] = lanes[True], Parts(policy, drawn)
     found = take_turns(rounds, **{
