@@ -141,7 +141,7 @@ class LaneDraws:
             self._sites.append(_Site(Jumper(self._seed, f"{self._stream}/{len(self._sites)}"), len(self._lanes)))
         site = self._sites[self._used]
         self._used += 1
-        steps = np.zeros_like(self._steps) if per_episode else self._steps
+        steps = None if per_episode else self._steps
         return site.take(self._lanes, self._episodes, steps, shape, kind)
 
 
@@ -192,24 +192,26 @@ class _Site:
         self,
         lanes: np.ndarray,
         episodes: np.ndarray,
-        steps: np.ndarray,
+        steps: np.ndarray | None,
         shape: tuple[int, ...],
         kind: Callable,
     ) -> np.ndarray:
-        if self.layout != (shape, kind):
-            self._lay_out(len(lanes), shape, kind)
-        # Unsigned, so that a step before the block is as far off as one behind it.
-        offsets = (steps - self.starts).view(np.uint64)
-        stale = (offsets >= self.length) | (self.episodes != episodes)
+        """Returns a draw of each lane; without `steps`, that of the first step."""
+        if self.layout != (shape, kind, steps is None):
+            self._lay_out(len(lanes), shape, kind, steps is None)
+        stale = self.episodes != episodes
+        if steps is not None:
+            # Unsigned, so that a step before the block is as far off as one behind it.
+            stale |= (steps - self.starts).view(np.uint64) >= self.length
         if stale.any():
             for lane in np.flatnonzero(stale).tolist():
-                self._fill(lane, int(episodes[lane]), int(steps[lane]))
-            offsets = (steps - self.starts).view(np.uint64)
-        return self.numbers[lanes, offsets.view(np.int64)]
+                self._fill(lane, int(episodes[lane]), 0 if steps is None else int(steps[lane]))
+        return self.numbers[:, 0].copy() if steps is None else self.numbers[lanes, steps - self.starts]
 
-    def _lay_out(self, lanes: int, shape: tuple[int, ...], kind: Callable) -> None:
-        self.layout, self.kind = (shape, kind), kind
-        self.length = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(math.prod(shape), 1)))
+    def _lay_out(self, lanes: int, shape: tuple[int, ...], kind: Callable, only_first: bool) -> None:
+        self.layout, self.kind = (shape, kind, only_first), kind
+        # A block begins with the same numbers, however long it is.
+        self.length = 1 if only_first else max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(math.prod(shape), 1)))
         self.numbers = np.empty((lanes, self.length, *shape))
         self.episodes[:] = -1
 

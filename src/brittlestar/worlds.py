@@ -68,6 +68,8 @@ class World:
         self._places: dict[str, tuple[Any, str]] = {}
         self._kept: dict[str, Any] = {}
         self._added: set[str] = set()
+        self.edited_in_model: list[str] = []
+        """The fields of the model that may have another value than originally."""
         self._applied = CLEAN
         self._forces: dict[str, dict[Any, Edit]] = {}
         self.standing: Standing = CLEAN
@@ -93,10 +95,6 @@ class World:
             return self._value(name)
         value = self._kept[name]
         return np.array(value) if isinstance(value, list | tuple | np.ndarray) else value
-
-    def edited_in_model(self) -> list[str]:
-        """Returns the fields of the model that may have another value than originally."""
-        return [name for name in self._kept if self._find(name)[0] not in (self.env, self.data)]
 
     def edit(self, owner: Any, name: str, change: Edit) -> float:
         """Changes a field until the end of the episode.
@@ -201,7 +199,7 @@ class World:
         """Undoes every edit."""
         for name in self._kept:
             self._put_back(name)
-        self._kept, self._forces, self._added = {}, {}, set()
+        self._kept, self._forces, self._added, self.edited_in_model = {}, {}, set(), []
         self._applied = self.standing = CLEAN
         self.retimed = False
 
@@ -244,6 +242,8 @@ class World:
         self._numbers(name, value)
         if holder is not self.env:
             value = self._value(name)
+            if holder is not self.data:
+                self.edited_in_model.append(name)
         elif field not in vars(holder):
             # An attribute of the class, as Acrobot's: the edit must not leave one of the instance behind.
             self._added.add(name)

@@ -538,26 +538,37 @@ DRAWN = {
 
 @pytest.mark.parametrize("schedule", [Constant(), Bursts(3, 6, 10)], ids=["constant", "bursts"])
 @pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize("env_id", ["HalfCheetah-v5", pytest.param("FetchPush-v4", marks=pytest.mark.slow)])
-def test_one_model_stands_in_for_many(env_id, name, schedule, monkeypatch):
-    monkeypatch.setattr(base, "_PATIENCE", 2)
+@pytest.mark.parametrize(
+    ("env_id", "max_steps"),
+    [("HalfCheetah-v5", 14), ("Hopper-v5", 40), pytest.param("FetchPush-v4", 14, marks=pytest.mark.slow)],
+)
+def test_one_model_stands_in_for_many(env_id, max_steps, name, schedule, monkeypatch):
     monkeypatch.setattr(base, "_FEW", 1)
-    turns = []
-    take_turns = base.Together._take_turns
-    monkeypatch.setattr(base.Together, "_take_turns", lambda *given: turns.append(take_turns(*given)))
-    spec, rows = EnvSpec(id=env_id, max_steps=14), []
+    written = []
+    numbers = base.Stage.numbers
+    monkeypatch.setattr(base.Stage, "numbers", lambda *given: written.append(numbers(*given)) or written[-1])
+    spec, rows = EnvSpec(id=env_id, max_steps=max_steps), []
     for alone in (True, False):
         used = Lanes(spec, 1 if alone else 5, 1 if alone else 2, own_models=True)
         used._parts = [] if alone else used._parts
         before = everything(used)
         rows.append(rollout(used, Parts(RandomPolicy(), DRAWN[name], schedule=schedule), Plan(7, seed=2)))
         assert everything(used) == before
-        assert bool(turns) != alone
+        assert bool(written) != alone
     assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
 
 
+def test_a_number_whose_place_is_unknown_is_not_written(monkeypatch):
+    monkeypatch.setattr(base, "_FEW", 1)
+    spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
+    thin = EnvParameter(1.0, attribute="opt.viscosity", to=[0.0, 1.0])
+    rows = [rollout(Lanes(spec, count, own_models=True), Parts(RandomPolicy(), thin), plan) for count in (1, 4)]
+    assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
+    clean = rollout(Lanes(spec, 1), Parts(RandomPolicy()), plan)
+    assert (rows[0].column("return") != clean.column("return")).all()
+
+
 def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
-    monkeypatch.setattr(base, "_PATIENCE", 1)
     monkeypatch.setattr(base, "_FEW", 1)
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
     mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")

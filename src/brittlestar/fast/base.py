@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from brittlestar.fast.stage import Patch, Stage
+from brittlestar.fast.stage import Stage
 
 if TYPE_CHECKING:
+    from brittlestar.standing import Standing
     from brittlestar.worlds import World
 
-_PATIENCE = 8
-"""After so many steps without an edit, patching one model in place of using many is worth while."""
 _FEW = 8
 """So many models fit into the caches."""
 
@@ -36,13 +35,15 @@ class Together:
         self.forms = forms
         self.models = [form.model for form in forms]
         """What each of them is simulated with."""
-        self.turns: list[tuple[Any, Any, Patch | None]] = [(form.model, form.data, None) for form in forms]
-        """Model and data of each step, and what to do to the model before."""
+        self.turns: list[tuple[Any, Any, Sequence[bytes]]] = [(form.model, form.data, ()) for form in forms]
+        """Model and data of each step, and what to write into `targets` before."""
+        self.targets: tuple[memoryview, ...] = ()
+        """Memory of the one model that stands in for many, if it does."""
         self._one_timestep = all(form.model is forms[0].model for form in forms)
         self._lists: dict[str, list[Any]] = {}
-        self._standings: list[Any] = []
-        self._calm = 0
-        self._substeps: list[int] | None = None
+        self._standings: list[Standing] = []
+        self._numbers: dict[int, Sequence[bytes]] = {}
+        self.forget_times()
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -53,32 +54,34 @@ class Together:
         Args:
             worlds: of every environment.
         """
-        self.forget_substeps()
         standings = [world.standing for world in worlds]
-        if standings == self._standings:
-            self._calm += 1
-            if self._calm == _PATIENCE and len(set(map(id, self.models))) > _FEW:
-                self._take_turns(worlds)
+        if standings == self._standings and (not self.targets or self.targets is self.forms[0].stage.targets):
             return
-        models: dict[Any, Any] = {}
-        found: dict[int, Any] = {}
-        self._standings, self._calm = standings, 0
+        leaders: dict[tuple, World] = {}
+        found: dict[int, World] = {}
         for standing, world in zip(standings, worlds, strict=True):
             if id(standing) not in found:
-                if standing.state not in models:
-                    world.settle()
-                    models[standing.state] = world.model
-                found[id(standing)] = models[standing.state]
-        self.models = [found[id(standing)] for standing in standings]
-        self.turns = [(model, form.data, None) for model, form in zip(self.models, self.forms, strict=True)]
-        self._one_timestep = len(models) == 1 or not any("opt.timestep" in standing.edits for standing in standings)
+                found[id(standing)] = leaders.setdefault(standing.state, world)
+        for world in leaders.values():
+            world.settle()
+        self.models = [found[id(standing)].model for standing in standings]
+        self._one_timestep = len(leaders) == 1 or not any("opt.timestep" in standing.edits for standing in standings)
+        self.forget_times()
+        self._take_stage(standings, found, many=len(leaders) > _FEW)
+        self._standings = standings
 
-    def _take_turns(self, worlds: list[World]) -> None:
-        """Steps environments whose models differ with one that is patched for each: one stays in the caches."""
-        stage = self.forms[0].stage
-        fields = dict.fromkeys(name for world in worlds for name in world.edited_in_model())
-        patches = stage.patches(self.models, fields)
-        self.turns = [(stage.model, form.data, patch) for form, patch in zip(self.forms, patches, strict=True)]
+    def _take_stage(self, standings: list[Standing], worlds: dict[int, World], many: bool) -> None:
+        """Steps with a model of each standing or, if those are many, with one that becomes each of them in turn."""
+        stage = self.forms[0].stage if many else None
+        if stage is None or not all(stage.takes(world.edited_in_model) for world in worlds.values()):
+            self.targets, self._numbers = (), {}
+            self.turns = [(model, form.data, ()) for model, form in zip(self.models, self.forms, strict=True)]
+            return
+        # Those of standings that stood before are still right, if they are of the same fields.
+        known = self._numbers if self.targets is stage.targets else {}
+        self._numbers = {key: known.get(key) or stage.numbers(world.model) for key, world in worlds.items()}
+        self.targets, numbers = stage.targets, [self._numbers[id(standing)] for standing in standings]
+        self.turns = [(stage.model, form.data, each) for form, each in zip(self.forms, numbers, strict=True)]
 
     def every(self, name: str) -> list[Any]:
         """Returns one attribute of every form; arrays are views, so they stay those of the simulator."""
@@ -90,9 +93,10 @@ class Together:
         """Returns a copy of one array attribute of every form, one row each."""
         return np.concatenate(self.every(name)).reshape(len(self.forms), -1)
 
-    def forget_substeps(self) -> None:
+    def forget_times(self) -> None:
         """Looks up anew how long steps last: somebody may have edited that."""
-        self._substeps = None
+        self._substeps: list[int] | None = None
+        self._timesteps: np.ndarray | None = None
 
     def substeps(self, name: str) -> list[int]:
         """Returns how many substeps a step of each environment lasts, by the name of its attribute."""
@@ -100,10 +104,12 @@ class Together:
             self._substeps = [getattr(form.env, name) for form in self.forms]
         return self._substeps
 
-    def timesteps(self) -> Any:
+    def timesteps(self) -> np.ndarray:
         """Returns the seconds of a substep: one for all, or one of each environment where models differ."""
-        models = self.models[:1] if self._one_timestep else self.models
-        return np.array([model.opt.timestep for model in models])
+        if self._timesteps is None:
+            models = self.models[:1] if self._one_timestep else self.models
+            self._timesteps = np.array([model.opt.timestep for model in models])
+        return self._timesteps
 
 
 class FastEnv:
@@ -140,7 +146,7 @@ class FastEnv:
         action = np.asarray(action)
         if action.shape != self.env.action_space.shape:
             raise ValueError(f"Action dimension mismatch. Expected {self.env.action_space.shape}, found {action.shape}")
-        self.alone.forget_substeps()
+        self.alone.forget_times()
         self.begin(self.alone, action[None])
         self.simulate(self.alone)
         batch, reward, terminated, infos = self.finish(self.alone)

@@ -80,7 +80,7 @@ class FastFetch(FastEnv):
         self.env._get_obs = self._get_obs
 
     def _get_obs(self) -> dict[str, np.ndarray]:
-        self.alone.forget_substeps()
+        self.alone.forget_times()
         return {key: rows[0] for key, rows in self._observe(self.alone).items()}
 
     def begin(self, together: Together, actions: np.ndarray) -> None:
@@ -98,11 +98,11 @@ class FastFetch(FastEnv):
 
     def simulate(self, together: Together) -> None:
         """Steps, and closes blocked grippers."""
-        env, mujoco = self.env, self.env._mujoco
+        env, mujoco, targets = self.env, self.env._mujoco, together.targets
         lasting = zip(together.turns, together.forms, together.substeps("n_substeps"), strict=True)
-        for (model, data, patch), form, substeps in lasting:
-            if patch is not None:
-                patch()
+        for (model, data, numbers), form, substeps in lasting:
+            for target, values in zip(targets, numbers, strict=False):
+                target[:] = values
             mujoco.mj_step(model, data, substeps)
             if env.block_gripper:
                 form.qpos[self.finger_qpos] = 0.0

@@ -63,10 +63,10 @@ class FastRunner(FastEnv):
 
     def simulate(self, together: Together) -> None:
         """Steps."""
-        step, self.substeps = mujoco.mj_step, together.substeps("frame_skip")
-        for (model, data, patch), substeps in zip(together.turns, self.substeps, strict=True):
-            if patch is not None:
-                patch()
+        step, targets, self.substeps = mujoco.mj_step, together.targets, together.substeps("frame_skip")
+        for (model, data, numbers), substeps in zip(together.turns, self.substeps, strict=True):
+            for target, values in zip(targets, numbers, strict=False):
+                target[:] = values
             step(model, data, substeps)
 
     def finish(self, together: Together) -> Answers:

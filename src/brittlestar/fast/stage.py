@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from typing import Any
+import ctypes
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,34 +13,38 @@ _GAP = 512
 """Arrays that lie no further apart, in bytes, are written at once, with what is between them."""
 _ONLY_SEEN = ("cam_", "light_", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center")
 """What only pictures depend on: nobody draws the model on stage."""
+_BEFORE = {
+    "opt.gravity": (
+        "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance", "sleep_tolerance",
+    ),
+    "stat.center": ("meaninertia", "meanmass", "meansize", "extent"),
+}  # fmt: skip
+"""Single numbers that MuJoCo keeps just before an array; whether it does is tried out."""
 
 
-class Patch:
-    """The numbers of one model, to be written into the one on stage before each step."""
+class _Span(NamedTuple):
+    """A piece of a model's memory: so many bytes from some bytes behind the start of an array on."""
 
-    __slots__ = ("_arrays", "_numbers")
-
-    def __init__(self, arrays: list[tuple[memoryview, bytes]], numbers: list[tuple[Any, str, Any]]) -> None:
-        self._arrays, self._numbers = arrays, numbers
-
-    def __call__(self) -> None:
-        """Writes them."""
-        for target, values in self._arrays:
-            target[:] = values
-        for holder, field, value in self._numbers:
-            setattr(holder, field, value)
+    array: str
+    offset: int
+    size: int
 
 
 class Stage:
     """A copy of one of several models that are alike except for some fields.
+
+    Before a step, `target[:] = values` for each of `targets` and of the model's `numbers` makes it that model.
 
     Example:
         >>> import mujoco
         >>> models = [mujoco.MjModel.from_xml_string("<mujoco/>") for _ in range(2)]
         >>> models[1].opt.gravity[2] = -1.0
         >>> stage = Stage(models[0])
-        >>> for patch in stage.patches(models, ["opt.gravity", "opt.timestep", "body_mass"]):
-        ...     patch()
+        >>> stage.takes(["opt.gravity", "opt.timestep", "body_mass"])
+        True
+        >>> for model in models:
+        ...     for target, values in zip(stage.targets, stage.numbers(model)):
+        ...         target[:] = values
         ...     print(stage.model.opt.gravity[2])
         -9.81
         -1.0
@@ -47,65 +52,95 @@ class Stage:
 
     def __init__(self, model: Any) -> None:
         self.model = copy.copy(model)
-        self._fields: dict[str, None] = {}
+        self.targets: tuple[memoryview, ...] = ()
+        """Memory of the model on stage."""
+        self._singles = _singles(self.model)
+        self._fields: set[str] = set()
+        self._places: list[_Span] = []
+        self._spans: list[_Span] = []
+        self._sources: dict[Any, list[tuple[int, int]]] = {}
 
-    def patches(self, models: Sequence[Any], fields: Iterable[str]) -> list[Patch]:
-        """Returns a patch for each model.
+    def takes(self, fields: Sequence[str]) -> bool:
+        """Says whether models may differ in these fields, too; `targets` are others if that is new.
 
         Args:
-            models: each of the same kind as the one on stage.
-            fields: all in which they may differ from how they were made.
+            fields: in which a model may differ from how it was made.
         """
-        # Those of before, too: the one on stage still has the numbers of somebody.
-        self._fields |= dict.fromkeys(name for name in fields if not name.startswith(_ONLY_SEEN))
-        differing = [name for name in self._fields if any(_differs(model, self.model, name) for model in models)]
-        numbers = [name for name in differing if not isinstance(_value(self.model, name), np.ndarray)]
-        spans = self._spans([name for name in differing if name not in numbers])
-        targets = [_memory(self.model, *span) for span in spans]
-        found = []
-        for model in models:
-            values = [bytes(_memory(model, *span)) for span in spans]
-            changes = [(*_place(self.model, name), _value(model, name)) for name in numbers]
-            found.append(Patch(list(zip(targets, values, strict=True)), changes))
-        return found
+        if self._fields.issuperset(fields):
+            return True
+        new = [name for name in fields if name not in self._fields]
+        places = [self._place(name) for name in new if not name.startswith(_ONLY_SEEN)]
+        known = [place for place in places if place is not None]
+        if len(known) < len(places):
+            return False
+        self._fields |= set(new)
+        # An empty array may be anywhere.
+        self._places += [place for place in known if place.size]
+        self._spans, self._sources = self._lay_out(), {}
+        self.targets = tuple([_memory(address, size) for address, size in self._find(self.model)])
+        return True
 
-    def _spans(self, names: list[str]) -> list[tuple[str, int]]:
-        """Returns the first field of each run of fields that lie side by side, and how many bytes the run has."""
-        spans: list[tuple[str, int]] = []
-        start = end = 0
-        for name in sorted(names, key=lambda name: _address(self.model, name)):
-            address, size = _address(self.model, name), _value(self.model, name).nbytes
+    def numbers(self, model: Any) -> list[bytes]:
+        """Returns what a model has now in the fields of all models, as the stage takes it."""
+        if model not in self._sources:
+            self._sources[model] = self._find(model)
+        return [ctypes.string_at(address, size) for address, size in self._sources[model]]
+
+    def _find(self, model: Any) -> list[tuple[int, int]]:
+        return [(_address(model, span.array) + span.offset, span.size) for span in self._spans]
+
+    def _place(self, name: str) -> _Span | None:
+        value = _value(self.model, name)
+        return _Span(name, 0, value.nbytes) if isinstance(value, np.ndarray) else self._singles.get(name)
+
+    def _lay_out(self) -> list[_Span]:
+        """Joins what lies side by side."""
+        spans: list[_Span] = []
+        end = 0
+        for place in sorted(self._places, key=self._start):
+            start = self._start(place)
             # Only arrays of the model itself are surely in one block.
-            if spans and address - end <= _GAP and "." not in spans[-1][0] + name:
-                spans[-1] = spans[-1][0], address + size - start
+            if spans and start - end <= _GAP and "." not in spans[-1].array + place.array:
+                spans[-1] = spans[-1]._replace(size=start + place.size - self._start(spans[-1]))
             else:
-                start = address
-                spans.append((name, size))
-            end = address + size
+                spans.append(place)
+            end = start + place.size
         return spans
 
+    def _start(self, span: _Span) -> int:
+        return _address(self.model, span.array) + span.offset
 
-def _place(model: Any, name: str) -> tuple[Any, str]:
-    *path, field = name.split(".")
-    for part in path:
-        model = getattr(model, part)
-    return model, field
+
+def _singles(model: Any) -> dict[str, _Span]:
+    """Returns where single numbers are, as far as that can be proven by writing them; the model is private."""
+    found: dict[str, _Span] = {}
+    for array, names in _BEFORE.items():
+        group = array.split(".")[0]
+        holder = getattr(model, group)
+        if not all(hasattr(holder, name) for name in names):
+            continue
+        kept = [getattr(holder, name) for name in names]
+        for place, name in enumerate(names):
+            setattr(holder, name, float(place))
+        first = -8 * len(names)
+        present = (ctypes.c_double * len(names)).from_address(_address(model, array) + first)
+        if list(present) == list(range(len(names))):
+            found |= {f"{group}.{name}": _Span(array, first + 8 * i, 8) for i, name in enumerate(names)}
+        for name, value in zip(names, kept, strict=True):
+            setattr(holder, name, value)
+    return found
 
 
 def _value(model: Any, name: str) -> Any:
-    return getattr(*_place(model, name))
-
-
-def _differs(one: Any, other: Any, name: str) -> bool:
-    return np.asarray(_value(one, name)).tobytes() != np.asarray(_value(other, name)).tobytes()
+    for part in name.split("."):
+        model = getattr(model, part, None)
+    return model
 
 
 def _address(model: Any, name: str) -> int:
     return int(_value(model, name).__array_interface__["data"][0])
 
 
-def _memory(model: Any, first: str, size: int) -> memoryview:
-    """Returns the memory of a model from one of its arrays on."""
-    array = _value(model, first).reshape(-1).view(np.uint8)
+def _memory(address: int, size: int) -> memoryview:
     # Memory is written several times faster than a slice of an array.
-    return np.lib.stride_tricks.as_strided(array, (size,), (1,)).data
+    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")

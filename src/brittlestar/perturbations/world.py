@@ -64,9 +64,18 @@ class WorldChange(Perturbation):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Forgets all lanes."""
         self._owner, self._amounts, self._moved = new_owner(), np.zeros(lanes), np.zeros(lanes)
+        self._level, self._noted = np.zeros(lanes), np.zeros(lanes)
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Edits the simulators whose value is another one than before."""
+        # Within an episode a number follows the level.
+        if step.first.any() or not np.array_equal(step.level, self._level):
+            self._edit(worlds, step)
+            self._level = step.level.copy()
+            self._noted = np.where(self._amounts == 0, 0.0, self._moved)
+        step.note(NOTE, self._noted)
+
+    def _edit(self, worlds: Sequence[World], step: Step) -> None:
         amounts, targets = self._draw(step)
         forget_restored(self._owner, worlds, step, self._amounts)
         changed = np.flatnonzero(amounts != self._amounts)
@@ -76,7 +85,6 @@ class WorldChange(Perturbation):
                 self._moved[lanes] = self._change(leader, amount, target)
                 leader.lead(others)
             self._amounts[changed] = amounts[changed]
-        step.note(NOTE, np.where(self._amounts == 0, 0.0, self._moved))
 
     def _alike(
         self, worlds: Sequence[World], changed: np.ndarray, amounts: np.ndarray, targets: np.ndarray | None
