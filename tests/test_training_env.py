@@ -20,6 +20,12 @@ def test_any_other_id_is_run_as_it_is():
     assert (found["id"], found["success"]) == ("LunarLander-v3", None)
 
 
+def test_another_version_of_a_known_environment_has_its_sensors_but_not_its_returns():
+    found, newest = (resolve(AUTO, {"path": f"HalfCheetah-{version}.zip"}) for version in ("v3", "v5"))
+    assert found["sensor_groups"] == newest["sensor_groups"] and found["sensor_groups"]
+    assert (found["returns"]["reference"], newest["returns"]["reference"]) == (None, 4800.0)
+
+
 def test_what_the_user_adds_is_kept():
     asked = AUTO | {"max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium"}
     found = resolve(asked, {"path": "CartPole-v1.zip"})

@@ -66,6 +66,7 @@ class Context:
         levels: of stress at the start of each planned episode; one, where nobody plans.
         max_steps: of an episode, where there is a limit.
         default_action: what is sent when nothing else is, if the environment says so.
+        sensor_groups: name to places in the observation of sensors that fail together, if the environment names any.
     """
 
     policy: Policy | None = None
@@ -75,6 +76,7 @@ class Context:
     levels: np.ndarray = field(default_factory=lambda: np.ones(1))
     max_steps: int | None = None
     default_action: float | list[float] | None = None
+    sensor_groups: dict[str, list[int]] | None = None
 
     @property
     def stressed_episodes(self) -> int:

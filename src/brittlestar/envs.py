@@ -71,6 +71,8 @@ class EnvSpec:
     signals: Signals = field(default_factory=Signals)
     default_action: float | list[float] | None = None
     """What is sent when nothing else is, for perturbations that take commands away; null leaves it to them."""
+    sensor_groups: dict[str, list[int]] | None = None
+    """Sensors that fail together: name to places in the observation, or in its entry `observation`."""
     lanes: int = 16
     """How many copies run side by side; changes the speed, never the result."""
     backend: str = "auto"

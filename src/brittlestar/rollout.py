@@ -191,7 +191,8 @@ class _Run:
         context.calibrate_longer = functools.partial(self._calibrate, REFERENCE_EPISODES)
         planned = np.arange(self.plan.episodes)
         context.levels = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
-        context.max_steps, context.default_action = self.lanes.max_steps, self.lanes.spec.default_action
+        context.max_steps, spec = self.lanes.max_steps, self.lanes.spec
+        context.default_action, context.sensor_groups = spec.default_action, spec.sensor_groups
         for part in (parts.perturbation, parts.mitigation):
             part.bind(*spaces_, self.lanes.count)
             part.prepare(context)

@@ -81,4 +81,11 @@ def _known(env_id: str) -> dict[str, Any]:
     from brittlestar.atari import is_atari
 
     like = next(option for option in options if option["id"] == (_ATARI if is_atari(env_id) else "???"))
-    return like | {"id": env_id, "returns": {"random": None, "reference": None}}
+    # Rewards differ between versions of an environment; where its sensors stand does not.
+    sensors = [option["sensor_groups"] for option in options if _unversioned(option["id"]) == _unversioned(env_id)]
+    unknown = {"returns": {"random": None, "reference": None}, "sensor_groups": None}
+    return like | unknown | {"id": env_id} | {"sensor_groups": groups for groups in sensors}
+
+
+def _unversioned(env_id: str) -> str:
+    return env_id.rpartition("-v")[0] or env_id

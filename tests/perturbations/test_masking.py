@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
+import yaml
 from gymnasium import spaces
 
 from brittlestar import delivery
+from brittlestar.api import load
 from brittlestar.calibration import Calibration, Context
+from brittlestar.config import config_folder
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
@@ -245,8 +248,8 @@ def test_masking_nothing_is_the_identity():
         ({"kind": "chanel"}, "`kind` cannot be 'chanel'; did you mean `channel`?"),
         ({"fill": "maen"}, "`fill` cannot be 'maen'; did you mean `mean`?"),
         ({"where": "aftr"}, "`where` cannot be 'aftr'; did you mean `after`?"),
-        ({"kind": "group"}, "`kind: group` and `groups` belong together, got group and None"),
-        ({"groups": GROUPS}, "`kind: group` and `groups` belong together, got channel and"),
+        ({"groups": GROUPS}, "`groups` are for `kind: group`, got `kind` channel and `groups`"),
+        ({"kind": "group", "groups": []}, r"`groups` must be null or name at least one, got \[\]"),
         ({"kind": "group", "groups": GROUPS, "keys": ["a", "b"]}, r"places in one entry .* got `keys` \['a', 'b'\]"),
     ],
 )
@@ -260,6 +263,75 @@ def test_masks_that_do_not_fit_the_observation():
         MaskObservation(p=0.5, r=0.05).bind(BOX, BOX, lanes=1)
     with pytest.raises(ValueError, match=r"`groups\.tail` must be places in 0\.\.9, got 10"):
         MaskObservation(p=0.5, kind="group", groups={"tail": [9, 10]}).bind(BOX, BOX, lanes=1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "known", "places"),
+    [(None, GROUPS, {0, 1, 2, 3, 4, 7, 8, 9}), (["leg", "eye"], GROUPS, {3, 4, 9}), ({"tail": [5]}, GROUPS, {5})],
+)
+def test_groups_of_sensors_are_those_of_the_environment_unless_given(groups, known, places, make_step):
+    mask = MaskObservation(p=1.0, r=1.0, kind="group", groups=groups)
+    mask.bind(BOX, BOX, 2)
+    mask.prepare(Context(sensor_groups=known))
+    seen = mask.perturb_observation(np.ones((2, SIZE)), make_step(2))
+    assert [set(np.flatnonzero(row == 0).tolist()) for row in seen] == [places, places]
+
+
+@pytest.mark.parametrize(
+    ("groups", "known", "message"),
+    [
+        (None, None, "the environment names none: give `groups`, .* or `env.sensor_groups`"),
+        (["leg"], None, "the environment names none"),
+        (["lag"], GROUPS, "the environment has no group 'lag'; did you mean `leg`?"),
+        (None, {"tail": [10]}, r"`env\.sensor_groups\.tail` must be places in 0\.\.9, got 10"),
+    ],
+)
+def test_groups_that_nobody_named(groups, known, message):
+    mask = MaskObservation(p=1.0, kind="group", groups=groups)
+    mask.bind(BOX, BOX, 1)
+    with pytest.raises((ValueError, UserError), match=message):
+        mask.prepare(Context(sensor_groups=known))
+
+
+@pytest.mark.parametrize(
+    ("env", "joints"),
+    [
+        ("half_cheetah", {"back_leg": ["bthigh", "bshin", "bfoot"], "front_leg": ["fthigh", "fshin", "ffoot"]}),
+        ("hopper", {"thigh": ["thigh_joint"], "leg": ["leg_joint"], "foot": ["foot_joint"]}),
+        ("walker2d", {"left_leg": ["thigh_left_joint", "leg_left_joint", "foot_left_joint"]}),
+        ("swimmer", {"front_joint": ["motor1_rot"], "back_joint": ["motor2_rot"]}),
+        ("ant", {"front_left_leg": ["hip_1", "ankle_1"], "back_right_leg": ["hip_4", "ankle_4"]}),
+    ],
+)
+def test_groups_of_robots_are_the_joints_that_they_are_called_after(env, joints):
+    spec = load("env", env)
+    robot = spec.make().unwrapped
+    robot.reset(seed=0)
+    before = robot._get_obs()
+    for group, names in joints.items():
+        qpos, qvel = robot.data.qpos.copy(), robot.data.qvel.copy()
+        for joint in map(robot.model.joint, names):
+            robot.data.qpos[joint.qposadr] += 0.01
+            robot.data.qvel[joint.dofadr] += 0.01
+        assert np.flatnonzero(robot._get_obs() != before).tolist() == spec.sensor_groups[group]
+        robot.data.qpos[:], robot.data.qvel[:] = qpos, qvel
+
+
+def test_the_groups_of_each_environment_are_places_that_no_other_group_has():
+    for path in sorted((config_folder() / "env").glob("*.yaml")):
+        groups = yaml.safe_load(path.read_text())["sensor_groups"]
+        if groups:
+            space = load("env", path.stem).make().observation_space
+            size = (space["observation"] if isinstance(space, spaces.Dict) else space).shape[0]
+            places = [place for group in groups.values() for place in group]
+            assert len(set(places)) == len(places) and set(places) <= set(range(size)), path
+
+
+def test_a_cell_masks_the_groups_of_its_environment():
+    lanes = Lanes(load("env", "half_cheetah", max_steps=5), 2)
+    legs = MaskObservation(p=1.0, r=0.5, kind="group", groups=["back_leg", "front_leg"])
+    rows = rollout(lanes, Parts(RandomPolicy(), legs), Plan(2))
+    np.testing.assert_allclose(rows.notes["masked_fraction"], 6 / 17)
 
 
 def test_one_ratio_and_a_ratio_for_each_lane_mask_the_same():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import UserError, nearest, require, require_choice
 from brittlestar.perturbations.base import ObservationPerturbation, Step
 from brittlestar.perturbations.masks import MASKS, group_mask, whole
 
@@ -42,15 +42,16 @@ class MaskObservation(ObservationPerturbation):
     """Share of the numbers that is masked."""
     kind: str = "channel"
     """`channel`: exactly `floor(r D)` numbers; `random`: each with probability r; `block`: `floor(r D)` neighbours;
-    `group`: `floor(r G)` of the G `groups`, at least one."""
+    `group`: `floor(r G)` of G groups of sensors, at least one."""
     fill: str = "zero"
     """What a masked number shows: `zero`; `mean` of a clean pass; the `last` value it showed; `noise` around the mean
     with the spread of a clean pass; the truth with `additive` noise of that spread, or times `1 + N(0, 1)`
     (`multiplicative`)."""
     where: str = "before"
     """`before` the policy normalises: 0 and spread are physical; `after`: they are those of its statistics."""
-    groups: dict[str, list[int]] | None = None
-    """Name of a group of sensors to the places of its numbers in the observation."""
+    groups: dict[str, list[int]] | list[str] | None = None
+    """Groups of sensors: None for all that the environment names, a list for some of those, or a name and the places of
+    its numbers in the observation for each."""
 
     def __post_init__(self) -> None:
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
@@ -58,10 +59,11 @@ class MaskObservation(ObservationPerturbation):
         require_choice("kind", self.kind, KINDS)
         require_choice("fill", self.fill, FILLS)
         require_choice("where", self.where, ("before", "after"))
-        if (self.kind == "group") != bool(self.groups):
-            raise UserError(f"`kind: group` and `groups` belong together, got {self.kind} and {self.groups}")
-        if self.groups and len(self.keys) > 1:
-            raise UserError(f"`groups` are places in one entry of the observation, got `keys` {self.keys}")
+        if self.groups is not None and self.kind != "group":
+            raise UserError(f"`groups` are for `kind: group`, got `kind` {self.kind} and `groups` {self.groups}")
+        require(self.groups is None or len(self.groups) > 0, "groups", "null or name at least one", self.groups)
+        if self.kind == "group" and len(self.keys) > 1:
+            raise UserError(f"groups are places in one entry of the observation, got `keys` {self.keys}")
         self._mean: dict[str, Any] = {}
         self._std: dict[str, Any] = {}
         self._zero: dict[str, Any] = {}
@@ -77,13 +79,15 @@ class MaskObservation(ObservationPerturbation):
         self._space = observation_space
         sizes = [int(np.prod(space.shape or (1,))) for _, space in self.touched(observation_space)]
         self._size = sum(sizes)
-        if self.groups:
-            self._members = _members(self.groups, sizes[0])
+        if isinstance(self.groups, dict):
+            self._members = _members("groups", self.groups, self._size)
         if not self.is_identity and self.kind in ("channel", "block") and not whole(self.r, max(sizes)):
             raise UserError(f"`r` = {self.r} of {max(sizes)} numbers masks none; at least 1 / {max(sizes)} masks one")
 
     def prepare(self, context: Context) -> None:
-        """Takes the moments that the fill needs, from a clean pass or from the policy's statistics."""
+        """Takes the environment's groups, and the moments that the fill needs: of a clean pass or from the policy."""
+        if self.kind == "group" and not isinstance(self.groups, dict):
+            self._members = _members("env.sensor_groups", _choose(self.groups, context.sensor_groups), self._size)
         if self.fill == "mean" or (self.fill in _NOISY and self.where == "before"):
             found = context.calibrate()
             self._mean = {key: mean.ravel() for key, mean in found.mean.items()}
@@ -154,10 +158,22 @@ FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
 _NOISY = ("noise", "additive")
 
 
-def _members(groups: dict[str, list[int]], size: int) -> np.ndarray:
+def _choose(names: list[str] | None, known: dict[str, list[int]] | None) -> dict[str, list[int]]:
+    if not known:
+        raise UserError(
+            "`kind: group` needs groups of sensors, and the environment names none: give `groups`, each with the "
+            "places of its numbers, or `env.sensor_groups`"
+        )
+    for name in names or []:
+        if name not in known:
+            raise UserError(f"`groups`: the environment has no group {name!r}; {nearest(name, known)}")
+    return {name: known[name] for name in names or known}
+
+
+def _members(where: str, groups: dict[str, list[int]], size: int) -> np.ndarray:
     members = np.zeros((len(groups), size), dtype=bool)
     for row, (name, places) in zip(members, groups.items(), strict=True):
         for place in places:
-            require(0 <= place < size, f"groups.{name}", f"places in 0..{size - 1}", place)
+            require(0 <= place < size, f"{where}.{name}", f"places in 0..{size - 1}", place)
             row[place] = True
     return members

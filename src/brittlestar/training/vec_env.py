@@ -57,6 +57,7 @@ class LaneVecEnv(VecEnv):
         self.lanes = make_lanes(spec, count, threads, needs_model=self.perturbation.needs_world)
         self._success = spec.success
         context = Context(compute_reward=self.lanes.compute_reward, default_action=spec.default_action)
+        context.sensor_groups = spec.sensor_groups
         if calibrate is not None:
             context.calibrate = calibrate
         self._bind(count, context)
