@@ -4,7 +4,8 @@ from brittlestar.build import build, locate
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Compose, GaussianObservation
 
-NOISE = "brittlestar.perturbations.GaussianObservation"
+KINDS = "brittlestar.perturbations."
+NOISE = KINDS + "GaussianObservation"
 
 
 def test_nested_nodes_become_objects():
@@ -25,6 +26,20 @@ def test_plain_values_pass():
         ({"_target_": NOISE, "sigma": "big"}, "`perturbation.sigma` must be a float, got 'big'"),
         ({"_target_": NOISE, "sigma": True}, "`perturbation.sigma` must be a float, got True"),
         ({"_target_": NOISE, "sigma": None}, "`perturbation.sigma` must be a float, got None"),
+        ({"_target_": NOISE, "sigma": float("inf")}, "`perturbation.sigma` must be finite, got inf"),
+        ({"_target_": NOISE, "sigma": 1, "keys": "observation"}, "keys` must be a list of str, got 'observation'"),
+        ({"_target_": KINDS + "Gravity", "change": 1, "to": 5}, "to` must be a list of float or null, got 5"),
+        ({"_target_": KINDS + "Gravity", "change": 1, "to": ["a", 1]}, r"a list of float or null, got \['a', 1\]"),
+        ({"_target_": KINDS + "BodyMass", "change": 1, "names": "torso"}, "a list of str or null, got 'torso'"),
+        (
+            {"_target_": KINDS + "MaskObservation", "p": 1, "kind": "group", "groups": {"a": 1}},
+            "must be a dict of list of int or a list of str or null, got {'a': 1}",
+        ),
+        (
+            {"_target_": KINDS + "MixedAction", "mix": 1, "matrix": [[1, "a"]]},
+            r"must be a list of list of float or null, got \[\[1, 'a'\]\]",
+        ),
+        ({"_target_": KINDS + "Compose", "parts": {"x": {"sigma": 1}}}, "`parts.x` must be a perturbation"),
         ({"_target_": NOISE, "sigma": -1}, "`sigma` must be at least 0, got -1"),
         ({"_target_": NOISE + "s", "sigma": 1}, "has no 'GaussianObservations'; did you mean `GaussianObservation`"),
         ({"_target_": "no.such.Thing"}, "`perturbation._target_` 'no.such.Thing' cannot be imported: No module"),

@@ -7,7 +7,19 @@ from stable_baselines3.common.env_checker import check_env as sb3_check
 from brittlestar import PerturbedEnv, evaluate, load
 from brittlestar.envs import EnvSpec
 from brittlestar.lanes import Lanes
-from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, MaskObservation, Perturbation
+from brittlestar.perturbations import (
+    BodyMass,
+    Compose,
+    ControlTimestep,
+    DelayedObservation,
+    DriftObservation,
+    GaussianAction,
+    GaussianObservation,
+    MaskObservation,
+    Perturbation,
+    Push,
+    ScaledAction,
+)
 from brittlestar.policies import Policy
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Constant
@@ -50,6 +62,45 @@ def test_the_environments_own_stream_is_untouched():
     plain, noisy = gym.make("Pendulum-v1"), PerturbedEnv(gym.make("Pendulum-v1"), GaussianObservation(sigma=9.0))
     for seed in (1, None, None):
         assert np.array_equal(plain.reset(seed=seed)[0], noisy.reset(seed=seed)[1]["true_observation"])
+
+
+@pytest.mark.parametrize("perturbation", [DelayedObservation(delay_steps=2), DriftObservation(sigma=0.1)])
+def test_environments_that_share_a_perturbation_share_nothing_else(perturbation):
+    pair = [PerturbedEnv(gym.make("Pendulum-v1"), perturbation) for _ in range(2)]
+    alone = steps(PerturbedEnv(gym.make("Pendulum-v1"), perturbation), seed=0)
+    pair[0].reset(seed=0), pair[1].reset(seed=1)
+    still = np.zeros(1, np.float32)
+    for expected in alone[1:]:
+        assert np.array_equal(pair[0].step(still)[0], expected)
+        pair[1].step(still)
+
+
+def test_whole_numbers_are_actions_of_a_motor_too():
+    for perturbation in (GaussianAction(sigma=0.5), ScaledAction(loss=0.5)):
+        sent = []
+        for action in ([1], np.array([1.0], np.float32)):
+            env = PerturbedEnv(gym.make("Pendulum-v1"), perturbation)
+            env.reset(seed=0)
+            env.step(action)
+            sent.append(env.unwrapped.last_u)
+        assert sent[0] == sent[1] != 1
+
+
+@pytest.mark.parametrize("perturbation", [BodyMass(0.5), Push(20.0), ControlTimestep(1.0)])
+def test_a_world_is_restored_as_an_episode_ends(perturbation):
+    env = PerturbedEnv(gym.make("Hopper-v5", max_episode_steps=3), perturbation)
+    robot = env.unwrapped
+    env.reset(seed=0)
+
+    def world():
+        forces = robot.data.xfrc_applied.tobytes()
+        return robot.model.body_mass.tobytes(), robot.model.body_invweight0.tobytes(), robot.frame_skip, forces
+
+    before, states = world(), []
+    for _ in range(3):
+        *_, terminated, truncated, _ = env.step(np.zeros(3, np.float32))
+        states.append((terminated or truncated, world() == before))
+    assert states == [(False, False), (False, False), (True, True)]
 
 
 class Still(Policy):

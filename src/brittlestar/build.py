@@ -7,12 +7,16 @@ name the key, the value and what is valid.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
+import math
+import types
+import typing
 from typing import Any
 
 from brittlestar.errors import UserError, nearest
 
-_PLAIN = {"float": (int, float), "int": (int,), "bool": (bool,), "str": (str,)}
+_PLAIN: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (bool,), str: (str,)}
 
 
 def build(node: Any, where: str) -> Any:
@@ -62,20 +66,57 @@ def _check_fields(target: Any, values: dict[str, Any], where: str) -> None:
     if not dataclasses.is_dataclass(target):
         return
     fields = {field.name: field for field in dataclasses.fields(target) if field.init}
+    hints = _hints(target) if isinstance(target, type) else {}
     for key, value in values.items():
         if key not in fields:
             raise UserError(f"`{where}.{key}` does not exist; {nearest(str(key), fields)}")
-        _check_type(fields[key], value, f"{where}.{key}")
+        if _is_plain(hints.get(key, Any)) and not _fits(value, hints[key]):
+            raise UserError(f"`{where}.{key}` must be {_in_words(hints[key])}, got {value!r}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"`{where}.{key}` must be finite, got {value}")
     for name, field in fields.items():
         if name not in values and field.default is field.default_factory is dataclasses.MISSING:
             raise UserError(f"`{where}.{name}` is missing")
 
 
-def _check_type(field: dataclasses.Field, value: Any, where: str) -> None:
-    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
-    base = declared.removesuffix(" | None")
-    if base not in _PLAIN or (value is None and base != declared):
-        return
-    wrong_bool = isinstance(value, bool) and base != "bool"
-    if wrong_bool or not isinstance(value, _PLAIN[base]):
-        raise UserError(f"`{where}` must be a {base}, got {value!r}")
+@functools.cache
+def _hints(target: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(target)
+    except NameError:
+        # A type that is only imported for type checkers: then nothing is known.
+        return {}
+
+
+def _is_plain(hint: Any) -> bool:
+    """Says whether a type is made of numbers, strings, lists and dicts only; objects are left to their owners."""
+    parts = typing.get_args(hint)
+    return all(_is_plain(part) for part in parts) if parts else hint in _PLAIN or hint is type(None)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    kind, parts = typing.get_origin(hint), typing.get_args(hint)
+    if kind in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in parts)
+    if kind is list:
+        return isinstance(value, list) and all(_fits(item, parts[0]) for item in value)
+    if kind is dict:
+        return isinstance(value, dict) and all(_fits(item, parts[1]) for item in value.values())
+    if hint is type(None):
+        return value is None
+    return isinstance(value, _PLAIN[hint]) and (hint is bool or not isinstance(value, bool))
+
+
+def _in_words(hint: Any) -> str:
+    """Says what a type is.
+
+    Example:
+        >>> _in_words(list[float] | None), _in_words(float)
+        ('a list of float or null', 'a float')
+    """
+    kind, parts = typing.get_origin(hint), typing.get_args(hint)
+    if kind in (typing.Union, types.UnionType):
+        return " or ".join(_in_words(part) for part in parts)
+    if kind in (list, dict):
+        return f"a {kind.__name__} of {_in_words(parts[-1]).removeprefix('a ')}"
+    return "null" if hint is type(None) else f"a {getattr(hint, '__name__', hint)}"

@@ -30,7 +30,7 @@ def measure(perturbation: Perturbation, rows: Rows) -> dict[str, float | None]:
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
             "nothing: no observation, no action, no reward and no model. Its result would pass for robustness"
         )
-    parts = perturbation.parts.items() if isinstance(perturbation, Compose) and not perturbation.is_identity else ()
+    parts = perturbation.acting.items() if isinstance(perturbation, Compose) and not perturbation.is_identity else ()
     for name, part in parts:
         if not part.is_identity and not delivered.get(DELIVERED + name):
             raise HarnessError(f"the part `{name}` of the composition changed nothing: its effect would pass for none")

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 _SHOWN = 20
+_SHORT = 2
+"""So few letters are in many names."""
 
 
 class UserError(Exception):
@@ -23,13 +25,18 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     Example:
         >>> nearest("sgima", ["sigma", "keys"])
         'did you mean `sigma`?'
+        >>> nearest("kalman", ["kalman_observation", "low_pass"])
+        'did you mean `kalman_observation`?'
         >>> nearest("x", ["sigma", "keys"])
         'valid: keys, sigma'
     """
     names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{close[0]}`?"
+    longer = [each for each in names if len(name) > _SHORT and name in each]
+    if close or len(longer) == 1:
+        return f"did you mean `{(close or longer)[0]}`?"
+    if longer:
+        return f"did you mean one of {', '.join(longer[:_SHOWN])}?"
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"valid: {', '.join(names[:_SHOWN])}{more}"
 

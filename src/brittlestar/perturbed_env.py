@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,8 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     """Puts a perturbation around any Gymnasium environment: the very code that sweeps use, with one lane.
 
     Noise depends on the seed of `reset`, the number of the episode since, and the step; never on the
-    environment's own random numbers. Edits of the simulator are undone at `reset` and `close`.
+    environment's own random numbers. The perturbation is copied, so several environments may be given the same one.
+    Edits of the simulator are undone at the end of the episode, at `reset` and at `close`.
     `info["true_observation"]` and `info["true_reward"]` hold the truth.
 
     Example:
@@ -43,7 +45,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
             self, perturbation=perturbation, schedule=schedule, calibration=calibration
         )
         gym.Wrapper.__init__(self, env)
-        self.perturbation = perturbation
+        self.perturbation = perturbation = copy.deepcopy(perturbation)
         self.schedule = Constant() if schedule is None else schedule
         check_parameter(perturbation, self.schedule.parameter)
         perturbation.bind(env.observation_space, env.action_space, lanes=1)
@@ -60,8 +62,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
         """Starts an episode; with a seed, the noise starts anew too."""
-        for world in self._worlds:
-            world.restore()
+        self._restore()
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None or not self._draws:
             key = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
@@ -72,7 +73,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
         """Sends the perturbed action and returns what a disturbed learner sees."""
-        sent = self.perturbation.perturb_action(_to_lane(np.asarray(action)), self._step("action"))[0]
+        sent = self.perturbation.perturb_action(self._action(action), self._step("action"))[0]
         if self._worlds and not self.perturbation.is_identity:
             self.perturbation.perturb_world(self._worlds, self._step("world"))
         observation, reward, terminated, truncated, info = self.env.step(sent)
@@ -81,13 +82,24 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         seen_reward = self.perturbation.perturb_reward(rewards, after)[0]
         self._steps += 1
         info = info | {"true_observation": observation, "true_reward": reward}
+        if terminated or truncated:
+            self._restore()
         return self._observe(observation), float(seen_reward), terminated, truncated, info
 
     def close(self) -> None:
         """Undoes what was edited, and closes the environment."""
+        self._restore()
+        super().close()
+
+    def _restore(self) -> None:
         for world in self._worlds:
             world.restore()
-        super().close()
+
+    def _action(self, action: Any) -> np.ndarray:
+        lane = _to_lane(action)
+        # Half of a motor's `1` is not 0.
+        whole = lane.dtype.kind in "iub" and isinstance(self.action_space, gym.spaces.Box)
+        return lane.astype(self.action_space.dtype) if whole else lane
 
     def _observe(self, observation: Any) -> Any:
         if self.perturbation.is_identity:

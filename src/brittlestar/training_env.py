@@ -82,9 +82,8 @@ def _known(env_id: str) -> dict[str, Any]:
 
     like = next(option for option in options if option["id"] == (_ATARI if is_atari(env_id) else "???"))
     # Rewards differ between versions of an environment; where its sensors stand does not.
-    sensors = [option["sensor_groups"] for option in options if _unversioned(option["id"]) == _unversioned(env_id)]
-    unknown = {"returns": {"random": None, "reference": None}, "sensor_groups": None}
-    return like | unknown | {"id": env_id} | {"sensor_groups": groups for groups in sensors}
+    groups = {_unversioned(option["id"]): option["sensor_groups"] for option in options}.get(_unversioned(env_id))
+    return like | {"id": env_id, "returns": {"random": None, "reference": None}, "sensor_groups": groups}
 
 
 def _unversioned(env_id: str) -> str:

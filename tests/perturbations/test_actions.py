@@ -15,6 +15,7 @@ from brittlestar.perturbations import (
     DeadBandAction,
     DelayedAction,
     DroppedAction,
+    GaussianAction,
     MixedAction,
     PermutedAction,
     RandomAction,
@@ -34,6 +35,7 @@ SHIFTED = spaces.Discrete(5, start=3)
 FREE = spaces.Box(-np.inf, np.inf, (4,), np.float32)
 
 CONTINUOUS = [
+    GaussianAction(sigma=0.5),
     UniformAction(width=0.5),
     BiasAction(bias=0.5),
     BiasAction(bias=0.5, draw="fixed", weights=[1, 2, 0, -1]),
@@ -117,6 +119,12 @@ def test_strength_zero_is_exactly_the_identity(part, space, make_step):
     assert none.is_identity
     assert np.array_equal(play(none, actions, make_step, space), actions)
     assert np.array_equal(play(part, actions, make_step, space, level=0.0), actions)
+
+
+@pytest.mark.parametrize("part", [GaussianAction(1e-9), UniformAction(1e-9), ScaledAction(1e-9), MixedAction(1e-9)])
+def test_a_strength_of_nearly_zero_does_nearly_nothing_to_an_action_out_of_bounds(part, make_step):
+    actions = commands(BOX).astype(np.float64) * 3
+    np.testing.assert_allclose(play(part, actions, make_step, BOX), actions, atol=1e-6)
 
 
 @pytest.mark.parametrize(("part", "space"), RANDOM)

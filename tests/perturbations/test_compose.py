@@ -2,7 +2,26 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation, Perturbation
+from brittlestar.errors import UserError
+from brittlestar.perturbations import (
+    BodyMass,
+    Compose,
+    ContrastImage,
+    DelayedAction,
+    DelayedObservation,
+    DelayedReward,
+    GaussianAction,
+    GaussianObservation,
+    Gravity,
+    InvertedReward,
+    MaskObservation,
+    Perturbation,
+    SaturatedAction,
+    ScaledAction,
+    Scheduled,
+    SwappedAction,
+)
+from brittlestar.schedules import Constant
 
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
 
@@ -47,3 +66,52 @@ def test_identity(compose, identity):
 def test_bad_scale():
     with pytest.raises(ValueError, match="`scale` must be at least 0, got -1"):
         Compose([], scale=-1)
+
+
+def shown(part, make_step, channel, steps=12):
+    """What is seen, sent or paid in the place of 0, 1, 2, ..."""
+    part.bind(spaces.Box(-99, 99, (1,)), spaces.Box(-99, 99, (1,)), lanes=1)
+    change = getattr(part, f"perturb_{channel}")
+    shape = (1,) if channel == "reward" else (1, 1)
+    return [change(np.full(shape, float(t)), make_step(1, step=t)).item() for t in range(steps)]
+
+
+@pytest.mark.parametrize(("scale", "steps"), [(0.5, 1), (1.0, 2), (1.5, 3), (2.0, 4), (3.0, 6)])
+@pytest.mark.parametrize(
+    ("kind", "channel"), [(DelayedObservation, "observation"), (DelayedAction, "action"), (DelayedReward, "reward")]
+)
+def test_a_scaled_delay_is_that_delay(kind, channel, scale, steps, make_step):
+    whole = Compose([kind(delay_steps=2)], scale=scale)
+    assert shown(whole, make_step, channel) == shown(kind(delay_steps=steps), make_step, channel)
+
+
+def test_scale_reaches_parts_on_a_schedule_and_compositions_of_compositions():
+    late = Scheduled(DelayedObservation(delay_steps=2), Constant(0.5))
+    whole = Compose({"late": late, "both": Compose([GaussianObservation(sigma=0.1)], scale=0.5)}, scale=3.0)
+    assert whole.acting["late"].perturbation.delay_steps == 6
+    assert whole.acting["both"].acting["0"].sigma == pytest.approx(0.15)
+    assert late.perturbation.delay_steps == 2
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (ScaledAction(loss=0.8), r"`loss` must be in \[0, 1\], got 1.6"),
+        (SaturatedAction(loss=0.8), r"`loss` must be in \[0, 1\], got 1.6"),
+        (SwappedAction(swap=0.8, actuators=[0, 1]), r"`swap` must be in \[0, 1\], got 1.6"),
+        (InvertedReward(1.0), r"in \[0, 1\], got 2"),
+        (ContrastImage(loss=0.8), r"`loss` must be in \[0, 1\], got 1.6"),
+        (MaskObservation(p=0.6), r"`p` must be in \[0, 1\], got 1.2"),
+        (BodyMass(-0.5), "`change` must be above -1, got -1"),
+        (Gravity(0.75, to=[1, 2]), r"`change` must be in \[0, 1\] with `to`, got 1.5"),
+        (Scheduled(ScaledAction(loss=0.8), Constant(0.1)), r"`loss` must be in \[0, 1\], got 1.6"),
+    ],
+)
+def test_a_scale_that_takes_a_part_out_of_its_range_is_refused(part, message):
+    with pytest.raises(UserError, match=rf"`scale` 2 is too much for `parts.weak`: .*{message}"):
+        Compose({"weak": part}, scale=2.0)
+
+
+def test_parts_must_be_perturbations():
+    with pytest.raises(UserError, match=r"`parts.x` must be a perturbation, with a `_target_`, got {'sigma': 0.1}"):
+        Compose({"x": {"sigma": 0.1}})

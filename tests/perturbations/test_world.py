@@ -496,8 +496,6 @@ def test_a_draw_that_does_not_exist():
         ("HalfCheetah-v5", BodyMass(0.5, names=["world"]), "is 0 wherever it is selected, and stays 0"),
         ("HalfCheetah-v5", Push(5.0, body="world"), "has no body 'world' that can move"),
         ("HalfCheetah-v5", Push(5.0, body="torsoo"), "no body 'torsoo' that can move; did you mean `torso`"),
-        ("HalfCheetah-v5", Compose([BodyMass(-0.5)], scale=2.0), "`change` times level and scale is -1"),
-        ("HalfCheetah-v5", Compose([Gravity(0.5, to=[1, 2])], scale=3.0), "scale is 1.5, which is unphysical"),
     ],
 )
 def test_refusals_name_what_is_missing(env_id, change, message):

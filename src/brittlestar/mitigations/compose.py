@@ -62,13 +62,13 @@ class Compose(Mitigation):
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Passes the action through every part."""
         for name, part in self.parts.items():
-            action = part.mitigate_action(action, step.part(name, 1.0))
+            action = part.mitigate_action(action, step.part(name))
         return action
 
     def mitigate_observation(self, observation: Any, step: Step) -> Any:
         """Passes the observation through every part."""
         for name, part in self.parts.items():
-            observation = part.mitigate_observation(observation, step.part(name, 1.0))
+            observation = part.mitigate_observation(observation, step.part(name))
         return observation
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         BacklashAction,
         BiasAction,
         DeadBandAction,
+        GaussianAction,
         SaturatedAction,
         UniformAction,
     )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.discrete import ConfusedObservation
     from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
     from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
-    from brittlestar.perturbations.gaussian import GaussianAction, GaussianObservation
+    from brittlestar.perturbations.gaussian import GaussianObservation
     from brittlestar.perturbations.goals import GoalNoise
     from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
     from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "actions": "ActionPerturbation",
-    "actuators": "BacklashAction BiasAction DeadBandAction SaturatedAction UniformAction",
+    "actuators": "BacklashAction BiasAction DeadBandAction GaussianAction SaturatedAction UniformAction",
     "additive": "BiasObservation DriftObservation SpikeObservation UniformObservation",
     "adversarial": "AdversarialObservation FgsmObservation MadObservation PgdObservation",
     "base": "ObservationPerturbation Perturbation ScaledObservation Step",
@@ -75,7 +76,7 @@ _HOMES = {
     "discrete": "ConfusedObservation",
     "discrete_actions": "PermutedAction RandomAction",
     "distorted": "QuantisedObservation ScaleObservation",
-    "gaussian": "GaussianAction GaussianObservation",
+    "gaussian": "GaussianObservation",
     "goals": "GoalNoise",
     "image_codecs": "BlurredImage JpegImage",
     "images": "BrightnessImage ContrastImage GaussianImage ImagePerturbation",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class ActionPerturbation(Perturbation):
     """Perturbs actions: a subclass writes `perturb(action, step)` only.
 
-    What it changed is clipped to the bounds of a Box; what it left alone passes as it came, even out of bounds.
+    The result is clipped to the bounds of a Box. What an action out of bounds leads to is the environment's own affair:
+    there the bounds reach as far as the action, so that a strength of nearly 0 does nearly nothing.
     """
 
     kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box,)
@@ -43,10 +44,10 @@ class ActionPerturbation(Perturbation):
         self._past = np.zeros((lanes, *self._shape), dtype=np.float64 if box else np.int64)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs, and clips what was changed."""
+        """Perturbs, and clips."""
         moved = self.perturb(action, step)
         if self._low is not None:
-            moved = np.where(moved == action, action, np.clip(moved, self._low, self._high))
+            moved = np.clip(moved, np.minimum(action, self._low), np.maximum(action, self._high))
         return moved.astype(action.dtype, copy=False)
 
     def need_bounds(self) -> None:

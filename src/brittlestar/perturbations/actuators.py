@@ -15,6 +15,32 @@ from brittlestar.perturbations.base import Step
 
 
 @dataclass
+class GaussianAction(ActionPerturbation):
+    """Sends `clip(a + level * sigma * N(0, 1), low, high)` to the environment in place of `a`.
+
+    Example:
+        >>> from brittlestar.randomness import LaneDraws
+        >>> box = spaces.Box(-1.0, 1.0, (3,), np.float32)
+        >>> noise = GaussianAction(sigma=0.5)
+        >>> noise.bind(box, box, lanes=2)
+        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
+        >>> sent = noise.perturb_action(np.zeros((2, 3), np.float32), step)
+        >>> sent.dtype.name, bool(np.abs(sent).max() <= 1)
+        ('float32', True)
+    """
+
+    strength_field: ClassVar[str] = "sigma"
+    sigma: float
+
+    def __post_init__(self) -> None:
+        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Adds the noise."""
+        return action + step.of(self, "sigma", action) * step.draws.normal(action.shape[1:])
+
+
+@dataclass
 class UniformAction(ActionPerturbation):
     """Sends `clip(a + level * width * U(-1, 1), low, high)`.
 

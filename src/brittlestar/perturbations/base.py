@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -70,10 +70,9 @@ class Step:
         """Tells the proof of delivery what was done in each lane; the mean over a cell is recorded."""
         self.notes[name] = self.notes[name] + values if name in self.notes else values
 
-    def part(self, name: str, scale: float) -> Step:
+    def part(self, name: str) -> Step:
         """Returns the step as one part of a composition sees it."""
-        draws = self.draws.child(name)
-        return Step(self.level * scale, self.first, draws, notes=self.notes, observation=self.observation)
+        return Step(self.level, self.first, self.draws.child(name), notes=self.notes, observation=self.observation)
 
 
 def _for_lanes(values: np.ndarray, array: np.ndarray) -> np.ndarray:
@@ -100,6 +99,20 @@ class Perturbation:
     def is_identity(self) -> bool:
         """Whether nothing can be changed: then the cell is the same as one without a perturbation."""
         return self.strength == 0
+
+    def scaled(self, factor: float) -> Perturbation:
+        """Returns the same perturbation with another strength, which is checked like any other.
+
+        Example:
+            >>> from brittlestar.perturbations import DelayedObservation
+            >>> DelayedObservation(delay_steps=2).scaled(1.5).delay_steps
+            3
+        """
+        if self.strength_field is None:
+            return self
+        value, kinds = self.strength * factor, {f.name: f.type for f in fields(self)}
+        whole = kinds[self.strength_field] in ("int", int)
+        return replace(self, **{self.strength_field: round(value) if whole else value})
 
     @property
     def needs_world(self) -> bool:
@@ -204,14 +217,14 @@ class ObservationPerturbation(Perturbation):
         return seen
 
     def _find_copies(self, part: np.ndarray, whole: np.ndarray, name: str, first: np.ndarray) -> np.ndarray:
-        """Returns per lane where `part` stands in `whole`, -1 for nowhere; looked up as an episode starts."""
-        places = self._copies.setdefault(name, np.full(len(part), -1))
-        if first.any():
-            places[first] = -1
-            for start in reversed(range(whole.shape[1] - part.shape[1] + 1)):
-                same = (whole[:, start : start + part.shape[1]] == part).all(axis=1)
-                places[first & same] = start
-        return places
+        """Returns per lane where `part` has stood in `whole` since the episode started, -1 for nowhere."""
+        width, places = part.shape[1], whole.shape[1] - part.shape[1] + 1
+        same = self._copies.setdefault(name, np.zeros((len(part), max(places, 0)), dtype=bool))
+        same[first] = True
+        # Two sensors that show 0 at first are told apart as soon as one of them moves.
+        for place in np.flatnonzero(same.any(axis=0)).tolist():
+            same[:, place] &= (whole[:, place : place + width] == part).all(axis=1)
+        return np.where(same.any(axis=1), same.argmax(axis=1), -1) if places > 0 else np.full(len(part), -1)
 
     def touched(self, space: spaces.Space) -> list[tuple[str, spaces.Space]]:
         """Returns key and space of every array that is perturbed; the key of a plain observation is empty."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require
+from brittlestar.errors import UserError, require
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.schedules import StressSchedule
 
@@ -41,30 +41,44 @@ class Compose(Perturbation):
         require(self.scale >= 0, "scale", "at least 0", self.scale)
         if not isinstance(self.parts, dict):
             self.parts = {str(i): part for i, part in enumerate(self.parts)}
+        for name, part in self.parts.items():
+            if not isinstance(part, Perturbation):
+                raise UserError(f"`parts.{name}` must be a perturbation, with a `_target_`, got {part!r}")
+        self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
+        """The parts with their strengths times `scale`."""
+
+    def _scaled(self, name: str, part: Perturbation) -> Perturbation:
+        # Without a scale the very parts, whatever their class: nothing is to be checked again.
+        if self.scale in (0, 1):
+            return part
+        try:
+            return part.scaled(self.scale)
+        except (UserError, ValueError) as error:
+            raise UserError(f"`scale` {self.scale:g} is too much for `parts.{name}`: {error}") from None
 
     @property
     def is_identity(self) -> bool:
         """Whether the scale or every part is zero."""
-        return self.scale == 0 or all(part.is_identity for part in self.parts.values())
+        return self.scale == 0 or all(part.is_identity for part in self.acting.values())
 
     @property
     def needs_world(self) -> bool:
         """Whether any part edits the simulator."""
-        return any(part.needs_world for part in self.parts.values())
+        return any(part.needs_world for part in self.acting.values())
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Binds every part."""
-        for part in self.parts.values():
+        for part in self.acting.values():
             part.bind(observation_space, action_space, lanes)
 
     def prepare(self, context: Context) -> None:
         """Prepares every part."""
-        for part in self.parts.values():
+        for part in self.acting.values():
             part.prepare(context)
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         """Passes the space through every part."""
-        for part in self.parts.values():
+        for part in self.acting.values():
             space = part.observation_space(space)
         return space
 
@@ -82,9 +96,9 @@ class Compose(Perturbation):
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Lets every part edit the simulators."""
-        for name, part in self.parts.items():
+        for name, part in self.acting.items():
             if part.needs_world and not part.is_identity:
-                own = step.part(name, self.scale)
+                own = step.part(name)
                 own.notes = {}
                 part.perturb_world(worlds, own)
                 for note, values in own.notes.items():
@@ -93,13 +107,13 @@ class Compose(Perturbation):
 
     def unsettled(self, episodes: int) -> list[int]:
         """Returns the episodes that any part must see again."""
-        return sorted({episode for part in self.parts.values() for episode in part.unsettled(episodes)})
+        return sorted({episode for part in self.acting.values() for episode in part.unsettled(episodes)})
 
     def _through(self, channel: Callable[[Perturbation], Callable], value: Any, step: Step) -> Any:
-        for name, part in self.parts.items():
+        for name, part in self.acting.items():
             if part.is_identity:
                 continue
-            after = channel(part)(value, step.part(name, self.scale))
+            after = channel(part)(value, step.part(name))
             if after is not value:
                 step.note(DELIVERED + name, _differs(value, after).astype(np.float64))
             value = after
@@ -129,6 +143,10 @@ class Scheduled(Perturbation):
     def strength(self) -> float:
         """The strength of the perturbation."""
         return self.perturbation.strength
+
+    def scaled(self, factor: float) -> Perturbation:
+        """Returns the same schedule around the perturbation with another strength."""
+        return replace(self, perturbation=self.perturbation.scaled(factor))
 
     @property
     def is_identity(self) -> bool:

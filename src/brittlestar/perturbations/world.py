@@ -106,7 +106,6 @@ class WorldChange(Perturbation):
 
     def _change(self, world: World, amount: float, target: float) -> float:
         """Changes one simulator and returns how far."""
-        self._check(amount)
         if amount == 0:
             world.drop(self._owner)
             return 0.0
@@ -134,12 +133,6 @@ class WorldChange(Perturbation):
             side = 2 * step.draws.uniform(per_episode=True) - 1
             amounts = amounts * (side if self.draw == "uniform" else np.where(side < 0, -1.0, 1.0))
         return amounts, targets
-
-    def _check(self, amount: float) -> None:
-        """Refuses what the scale of a composition makes of a change."""
-        physical = self._is_physical(1 + amount) if self.to is None else 0 <= amount <= 1
-        if not physical:
-            raise UserError(f"{type(self).__name__}: `change` times level and scale is {amount:g}, which is unphysical")
 
     def _is_physical(self, value: float) -> bool:
         return value >= 0 if self.may_vanish else value > 0
