@@ -8,10 +8,17 @@ from brittlestar.delivery import measure
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import HarnessError
 from brittlestar.lanes import Lanes
-from brittlestar.perturbations import Compose, GaussianObservation, ObservationPerturbation, Perturbation, Scheduled
-from brittlestar.policies import as_policy
+from brittlestar.perturbations import (
+    Compose,
+    GaussianObservation,
+    MaskObservation,
+    ObservationPerturbation,
+    Perturbation,
+    Scheduled,
+)
+from brittlestar.policies import RandomPolicy, as_policy
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.schedules import Onset
+from brittlestar.schedules import StepSchedule
 
 
 @dataclass
@@ -22,6 +29,15 @@ class Broken(ObservationPerturbation):
     amount: float = 1.0
 
     def perturb(self, array, step):
+        return array.copy()
+
+
+@dataclass
+class Boastful(Broken):
+    """Does nothing, and tells otherwise."""
+
+    def perturb(self, array, step):
+        step.note("masked_fraction", np.full(len(array), 0.5))
         return array.copy()
 
 
@@ -47,6 +63,30 @@ def test_noise_that_changes_nothing_is_no_robustness():
         measure(Broken(), roll(Broken()))
 
 
+def test_what_a_perturbation_says_of_itself_proves_nothing():
+    with pytest.raises(HarnessError, match=r"Boastful with amount = 1.0 changed nothing: no observation"):
+        measure(Boastful(), roll(Boastful()))
+
+
+def test_masks_on_what_is_zero_anyway_are_no_masks():
+    mask = MaskObservation(p=1.0, kind="group", groups={"contacts": [27, 28]})
+    lanes = Lanes(EnvSpec(id="Ant-v5", max_steps=3), 1)
+    rows = rollout(lanes, Parts(RandomPolicy(), mask), Plan(1))
+    assert rows.notes["masked_fraction"].all()
+    with pytest.raises(HarnessError, match="MaskObservation with p = 1.0 changed nothing"):
+        measure(mask, rows)
+
+
+def test_a_schedule_that_never_starts_is_the_reason():
+    noise, late = GaussianObservation(sigma=0.1), StepSchedule(onset_step=10)
+    lanes = Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), 2)
+    rows = rollout(lanes, Parts(RandomPolicy(), noise, schedule=late), Plan(3))
+    with pytest.raises(
+        HarnessError, match="nothing: the schedule StepSchedule does not start within 3 episodes of these"
+    ):
+        measure(noise, rows, late)
+
+
 def test_a_broken_part_of_a_composition_is_named():
     pair = Compose({"sensor": GaussianObservation(sigma=0.1), "second": Broken()})
     with pytest.raises(HarnessError, match="the part `second` of the composition changed nothing"):
@@ -54,7 +94,7 @@ def test_a_broken_part_of_a_composition_is_named():
 
 
 def test_parts_tell_in_which_share_of_the_steps_they_acted():
-    late = Scheduled(GaussianObservation(sigma=0.1), Onset(onset_step=5))
+    late = Scheduled(GaussianObservation(sigma=0.1), StepSchedule(onset_step=5))
     both = Compose({"always": GaussianObservation(sigma=0.1), "late": late})
     found = measure(both, roll(both))
     assert found["delivered/always"] == 1.0

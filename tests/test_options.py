@@ -32,6 +32,8 @@ def names(group: str) -> list[str]:
 def make_policy(env: str):
     if env == "fetch_reach":
         return load("policy", "p_controller")
+    if env == "pong":
+        return load("policy", "random")
     if env == "CliffWalking-v1":
         return as_policy(lambda state: 0 if state == 36 else 2 if state % 12 == 11 else 1)  # up, right, down
     if env == "cartpole":
@@ -39,12 +41,14 @@ def make_policy(env: str):
     return MlpPolicy.random([17, 32, 6])
 
 
-def roll(env: str, perturbation=None, mitigation="none", schedule="constant", episodes=6):
+def roll(env: str, perturbation=None, mitigation="none", schedule="constant", episodes=6, **when):
     shipped = env in names("env")
     spec = load("env", env, max_steps=STEPS) if shipped else load("env", "gym", id=env, max_steps=STEPS)
     perturbation = perturbation or load("perturbation", "gaussian_observation", sigma=0.1)
     lanes = make_lanes(spec, episodes, needs_model=perturbation.needs_world)
-    parts = Parts(make_policy(env), perturbation, load("mitigation", mitigation), load("stress_schedule", schedule))
+    parts = Parts(
+        make_policy(env), perturbation, load("mitigation", mitigation), load("stress_schedule", schedule, **when)
+    )
     try:
         return rollout(lanes, parts, Plan(episodes))
     finally:
@@ -52,6 +56,8 @@ def roll(env: str, perturbation=None, mitigation="none", schedule="constant", ep
 
 
 def option(name: str, env: str) -> Perturbation:
+    if name == "stuck_observation" and env == "CliffWalking-v1":
+        return load("perturbation", name, p=0.9, within_steps=5)  # one number alone is seldom stuck
     attribute = GIVEN.get(name, {}).get(env)
     return load("perturbation", name, **({"attribute": attribute} if attribute else {}))
 
@@ -92,6 +98,8 @@ def refused_rightly(name: str, env: str) -> bool:
         return not discrete_actions
     if name in ("sticky_action", "random_action", "dropped_action", "scaled_action", "delayed_action"):
         return False
+    if name in ("delayed_observation", "hold_observation", "stuck_observation"):
+        return False
     if name.endswith("_observation"):
         return discrete_states
     if name.endswith("_action") or name == "gaussian_pair":
@@ -115,13 +123,34 @@ def test_every_mitigation_acts_or_says_why_not(name, env):
     assert np.isfinite(rows.column("return")).all()
 
 
+@pytest.mark.parametrize("name", [name for name in names("perturbation") if name.endswith("_image")])
+def test_every_perturbation_of_images_acts_on_a_camera(name):
+    pytest.importorskip("ale_py", reason="ale-py is not installed: pip install brittlestar[atari]")
+    perturbation = load("perturbation", name)
+    assert measure(perturbation, roll("pong", perturbation, episodes=2))["pixels_changed"] > 0
+
+
+EARLY = {
+    "bursts": {"onset_step": 4, "duration_steps": 3},
+    "cosine": {"period_steps": 6},
+    "curriculum": {"warmup_episodes": 3},
+    "linear": {"warmup_steps": 5},
+    "phases": {"pre": 2, "shock": 2},
+    "step": {"onset_step": 4},
+}
+"""Episodes of CliffWalking have 13 steps."""
+
+
+@pytest.mark.parametrize("env", ENVS.values())
 @pytest.mark.parametrize("name", names("stress_schedule"))
-def test_every_schedule_runs(name):
-    rows = roll("cartpole", schedule=name, episodes=120)
-    changed = rows.column("observation_change")
-    assert changed.any()
+def test_every_schedule_runs(name, env):
+    noise = load("perturbation", "confused_observation", p=0.9) if env == "CliffWalking-v1" else None
+    changed = roll(env, noise, schedule=name, **EARLY.get(name, {})).column("observation_change")
+    assert changed[2:4].all()
     if name in ("phases", "curriculum"):
         assert changed[0] == 0
+    if name == "phases":
+        assert not changed[[0, 1, 4, 5]].any()
 
 
 @pytest.mark.parametrize("group", ["perturbation", "mitigation", "stress_schedule"])

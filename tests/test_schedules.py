@@ -1,7 +1,17 @@
 import numpy as np
 import pytest
 
-from brittlestar.schedules import Bursts, Constant, Cosine, Curriculum, Linear, Onset, Phases, Spread, StressSchedule
+from brittlestar.schedules import (
+    Bursts,
+    Constant,
+    Cosine,
+    Curriculum,
+    Linear,
+    Phases,
+    Spread,
+    StepSchedule,
+    StressSchedule,
+)
 
 STEPS = np.arange(8)
 ZEROS = np.zeros(8, dtype=np.int64)
@@ -15,8 +25,8 @@ ZEROS = np.zeros(8, dtype=np.int64)
         (Linear(warmup_steps=4), [0, 0.25, 0.5, 0.75, 1, 1, 1, 1]),
         (Linear(warmup_steps=4, start=0.5), [0.5, 0.75, 1, 1, 1, 1, 1, 1]),
         (Cosine(period_steps=4), [0, 0.5, 1, 0.5, 0, 0.5, 1, 0.5]),
-        (Onset(onset_step=3), [0, 0, 0, 1, 1, 1, 1, 1]),
-        (Onset(onset_step=0), [1] * 8),
+        (StepSchedule(onset_step=3), [0, 0, 0, 1, 1, 1, 1, 1]),
+        (StepSchedule(onset_step=0), [1] * 8),
         (Bursts(onset_step=2, duration_steps=2), [0, 0, 1, 1, 0, 0, 0, 0]),
         (Bursts(onset_step=1, duration_steps=1, period_steps=3), [0, 1, 0, 0, 1, 0, 0, 1]),
     ],
@@ -48,7 +58,7 @@ def test_levels_over_episodes(schedule, levels, phases):
         (Linear, {"warmup_steps": 0}, "`warmup_steps` must be at least 1, got 0"),
         (Linear, {"warmup_steps": 5, "start": -1}, r"`start` must be in \[0, 1\], got -1"),
         (Cosine, {"period_steps": 1}, "`period_steps` must be at least 2, got 1"),
-        (Onset, {"onset_step": -1}, "`onset_step` must be at least 0, got -1"),
+        (StepSchedule, {"onset_step": -1}, "`onset_step` must be at least 0, got -1"),
         (Bursts, {"onset_step": 0, "duration_steps": 0}, "`duration_steps` must be at least 1, got 0"),
         (Bursts, {"onset_step": 0, "duration_steps": 5, "period_steps": 4}, "at least duration_steps = 5, got 4"),
         (Curriculum, {"warmup_episodes": 0}, "`warmup_episodes` must be at least 1, got 0"),

@@ -150,7 +150,7 @@ def _cells(
         for plan in plans:
             parts = Parts(policy, Perturbation() if step.is_identity else step, mitigation, schedule)
             rows = rollout(lanes, parts, plan)
-            measure(parts.perturbation, rows)
+            measure(parts.perturbation, rows, schedule)
             cells.append(Cell(_manifest(spec, choices, step, plan.seed, rows.phases), held=rows.values))
     lanes.close()
     return cells

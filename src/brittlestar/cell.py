@@ -238,7 +238,8 @@ def _record(config: dict[str, Any]) -> dict[str, Any] | None:
 def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:
     from brittlestar.delivery import measure
 
-    return measure(build(cell_config(config)["perturbation"], "perturbation"), rows)
+    schedule = build(config["stress_schedule"], "stress_schedule")
+    return measure(build(cell_config(config)["perturbation"], "perturbation"), rows, schedule)
 
 
 def cores() -> int:

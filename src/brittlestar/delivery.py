@@ -7,14 +7,23 @@ import numpy as np
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import Compose, Perturbation
 from brittlestar.perturbations.compose import DELIVERED
+from brittlestar.perturbations.world import NOTE
 from brittlestar.rollout import Rows
+from brittlestar.schedules import StressSchedule
 
 MEASURES = ("observation_change", "observation_touched", "action_change", "reward_change")
 """Columns of an episode row that tell a change of a channel."""
+_PROOFS = (*MEASURES, NOTE)
+"""What is measured from outside, and edits of the simulator; other notes are what a perturbation says of itself."""
 
 
-def measure(perturbation: Perturbation, rows: Rows) -> dict[str, float | None]:
+def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | None = None) -> dict[str, float | None]:
     """Returns what was changed, over all episodes of a cell.
+
+    Args:
+        perturbation: whose effect it is.
+        rows: of the cell.
+        schedule: when it acted; always, if None.
 
     Raises:
         HarnessError: a strength above 0 changed nothing, or a part of a composition did: the result would pass
@@ -25,13 +34,22 @@ def measure(perturbation: Perturbation, rows: Rows) -> dict[str, float | None]:
         values = rows.column(name)
         delivered[name] = float(np.sqrt(np.mean(values**2))) if np.isfinite(values).all() else None
     delivered |= {name: float(np.mean(values)) for name, values in rows.notes.items()}
-    if not perturbation.is_identity and not any(delivered.values()):
+    if not perturbation.is_identity and not any(delivered.get(name) for name in _PROOFS):
         raise HarnessError(
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
-            "nothing: no observation, no action, no reward and no model. Its result would pass for robustness"
+            f"nothing: {_why(schedule, rows)}. Its result would pass for robustness"
         )
     parts = perturbation.acting.items() if isinstance(perturbation, Compose) and not perturbation.is_identity else ()
     for name, part in parts:
         if not part.is_identity and not delivered.get(DELIVERED + name):
             raise HarnessError(f"the part `{name}` of the composition changed nothing: its effect would pass for none")
     return delivered
+
+
+def _why(schedule: StressSchedule | None, rows: Rows) -> str:
+    lengths = rows.column("length").astype(np.int64)
+    if schedule is not None and not any(
+        schedule.levels(np.full(length, episode), np.arange(length)).any() for episode, length in enumerate(lengths)
+    ):
+        return f"the schedule {type(schedule).__name__} does not start within {len(lengths)} episodes of these lengths"
+    return "no observation, no action, no reward and no model"

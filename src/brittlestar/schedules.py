@@ -88,11 +88,11 @@ class Cosine(StressSchedule):
 
 
 @dataclass
-class Onset(StressSchedule):
+class StepSchedule(StressSchedule):
     """Nothing before step `onset_step` of each episode, full stress from there on.
 
     Example:
-        >>> Onset(onset_step=5).levels(np.zeros(2), np.array([4, 5])).tolist()
+        >>> StepSchedule(onset_step=5).levels(np.zeros(2), np.array([4, 5])).tolist()
         [0.0, 1.0]
     """
 

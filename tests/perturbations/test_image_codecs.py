@@ -29,7 +29,7 @@ def test_a_gaussian_blur_is_the_one_of_scipy(radius, level, make_step):
     images = pictures(UNIT)
     seen = show(BlurredImage(radius_pixels=radius), images, UNIT, make_step, level=level)
     for image, blurred in zip(images, seen, strict=True):
-        expected = gaussian_filter(image, radius * level, mode="nearest", radius=int(np.ceil(3 * radius)))
+        expected = gaussian_filter(image, radius * level, mode="nearest", radius=int(np.ceil(3 * radius * level)))
         np.testing.assert_allclose(blurred, expected, atol=1e-9)
 
 
@@ -58,6 +58,15 @@ def test_lanes_have_blurs_of_their_own(make_step):
     seen = part.perturb_observation(images, step)
     assert np.array_equal(seen[0], images[0])
     assert np.array_equal(seen[1:], show(part, images[1:], UNIT, make_step))
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "box"])
+def test_a_blur_far_wider_than_the_picture_costs_no_more_than_one_as_wide(kernel, make_step):
+    images = pictures(UNIT)
+    wide, wider = (
+        show(BlurredImage(radius_pixels=radius, kernel=kernel), images, UNIT, make_step) for radius in (30, 10**9)
+    )
+    assert np.array_equal(wide, wider)
 
 
 def test_a_kernel_that_does_not_exist():

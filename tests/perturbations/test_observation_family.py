@@ -22,7 +22,7 @@ from brittlestar.perturbations import (
     UniformObservation,
 )
 from brittlestar.randomness import LaneDraws
-from brittlestar.schedules import Onset
+from brittlestar.schedules import StepSchedule
 
 GROUPS = {"arm": [0, 1], "leg": [2, 3], "eye": [5]}
 CASES = {
@@ -169,7 +169,7 @@ def test_what_is_hit_at_a_low_probability_is_hit_at_a_high_one(name, play):
 
 @each
 def test_it_works_as_a_scheduled_part_of_a_composition(case, make_step):
-    late = Compose({"late": Scheduled(case, Onset(onset_step=6))})
+    late = Compose({"late": Scheduled(case, StepSchedule(onset_step=6))})
     box = spaces.Box(-np.inf, np.inf, (6,))
     late.bind(box, box, lanes=4)
     seen = np.array([late.perturb_observation(TRUTH[t], make_step(lanes=4, step=t)) for t in range(len(TRUTH))])

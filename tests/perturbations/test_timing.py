@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from brittlestar.perturbations import DelayedObservation, HoldObservation, StuckObservation
 
@@ -22,8 +23,6 @@ def test_jitter_adds_up_to_so_many_steps_all_equally_likely(play):
 
 
 def test_entries_of_a_dict_come_in_one_message(make_step):
-    from gymnasium import spaces
-
     box = spaces.Box(-np.inf, np.inf, (4,))
     late = DelayedObservation(delay_steps=1, jitter_steps=5, keys=["a", "b"])
     late.bind(spaces.Dict({"a": box, "b": box}), box, lanes=300)
@@ -37,6 +36,22 @@ def test_a_scheduled_delay_is_rounded(play):
     level = np.where(np.arange(40) < 10, 0.0, np.where(np.arange(40) < 20, 0.4, 1.0))
     ages = (CLOCK - play(DelayedObservation(delay_steps=4), CLOCK, level=level))[:, 0, 0]
     assert ages.tolist() == [0] * 10 + [2] * 10 + [4] * 20
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (DelayedObservation(delay_steps=2), [0, 0, 0, 1, 2]),
+        (HoldObservation(p=1.0, hold_steps=9), [0, 0, 0, 0, 0]),
+        (StuckObservation(p=1.0, within_steps=1), [0, 0, 0, 0, 0]),
+    ],
+)
+@pytest.mark.parametrize("space", [spaces.Discrete(9), spaces.MultiDiscrete([9, 9])])
+def test_states_are_late_held_and_stuck_like_numbers(part, expected, space, make_step):
+    part.bind(space, space, lanes=2)
+    seen = [part.perturb_observation(np.full((2, *space.shape), t), make_step(2, step=t)) for t in range(5)]
+    assert [set(array.ravel().tolist()) for array in seen] == [{state} for state in expected]
+    assert all(array.dtype == np.int64 and array.shape == (2, *space.shape) for array in seen)
 
 
 def test_a_held_number_keeps_its_last_value(play):

@@ -128,8 +128,8 @@ class Scheduled(Perturbation):
 
     Example:
         >>> from brittlestar.perturbations import GaussianObservation
-        >>> from brittlestar.schedules import Onset
-        >>> Scheduled(GaussianObservation(sigma=0.1), Onset(onset_step=10)).strength
+        >>> from brittlestar.schedules import StepSchedule
+        >>> Scheduled(GaussianObservation(sigma=0.1), StepSchedule(onset_step=10)).strength
         0.1
     """
 

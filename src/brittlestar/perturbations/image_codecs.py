@@ -45,20 +45,25 @@ class BlurredImage(ImagePerturbation):
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Blurs along columns, then along rows."""
-        weights = self._weights(np.broadcast_to(step.of(self, "radius_pixels", step.level), step.level.shape))
+        radius = np.broadcast_to(step.of(self, "radius_pixels", step.level), step.level.shape)
+        weights = self._weights(radius, max(pixels.shape[1:3]))
         blurred, _ = self.in_floats(pixels, "radius_pixels", step)
         for axis in (1, 2):
             blurred = _average(blurred, weights.astype(blurred.dtype), axis)
         return blurred
 
-    def _weights(self, radius: np.ndarray) -> np.ndarray:
+    def _weights(self, radius: np.ndarray, widest: int) -> np.ndarray:
         """Returns one row of weights per lane, for the distances `-reach..reach`."""
-        reach = int(np.ceil(self.radius_pixels * (_REACH if self.kernel == "gaussian" else 1)))
+        sides = _REACH if self.kernel == "gaussian" else 1
+        # A blur wider than the picture only averages all of it. The same reach for all lanes, whoever they are.
+        radius, reach = np.minimum(radius, widest), int(np.ceil(min(self.radius_pixels, widest) * sides))
         distances = np.abs(np.arange(-reach, reach + 1))
         if self.kernel == "box":
             weights = np.clip(radius[:, None] + 1 - distances, 0, 1)
         else:
             weights = np.exp(-0.5 * np.minimum(distances / np.maximum(radius, 1e-9)[:, None], 99.0) ** 2)
+            # Half of a radius is that radius: it is cut off where that one is.
+            weights = np.where(distances <= np.ceil(sides * radius)[:, None], weights, 0.0)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 

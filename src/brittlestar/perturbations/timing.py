@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium import spaces
 
 from brittlestar.errors import require
 from brittlestar.perturbations.base import ObservationPerturbation, Step
 from brittlestar.perturbations.delays import check_delay, draw_delay, longest_delay
 
 _LONG_AGO = 2**40
+_ANYTHING = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+"""What was seen before is an observation, whatever its kind."""
 
 
 @dataclass
@@ -32,6 +35,7 @@ class DelayedObservation(ObservationPerturbation):
         [0, 0, 0, 1, 2]
     """
 
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANYTHING
     strength_field: ClassVar[str] = "delay_steps"
     delay_steps: int
     jitter_steps: int = 0
@@ -74,6 +78,7 @@ class HoldObservation(ObservationPerturbation):
         [0, 0, 0]
     """
 
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANYTHING
     strength_field: ClassVar[str] = "p"
     p: float
     hold_steps: int = 5
@@ -112,6 +117,7 @@ class StuckObservation(ObservationPerturbation):
         [7, 7, 7]
     """
 
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANYTHING
     strength_field: ClassVar[str] = "p"
     p: float
     within_steps: int = 50
