@@ -8,6 +8,7 @@ from brittlestar.policies import as_policy
 from brittlestar.recovery import Recovery
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts
+from brittlestar.success import Terminated
 
 
 def watch(stressed, rewards, terminated=False):
@@ -59,3 +60,11 @@ def test_a_burst_that_topples_a_pole_shows_in_the_rows():
     failed = rows.column("time_to_failure")
     np.testing.assert_array_equal(failed, rows.column("length") - 20)
     assert (failed > 0).all()
+
+
+def test_an_episode_that_ends_in_success_has_not_failed():
+    right = as_policy(lambda o: 2 if o[1] >= 0 else 0)  # swings up to the flag
+    spec = EnvSpec(id="MountainCar-v0", success=Terminated())
+    rows = rollout(Lanes(spec, 2), Parts(right), Plan(4))
+    assert rows.column("success_final").all()
+    assert np.isnan(rows.column("time_to_failure")).all()

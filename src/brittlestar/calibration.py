@@ -11,6 +11,8 @@ import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.perturbations.compose import Scheduled
+from brittlestar.schedules import Constant
 
 if TYPE_CHECKING:
     from brittlestar.policies.base import Policy
@@ -54,6 +56,10 @@ def _unknown() -> Calibration:
     )
 
 
+def _unmeasured() -> dict[str, np.ndarray]:
+    raise UserError("`measurement_sigma: calibrated` is measured in evaluations only: give a number")
+
+
 @dataclass
 class Context:
     """What a part may ask for in `prepare`.
@@ -63,6 +69,7 @@ class Context:
         calibrate: runs the clean pass, the same for all seeds, and returns what it measured.
         compute_reward: of a goal environment, `(achieved goals, desired goals, info)` to rewards; None without one.
         calibrate_longer: like `calibrate`, on more episodes; None where that is all there is.
+        measure_noise: runs a pass under full stress, and returns the root mean square error of every observed number.
         levels: of stress at the start of each planned episode; one, where nobody plans.
         max_steps: of an episode, where there is a limit.
         default_action: what is sent when nothing else is, if the environment says so.
@@ -73,6 +80,7 @@ class Context:
     calibrate: Callable[[], Calibration] = _unknown
     compute_reward: Callable[..., Any] | None = None
     calibrate_longer: Callable[[], Calibration] | None = None
+    measure_noise: Callable[[], dict[str, np.ndarray]] = _unmeasured
     levels: np.ndarray = field(default_factory=lambda: np.ones(1))
     max_steps: int | None = None
     default_action: float | list[float] | None = None
@@ -145,3 +153,39 @@ class ObservationRecorder(Perturbation):
             found.append(found[-1] - last)
         self._last[key] = found[:-1]
         return found
+
+
+class NoiseRecorder(Scheduled):
+    """Lets a perturbation act at full strength, and remembers how far it moved every observed number.
+
+    Example:
+        >>> from brittlestar.perturbations import BiasObservation
+        >>> from brittlestar.randomness import LaneDraws
+        >>> recorder = NoiseRecorder(BiasObservation(bias=0.5, draw="fixed"), episodes=1)
+        >>> step = Step(np.ones(1), np.ones(1, bool), LaneDraws(0, "noise", 1))
+        >>> _ = recorder.perturb_observation(np.zeros((1, 2)), step)
+        >>> recorder.result()[""].tolist()
+        [0.5, 0.5]
+    """
+
+    def __init__(self, perturbation: Perturbation, episodes: int = EPISODES) -> None:
+        super().__init__(perturbation, Constant())
+        self._episodes, self._counts = episodes, np.zeros(episodes + 1)
+        self._squares: dict[str, np.ndarray] = {}
+
+    def perturb_observation(self, observation: Any, step: Step) -> Any:
+        """Takes what is seen of one observation of every lane."""
+        seen = super().perturb_observation(observation, step)
+        rows = np.minimum(step.draws.episodes, self._episodes)
+        self._counts[rows] += 1
+        whole = isinstance(seen, dict)
+        for key in seen if whole else [""]:
+            true, shown = (observation[key], seen[key]) if whole else (observation, seen)
+            squares = self._squares.setdefault(key, np.zeros((self._episodes + 1, *true.shape[1:])))
+            squares[rows] += (shown.astype(np.float64) - true) ** 2
+        return seen
+
+    def result(self) -> dict[str, np.ndarray]:
+        """Returns the root mean square errors over all episodes, key by key."""
+        count = max(self._counts[:-1].sum(), 1.0)
+        return {key: np.sqrt(squares[:-1].sum(axis=0) / count) for key, squares in self._squares.items()}

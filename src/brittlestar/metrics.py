@@ -185,7 +185,8 @@ class EpisodeMetrics:
             "observation_change": _rms(self._sums["observation"][lane], length * self._observation_size),
             "observation_touched": self._sums["touched"][lane] / (length * self._observation_size),
             "action_change": _rms(self._sums["action"][lane], length * self._action_size()),
-            **self._recovery.values(lane, length, bool(batch.terminated[lane])),
+            # An environment may end an episode because all is done.
+            **self._recovery.values(lane, length, bool(batch.terminated[lane]) and self._now[lane] != 1),
         }
         if self._rewards_seen:
             row["return_observed"] = self._sums["return_observed"][lane]

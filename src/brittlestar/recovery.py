@@ -19,7 +19,7 @@ class Recovery:
         >>> watch.begin(0)
         >>> for stressed, reward in [(False, 1.0), (True, 0.0), (False, 0.2), (False, 1.0)]:
         ...     watch.update(np.array([stressed]), np.array([reward]))
-        >>> float(watch.values(0, length=4, terminated=False)["recovery_time"])
+        >>> float(watch.values(0, length=4, failed=False)["recovery_time"])
         2.0
     """
 
@@ -56,8 +56,8 @@ class Recovery:
         self._calm_steps += calm
         self._calm_reward += np.where(calm, reward, 0.0)
 
-    def values(self, lane: int, length: int, terminated: bool) -> dict[str, float]:
+    def values(self, lane: int, length: int, failed: bool) -> dict[str, float]:
         """Returns the metrics of a finished episode; missing where it did not fail, or did not recover."""
-        failed = length - max(self._onset[lane], 0.0) if terminated else np.nan
+        time = length - max(self._onset[lane], 0.0) if failed else np.nan
         count = self._recoveries[lane]
-        return {"time_to_failure": failed, "recovery_time": self._times[lane] / count if count else np.nan}
+        return {"time_to_failure": time, "recovery_time": self._times[lane] / count if count else np.nan}

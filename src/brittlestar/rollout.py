@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, Calibration, Context, ObservationRecorder
+from brittlestar.calibration import (
+    EPISODES,
+    REFERENCE_EPISODES,
+    Calibration,
+    Context,
+    NoiseRecorder,
+    ObservationRecorder,
+)
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS, EpisodeMetrics
@@ -189,6 +196,7 @@ class _Run:
         check_parameter(parts.perturbation, parts.schedule.parameter)
         context = Context(parts.policy, self._calibrate, self.lanes.compute_reward)
         context.calibrate_longer = functools.partial(self._calibrate, REFERENCE_EPISODES)
+        context.measure_noise = functools.partial(self._measure_noise, context)
         planned = np.arange(self.plan.episodes)
         context.levels = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
         context.max_steps, spec = self.lanes.max_steps, self.lanes.spec
@@ -210,6 +218,14 @@ class _Run:
             # The policy is kept with it, so that no other one can come to have its id.
             known[key] = recorder.result(), self.parts.policy
         return known[key][0]
+
+    def _measure_noise(self, context: Context) -> dict[str, np.ndarray]:
+        perturbation, recorder = self.parts.perturbation, NoiseRecorder(self.parts.perturbation)
+        plan = Plan(EPISODES, _CLEAN_SEED, deterministic=self.plan.deterministic)
+        rollout(self.lanes, Parts(self.parts.policy, recorder), plan)
+        perturbation.bind(self.lanes.observation_space, self.lanes.action_space, self.lanes.count)
+        perturbation.prepare(context)
+        return recorder.result()
 
     def _start(self, lane: int) -> None:
         if self.worlds:

@@ -1,5 +1,3 @@
-import timeit
-
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -10,10 +8,11 @@ from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.mitigations import KalmanObservation, Mitigation
 from brittlestar.mitigations.kalman import ConstantVelocity
-from brittlestar.perturbations import Step
-from brittlestar.policies import as_policy
+from brittlestar.perturbations import GaussianObservation, Perturbation, Step
+from brittlestar.policies import RandomPolicy, as_policy
 from brittlestar.randomness import LaneDraws
 from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.schedules import Linear
 
 BOX = spaces.Box(-9.0, 9.0, (2,))
 
@@ -157,6 +156,7 @@ def test_numbers_alone_need_no_clean_pass():
         ({"measurement_sigma": -0.1}, "`measurement_sigma` must be at least 0, got -0.1"),
         ({"process_sigma": -1.0}, "`process_sigma` must be at least 0, got -1.0"),
         ({"speed_sigma": float("nan")}, "`speed_sigma` must be at least 0, got nan"),
+        ({"measurement_sigma": "auto"}, "`measurement_sigma` must be a number or calibrated, got 'auto'"),
         ({"process_sigma": "calibrate"}, "`process_sigma` must be a number or calibrated, got 'calibrate'"),
         ({"scale": "sdt"}, "`scale` cannot be 'sdt'; did you mean `std`"),
     ],
@@ -166,8 +166,51 @@ def test_bad_parameters(options, message):
         KalmanObservation(**{"measurement_sigma": 0.5} | options)
 
 
-def test_it_is_fast():
-    kalman, seen = ConstantVelocity(np.full(17, 0.5), np.full(17, 0.1), np.full(17, 0.2)), np.ones((64, 17))
-    first = np.zeros((64, 1), dtype=bool)
-    kalman(seen, ~first)
-    assert min(timeit.repeat(lambda: kalman(seen, first), number=20, repeat=15)) / 20 < 0.4e-3
+class Listen(Mitigation):
+    def prepare(self, context):
+        self.found = context.measure_noise()
+
+
+@pytest.mark.parametrize(
+    ("noise", "expected"),
+    [
+        (GaussianObservation(sigma=0.3), [0.3, 0.3, 0.3]),
+        (GaussianObservation(sigma=0.3, scale="std"), None),
+        (Perturbation(), [0.0, 0.0, 0.0]),
+    ],
+)
+def test_the_noise_is_measured_under_full_stress_in_any_number_of_lanes(noise, expected):
+    found = []
+    for count in (1, 3, 9):
+        listen, lanes = Listen(), Lanes(EnvSpec(id="Pendulum-v1", max_steps=100), count)
+        rollout(lanes, Parts(RandomPolicy(), noise, listen, Linear(warmup_steps=1000)), Plan(2))
+        found.append(listen.found[""])
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+    if expected is not None:
+        np.testing.assert_allclose(found[0], expected, rtol=0.06)
+    else:
+        assert (found[0] > 0).all() and found[0][2] > 2 * found[0][0], "the spread of a speed is another one"
+
+
+def test_calibrated_noise_is_removed_and_nothing_else_changes():
+    noise, spec = GaussianObservation(sigma=0.3), EnvSpec(id="Pendulum-v1", max_steps=60)
+    rows = {
+        sigma: rollout(
+            Lanes(spec, 3), Parts(RandomPolicy(), noise, KalmanObservation(measurement_sigma=sigma)), Plan(3)
+        )
+        for sigma in ("calibrated", 0.3)
+    }
+    for name in ("return", "observation_change"):
+        assert np.array_equal(rows["calibrated"].column(name), rows[0.3].column(name)), "the very same noise"
+    kalman = KalmanObservation(measurement_sigma="calibrated")
+    clean, filtered = (rollout(Lanes(spec, 2), Parts(turner(), mitigation=m), Plan(3)) for m in (Mitigation(), kalman))
+    assert np.array_equal(clean.values, filtered.values, equal_nan=True)
+
+
+def turner():
+    return as_policy(lambda seen: seen[1:2])
+
+
+def test_noise_cannot_be_measured_where_nobody_evaluates():
+    with pytest.raises(UserError, match="`measurement_sigma: calibrated` is measured in evaluations only: give a numb"):
+        KalmanObservation(measurement_sigma="calibrated", process_sigma=0.1, speed_sigma=0.1).prepare(Context())

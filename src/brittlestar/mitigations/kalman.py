@@ -37,8 +37,9 @@ class KalmanObservation(ObservationFilter):
         [1.0, 1.5, 3.0]
     """
 
-    measurement_sigma: float
-    """Standard deviation of the noise to remove; 0 shows every observation as it is."""
+    measurement_sigma: float | str
+    """Standard deviation of the noise to remove; 0 shows every observation as it is. `calibrated`: the error of each
+    number under full stress, from a short pass in which the truth is known."""
     process_sigma: float | str = CALIBRATED
     """Standard deviation of the change of speed per step; `calibrated`: from a short clean pass, for each number."""
     speed_sigma: float | str = CALIBRATED
@@ -48,8 +49,7 @@ class KalmanObservation(ObservationFilter):
     number from a short clean pass (`std`)."""
 
     def __post_init__(self) -> None:
-        require(self.measurement_sigma >= 0, "measurement_sigma", "at least 0", self.measurement_sigma)
-        for name in ("process_sigma", "speed_sigma"):
+        for name in ("measurement_sigma", "process_sigma", "speed_sigma"):
             value = getattr(self, name)
             if not isinstance(value, str):
                 require(value >= 0, name, "at least 0", value)
@@ -62,6 +62,8 @@ class KalmanObservation(ObservationFilter):
         """Calibrates, where anything is to be."""
         if self.scale == "std" or CALIBRATED in (self.process_sigma, self.speed_sigma):
             self._calibration: Calibration = context.calibrate()
+        if self.measurement_sigma == CALIBRATED:
+            self._noise = context.measure_noise()
 
     def new_filter(self, key: str) -> ArrayFilter:
         """Returns the filter of one entry."""
@@ -72,7 +74,9 @@ class KalmanObservation(ObservationFilter):
 
         # Two changes of speed in a row share a change of the change: it has half the variance of either.
         process = size(self.process_sigma, "acceleration", np.sqrt(2.0))
-        return ConstantVelocity(self.measurement_sigma * unit, process, size(self.speed_sigma, "speed", 1.0))
+        given = self.measurement_sigma
+        measured = self._noise[key] if isinstance(given, str) else given * unit
+        return ConstantVelocity(measured, process, size(self.speed_sigma, "speed", 1.0))
 
 
 class ConstantVelocity:
