@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 from brittlestar.errors import UserError, nearest
+from brittlestar.overrides import expanded
 from brittlestar.terminal import quiet_end
 
 INTERRUPTED = 130
-_VALUED = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p", "--package"}
 
 
 @quiet_end
@@ -35,7 +35,7 @@ def main() -> None:
         os.environ.setdefault(name, "1")
     # A policy or noise model in the user's own folder can be named by its module.
     sys.path.append(os.getcwd())
-    sys.argv[1:] = [expand_files(word) for word in flags_first(sys.argv[1:])]
+    expand_arguments()
     if {"-m", "--multirun"} & set(sys.argv[1:]):
         _prepare_sweep(sys.argv[1:])
     errors: list[str] = []
@@ -75,40 +75,12 @@ def _list(arguments: list[str]) -> None:
         _exit(str(error))
 
 
-def flags_first(arguments: list[str]) -> list[str]:
-    """Moves flags before overrides, because Hydra's parser gives up on overrides behind a flag.
-
-    Example:
-        >>> flags_first(["env=cartpole", "-m", "seed=0,1", "--config-dir", "mine"])
-        ['-m', '--config-dir', 'mine', 'env=cartpole', 'seed=0,1']
-    """
-    flags: list[str] = []
-    overrides: list[str] = []
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        (flags if word.startswith("-") else overrides).append(word)
-        if word in _VALUED and rest:
-            flags.append(rest.pop(0))
-    return flags + overrides
-
-
-def expand_files(word: str) -> str:
-    """Writes `key.path=glob(*.zip)` as a list of the files; Hydra's own glob knows options of groups only.
-
-    Example:
-        >>> expand_files("policy=glob(*)")
-        'policy=glob(*)'
-    """
-    pattern = re.fullmatch(r"([\w.]+\.path)=glob\((.+)\)", word)
-    if not pattern:
-        return word
-    import glob
-
-    files = sorted(glob.glob(os.path.expanduser(pattern[2].strip("'\"")), recursive=True))
-    if not files:
-        _exit(f"`{word}` matches no file in {os.getcwd()}")
-    return f"{pattern[1]}=" + ",".join("'" + file.replace("'", "\\'") + "'" for file in files)
+def expand_arguments() -> None:
+    """Writes the command's arguments as Hydra takes them."""
+    try:
+        sys.argv[1:] = expanded(sys.argv[1:])
+    except UserError as error:
+        _exit(str(error))
 
 
 def _prepare_sweep(arguments: list[str]) -> None:

@@ -94,10 +94,18 @@ def test_a_grid_trains_what_it_can_and_tells_the_rest(launcher, shell):
         assert (shell.folder / row.split(" | ")[-1].strip(" |") / "final" / "policy.zip").is_file()
 
 
-def test_a_mistake_is_one_line(shell):
-    done = shell("env=cartpole", "algo=sac", script="train.py", check=False)
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["algo=sac"], "`algo.name: sac` cannot learn actions of Discrete(2)"),
+        (["algo=ppo", "episodes=2"], "`episodes` must be at least 5, got 2"),
+        (["algo=ppo", "steps=0"], "`steps` must be null or at least 1, got 0"),
+    ],
+)
+def test_a_mistake_is_one_line(words, line, shell):
+    done = shell("env=cartpole", *words, script="train.py", check=False)
     assert done.returncode == 1
-    assert done.stderr == "brittlestar: `algo.name: sac` cannot learn actions of Discrete(2)\n"
+    assert done.stderr == f"brittlestar: {line}\n"
 
 
 def test_the_command_that_it_names_runs(shell):

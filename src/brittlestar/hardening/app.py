@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from brittlestar.app import flags_first, run_hydra
+from brittlestar.app import expand_arguments, run_hydra
 from brittlestar.errors import UserError
 from brittlestar.terminal import quiet_end
 
@@ -24,7 +24,7 @@ def main() -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     sys.path.append(os.getcwd())
-    sys.argv[1:] = flags_first(sys.argv[1:])
+    expand_arguments()
     errors: list[str] = []
 
     def task(config: Any) -> None:

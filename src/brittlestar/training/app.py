@@ -10,9 +10,9 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from brittlestar.app import INTERRUPTED, flags_first, run_hydra
+from brittlestar.app import INTERRUPTED, expand_arguments, run_hydra
 from brittlestar.cell import cores
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, require
 from brittlestar.terminal import quiet_end
 from brittlestar.training.stopping import StoppedError, stoppable
 
@@ -32,7 +32,7 @@ def main() -> None:
         print(train_help())
         return
     sys.path.append(os.getcwd())
-    sys.argv[1:] = flags_first(sys.argv[1:])
+    expand_arguments()
     run_hydra(task, "train")
 
 
@@ -116,18 +116,23 @@ def _order(config: dict[str, Any], threads: int) -> Order:
 
     env, algo = build(config["env"], "env"), build(config["algo"], "algo")
     algo = algo.settings(env)
-    algo.steps = config["steps"] or algo.steps
-    return Order(
-        env,
-        algo,
-        build(config["perturbation"], "perturbation"),
-        build(config["mitigation"], "mitigation"),
-        build(config["stress_schedule"], "stress_schedule"),
-        seed=config["seed"],
-        threads=config["threads"] or threads,
-        save_every=config["save_every"],
-        episodes=config["episodes"],
-    )
+    try:
+        if config["steps"] is not None:
+            require(config["steps"] >= 1, "steps", "null or at least 1", config["steps"])
+            algo.steps = config["steps"]
+        return Order(
+            env,
+            algo,
+            build(config["perturbation"], "perturbation"),
+            build(config["mitigation"], "mitigation"),
+            build(config["stress_schedule"], "stress_schedule"),
+            seed=config["seed"],
+            threads=threads if config["threads"] is None else config["threads"],
+            save_every=config["save_every"],
+            episodes=config["episodes"],
+        )
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def set_threads(share: int | None = None) -> None:

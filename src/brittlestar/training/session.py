@@ -48,6 +48,8 @@ class Order:
     """Of the evaluation at the end; a fifth of them at every checkpoint."""
 
     def __post_init__(self) -> None:
+        require(self.seed >= 0, "seed", "at least 0", self.seed)
+        require(self.threads >= 1, "threads", "null or at least 1", self.threads)
         require(self.save_every >= 1, "save_every", "at least 1", self.save_every)
         require(self.episodes >= 5, "episodes", "at least 5", self.episodes)
 
