@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.api import load
 from brittlestar.calibration import Calibration, Context
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
@@ -15,6 +16,7 @@ from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.sb3 import ZooFolderPolicy
 from brittlestar.randomness import LaneDraws, generator
 from brittlestar.rollout import Parts, Plan, rollout
+from brittlestar.zoo import read_card
 
 AGENTS = Path(__file__).parents[2] / "../shared/checkpoints/rl-trained-agents"
 ATTACKS = [FgsmObservation, MadObservation, PgdObservation]
@@ -236,6 +238,38 @@ def test_mistakes(make_step):
 def test_bad_parameters(kind, values, message):
     with pytest.raises((ValueError, UserError), match=message.replace("?", r"\?")):
         kind(**values)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [
+        ("cartpole_ppo", 0.1),
+        ("cartpole_dqn", 0.1),
+        ("acrobot_a2c", 0.1),
+        ("pendulum_sac", 0.1),
+        ("pendulum_td3", 0.1),
+        ("fetch_reach_sac_0", 0.02),
+    ],
+)
+def test_shipped_policies_yield_more_to_attacks_than_to_chance_in_the_same_states(name, epsilon, make_step):
+    policy, lanes, count = load("policy", f"zoo/{name}"), Lanes(EnvSpec(id=read_card(name)["env"]), 8), 8
+    ladder = [ready(kind(epsilon), policy, lanes.observation_space, lanes.action_space, count) for kind in LADDER]
+    for lane in range(count):
+        lanes.reset(lane, seed=lane)
+    moves, flips = np.zeros((2, len(LADDER)))
+    for t in range(40):
+        true = lanes.observation
+        action = policy.predict(true)[0]
+        for rung, attack in enumerate(ladder):
+            seen = attack.perturb_observation(true, make_step(count, step=t))
+            for key, shown in seen.items() if isinstance(seen, dict) else [("", seen)]:
+                assert np.abs(shown - (true[key] if key else true)).max() <= epsilon * (1 + 1e-5)
+            moves[rung] += moved(policy, true, seen).sum()
+            flips[rung] += np.abs(policy.predict(seen)[0] - action).sum()
+        lanes.step(action, np.arange(count))
+    assert (moves[1:] > 1.1 * moves[0]).all()
+    assert (flips[1:] > flips[0]).all()
+    assert moves[3] >= moves[1], "many steps from many starts against one"
 
 
 # On CartPole at 0.05 the attack changes more choices and the pole still stands: only where both answers will do can a

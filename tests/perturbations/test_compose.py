@@ -4,6 +4,8 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError
 from brittlestar.perturbations import (
+    BiasAction,
+    BiasObservation,
     BodyMass,
     Compose,
     ContrastImage,
@@ -18,6 +20,7 @@ from brittlestar.perturbations import (
     Perturbation,
     SaturatedAction,
     ScaledAction,
+    ScaleObservation,
     Scheduled,
     SwappedAction,
 )
@@ -34,6 +37,19 @@ def test_parts_act_in_order_on_their_channels(make_step):
     assert seen.any()
     assert sent.any()
     assert not np.allclose(seen * 2, sent)
+
+
+def test_parts_of_one_channel_act_from_first_to_last(make_step):
+    half, shift = ScaledAction(loss=0.5), BiasAction(bias=0.25, draw="fixed")
+    double, add = ScaleObservation(gain_error=1.0, draw="fixed"), BiasObservation(bias=0.25, draw="fixed")
+    for parts, expected in (([half, shift], 0.45), ([shift, half], 0.325)):
+        whole = Compose(parts)
+        whole.bind(BOX, BOX, lanes=1)
+        np.testing.assert_allclose(whole.perturb_action(np.full((1, 4), 0.4), make_step(1)), expected)
+    for parts, expected in (([double, add], 1.05), ([add, double], 1.3)):
+        whole = Compose(parts)
+        whole.bind(BOX, BOX, lanes=1)
+        np.testing.assert_allclose(whole.perturb_observation(np.full((1, 4), 0.4), make_step(1)), expected)
 
 
 def test_scale_multiplies_every_part(make_step):

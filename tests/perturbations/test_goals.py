@@ -118,6 +118,23 @@ def test_without_leaks_the_achieved_goal_of_fetch_is_the_disturbed_one_and_the_t
     assert np.array_equal(seen["desired_goal"], true["desired_goal"])
 
 
+def test_what_is_only_equal_at_reset_is_no_copy(make_step):
+    box = spaces.Box(-np.inf, np.inf, (2,))
+    space = spaces.Dict({"observation": spaces.Box(-np.inf, np.inf, (5,)), "speed": box, "place": box})
+    noise = BiasObservation(bias=0.5, draw="fixed", leak_free=True)
+    noise.bind(space, BOX, lanes=2)
+    # In lane 1 nothing ever moves: there a copy cannot be told from a coincidence.
+    for t in range(3):
+        moved = np.array([[float(t)], [0.0]])
+        true = {"observation": moved * [0, 0, 1, 2, 3], "speed": moved * [5, 6], "place": moved * [1, 2]}
+        seen = noise.perturb_observation(true, make_step(2, step=t))
+        if t:
+            assert np.array_equal(seen["speed"][0], true["speed"][0])
+            assert np.array_equal(seen["place"][0], true["place"][0] + 0.5)
+    seen = noise.perturb_observation(true, make_step(2, step=0))
+    assert np.array_equal(seen["place"], true["place"] + 0.5), "a new episode, a new look"
+
+
 def test_with_a_leak_the_truth_is_there():
     env = PerturbedEnv(EnvSpec(id="FetchReach-v4").make(), UniformObservation(width=0.05))
     seen, info = env.reset(seed=0)
