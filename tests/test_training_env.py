@@ -26,6 +26,12 @@ def test_another_version_of_a_known_environment_has_its_sensors_but_not_its_retu
     assert (found["returns"]["reference"], newest["returns"]["reference"]) == (None, 4800.0)
 
 
+def test_the_goals_of_an_older_fetch_are_those_of_the_newest():
+    old, new = (resolve(AUTO, {"path": f"FetchReach-{version}.zip"}) for version in ("v1", "v4"))
+    assert old["success"] == new["success"] and old["success"]
+    assert old["id"] == "FetchReach-v1"
+
+
 def test_what_the_user_adds_is_kept():
     asked = AUTO | {"max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium"}
     found = resolve(asked, {"path": "CartPole-v1.zip"})

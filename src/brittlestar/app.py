@@ -172,6 +172,9 @@ def explain(error: BaseException, config_name: str = "config") -> str | None:
             return f"`{key}` takes new keys one by one: `+{key}.NAME=VALUE`"
         if key.rpartition(".")[0] in ("algo.options", "env.kwargs"):
             return f"`{key}` is not in the config yet: add it by `+{key}=VALUE`"
+        group = key.partition(".")[0]
+        if f"{group}._target_" in keys and not any(k.startswith(f"{group}.") and k[-8:] != "_target_" for k in keys):
+            return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
         return f"`{key}` does not exist; {nearest(key, keys)}"
     wrong = re.search(r"Error merging override (\S+)\s+(.*?)\s+full_key", text, re.DOTALL)
     return f"`{wrong[1]}`: {wrong[2]}" if wrong else " ".join(text.split())

@@ -12,6 +12,7 @@ from typing import Any
 from brittlestar import cell
 from brittlestar.cells import Cell
 from brittlestar.gate import MISMATCH
+from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.records import read_manifest
 from brittlestar.tablefiles import markdown, text
 from brittlestar.tables import Tables, aggregate
@@ -47,6 +48,10 @@ def describe(job: cell.Job, outcome: cell.Outcome, manifest: dict[str, Any], tab
     for phase in tables.curve:
         lines += ["", f"{phase['phase']}, {phase['n_episodes']} episodes" if "phase" in phase else "", ""]
         lines += [_metrics(phase, [name for name in manifest["columns"] if name in tables.cells[0]]), ""]
+    # What stands in no column: shares of masks and pixels, changes of the model, parts of a composition.
+    notes = {name: value for name, value in manifest["delivery"].items() if name not in manifest["columns"]}
+    noted = [f"{name.removeprefix(DELIVERED)} {text(value)}" for name, value in notes.items()]
+    lines += [f"delivered: {', '.join(noted)}"] if noted else []
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
     lines += [str(verdict) for _, verdict in tables.gate]

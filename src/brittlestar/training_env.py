@@ -81,9 +81,18 @@ def _known(env_id: str) -> dict[str, Any]:
     from brittlestar.atari import is_atari
 
     like = next(option for option in options if option["id"] == (_ATARI if is_atari(env_id) else "???"))
-    # Rewards differ between versions of an environment; where its sensors stand does not.
-    groups = {_unversioned(option["id"]): option["sensor_groups"] for option in options}.get(_unversioned(env_id))
-    return like | {"id": env_id, "returns": {"random": None, "reference": None}, "sensor_groups": groups}
+    unknown = {"id": env_id, "returns": {"random": None, "reference": None}}
+    return like | unknown | _of_any_version(env_id, options)
+
+
+def _of_any_version(env_id: str, options: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns what another version of an environment shares with this one: rewards differ, sensors and goals do not."""
+    for option in options:
+        if _unversioned(option["id"]) == _unversioned(env_id):
+            goals = str((option["success"] or {}).get("_target_")).endswith(".GoalReached")
+            shared = ("sensor_groups", "signals", "success") if goals else ("sensor_groups",)
+            return {key: option[key] for key in shared}
+    return {}
 
 
 def _unversioned(env_id: str) -> str:

@@ -131,3 +131,8 @@ def test_a_scale_that_takes_a_part_out_of_its_range_is_refused(part, message):
 def test_parts_must_be_perturbations():
     with pytest.raises(UserError, match=r"`parts.x` must be a perturbation, with a `_target_`, got {'sigma': 0.1}"):
         Compose({"x": {"sigma": 0.1}})
+
+
+def test_a_schedule_of_a_part_names_its_own_key():
+    with pytest.raises(UserError, match="^`schedule.parameter`: GaussianObservation has no number 'sgima'"):
+        Scheduled(GaussianObservation(sigma=0.1), Constant(parameter="sgima"))

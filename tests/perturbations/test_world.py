@@ -465,6 +465,7 @@ def test_cycle_time_is_missing_where_steps_last_longer():
         (lambda: Gravity(0.5, to=[1, 2], draw="sign"), "`draw` must be fixed with `to`"),
         (lambda: EnvParameter(0.5, attribute="g", to=[3, 1]), r"`to` must be \[low, high\], got"),
         (lambda: EnvParameter(0.5, attribute="frame_skip"), "changed by perturbation=control_timestep, got frame_skip"),
+        (lambda: BodyMass(0.5, names=[]), r"`names` must be null or name at least one, got \[\]"),
         (lambda: Push(-1.0), "`newtons` must be at least 0, got -1"),
         (lambda: Push(1.0, rate=0.0), r"`rate` must be null or in \(0, 1\], got 0"),
         (lambda: Push(1.0, duration_steps=0), "`duration_steps` must be at least 1, got 0"),

@@ -262,7 +262,7 @@ class ScaledObservation(ObservationPerturbation):
         return self._std[step.key] if self.scale == "std" else 1.0
 
 
-def check_parameter(perturbation: Perturbation, name: str | None) -> None:
+def check_parameter(perturbation: Perturbation, name: str | None, where: str = "stress_schedule.parameter") -> None:
     """Refuses a schedule for a field that a perturbation does not have, or that is no number."""
     if name is None:
         return
@@ -271,7 +271,7 @@ def check_parameter(perturbation: Perturbation, name: str | None) -> None:
     numbers = [field_name for field_name in names if type(getattr(perturbation, field_name)) in (int, float)]
     if name not in numbers:
         owner = type(perturbation).__name__
-        raise UserError(f"`stress_schedule.parameter`: {owner} has no number {name!r}; {nearest(name, numbers)}")
+        raise UserError(f"`{where}`: {owner} has no number {name!r}; {nearest(name, numbers)}")
 
 
 def _unbounded(space: spaces.Space) -> spaces.Space:

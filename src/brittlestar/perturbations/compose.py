@@ -137,7 +137,7 @@ class Scheduled(Perturbation):
     schedule: StressSchedule
 
     def __post_init__(self) -> None:
-        check_parameter(self.perturbation, self.schedule.parameter)
+        check_parameter(self.perturbation, self.schedule.parameter, "schedule.parameter")
 
     @property
     def strength(self) -> float:

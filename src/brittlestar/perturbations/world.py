@@ -207,6 +207,10 @@ class NamedChange(ModelChange):
     """Names or patterns (`*_foot`) of what is changed; None: all. A geom or motor without a name goes by that of its
     body or joint."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.names is None or len(self.names) > 0, "names", "null or name at least one", self.names)
+
     def rows(self, world: World) -> np.ndarray:
         """Returns the rows of the named parts, or all of them."""
         names, env = part_names(world.model, self.kind), type(world.env).__name__
