@@ -88,7 +88,7 @@ def test_a_failed_cell_takes_no_other_down(shell):
     done, folder = shell.sweep(*FAST, "perturbation.sigma=0,-1,0.1", "seed=0,1", check=False)
     assert done.returncode == 1
     assert "2 cells failed" in done.stderr
-    assert "perturbation.sigma=-1 seed=1" in done.stderr
+    assert "perturbation.sigma=-1, first: seed=0)" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(shell.table("sweep", "cells")) == 4
     failures = shell.table("sweep", "failures")

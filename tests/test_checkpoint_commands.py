@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 stable_baselines3 = pytest.importorskip("stable_baselines3")
-FEW = ["env=auto", "episodes=4", "env.max_steps=40"]
+FEW = ["env=auto", "episodes=4"]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def saved(tmp_path_factory):
 @pytest.fixture
 def agents(shell, saved):
     """Two agents in the layout of rl-zoo: one keeps its record, one was better once."""
-    for algorithm, record in (("ppo", [9.0, 40.0, 25.0]), ("a2c", [500.0, 500.0, 500.0])):
+    for algorithm, record in (("ppo", [0.0, 250.0, 500.0]), ("a2c", [9000.0] * 3)):
         folder = shell.folder / "agents" / algorithm / "CartPole-v1_1"
         folder.mkdir(parents=True)
         (folder / "CartPole-v1.zip").write_bytes(saved)
@@ -35,7 +35,7 @@ def test_many_agents_in_one_table_with_their_baselines(shell, agents):
     found = {row["policy.path"].split("/")[1]: row["baseline_check"] for row in rows}
     assert found == {"ppo": "ok", "a2c": "baseline mismatch"}
     assert {row["baseline_check"] for row in shell.table("sweep", "curve")} == set(found.values())
-    assert "baseline mismatch: recorded 500 [500, 500] (3 episodes), found" in done.stdout
+    assert "baseline mismatch: recorded 9000 [9000, 9000] (3 episodes), found" in done.stdout
 
 
 def test_a_folder_with_auto_is_the_zip_in_its_environment(shell, agents):
@@ -50,10 +50,15 @@ def test_check_baseline(shell, agents):
     shell(*ask, "policy.path=agents/ppo/CartPole-v1_1")
     missed = shell(*ask, "policy.path=agents/a2c/CartPole-v1_1", check=False)
     assert missed.returncode == 1
-    assert missed.stderr.startswith("brittlestar: baseline mismatch: recorded 500")
+    assert missed.stderr.startswith("brittlestar: baseline mismatch: recorded 9000")
     missed = shell("-m", *ask, "policy.path=glob(agents/*/*)", check=False)
     assert missed.returncode == 1
-    assert missed.stderr.strip().splitlines()[-1].startswith("brittlestar: baseline mismatch: recorded 500")
+    assert missed.stderr.strip().splitlines()[-1].startswith("brittlestar: baseline mismatch: recorded 9000")
+    for mode in ([], ["-m"]):
+        # What cannot be compared is not checked, and no check is no pass.
+        short = shell(*mode, *ask, "policy.path=agents/ppo/CartPole-v1_1", "env.max_steps=40", check=False)
+        assert short.returncode == 1
+        assert "brittlestar: time limit differs (`env.max_steps` = 40)" in short.stderr
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_new_weights_are_a_new_cell(shell, agents, saved):
 
 def test_a_look_inside(shell, agents):
     shown = shell("agents/ppo/CartPole-v1_1", script="scripts/inspect_policy.py").stdout
-    for part in ("ppo", "Box", "Discrete(2)", "policy_net", "would run    policy.pth", "recorded     return 24.67"):
+    for part in ("ppo", "Box", "Discrete(2)", "policy_net", "would run    policy.pth", "recorded     return 250"):
         assert part in shown
     missed = shell("agents/ppo/nothing.zip", script="scripts/inspect_policy.py", check=False)
     assert missed.returncode == 1

@@ -1,15 +1,25 @@
 import numpy as np
 import pytest
 
-from brittlestar.gate import MISMATCH, Record, check, recorded
+from brittlestar.gate import (
+    ABOVE,
+    MISMATCH,
+    OTHER_LIMIT,
+    Record,
+    check,
+    not_compared,
+    objections,
+    other_limit,
+    recorded,
+)
 
 
-def verdicts(shift, n_record, n_found, spread=(30.0, 30.0), runs=2000):
+def verdicts(shift, n_record, n_found, spread=(30.0, 30.0), runs=2000, status=(MISMATCH, ABOVE)):
     rng = np.random.default_rng(0)
     missed = 0
     for _ in range(runs):
         record = Record.of(100.0 + spread[0] * rng.standard_normal(n_record))
-        missed += check(record, 100.0 + shift + spread[1] * rng.standard_normal(n_found)).status == MISMATCH
+        missed += check(record, 100.0 + shift + spread[1] * rng.standard_normal(n_found)).status in status
     return missed / runs
 
 
@@ -20,12 +30,22 @@ def test_a_policy_that_does_what_was_recorded_is_seldom_accused(n_record, n_foun
 
 
 def test_a_policy_that_lost_half_is_found_out():
-    assert verdicts(-50.0, 20, 20) > 0.95
+    assert verdicts(-50.0, 20, 20, status=[MISMATCH]) > 0.95
+
+
+def test_a_policy_that_does_better_is_above_its_record_and_not_in_doubt():
+    assert verdicts(50.0, 20, 20, status=[ABOVE]) > 0.95
+    assert verdicts(50.0, 20, 20, status=[MISMATCH]) == 0
+    # Also where returns are below 0.
+    assert check(Record(-200.0, 9.0, 10), np.full(20, -110.0)).status == ABOVE
+    assert check(Record(-110.0, 9.0, 10), np.full(20, -200.0)).status == MISMATCH
+    verdict = check(Record(171.0, 0.0, 5), np.full(20, 500.0))
+    assert str(verdict).startswith("above its record: recorded 171 [171, 171] (5 episodes), found 500")
 
 
 def test_a_difference_that_matters_to_nobody_is_no_mismatch():
     assert verdicts(2.0, 5000, 5000, spread=(1.0, 1.0), runs=20) == 0.0
-    assert verdicts(8.0, 5000, 5000, spread=(1.0, 1.0), runs=20) == 1.0
+    assert verdicts(-8.0, 5000, 5000, spread=(1.0, 1.0), runs=20, status=[MISMATCH]) == 1.0
 
 
 def test_a_bare_number_is_a_record():
@@ -41,3 +61,38 @@ def test_the_verdict_shows_both_sides_with_intervals():
 def test_a_cell_without_a_record():
     assert recorded({}) is None
     assert recorded({"record": {"mean": 1.0, "std": 2.0, "episodes": 3}}) == Record(1.0, 2.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("env", "limit"),
+    [
+        ({"id": "CartPole-v1"}, None),
+        ({"id": "CartPole-v1", "max_steps": None}, None),
+        ({"id": "CartPole-v1", "max_steps": 500}, None),
+        ({"id": "CartPole-v1", "max_steps": 40}, 40),
+        ({"id": "CartPole-v1", "max_steps": 900}, 900),
+        ({"id": "FetchReach-v4", "max_steps": 50}, None),
+        ({"id": "FetchReach-v4", "max_steps": 20}, 20),
+        ({"id": "Nobody-v0", "max_steps": 7}, 7),
+    ],
+)
+def test_the_time_limit_of_a_record_is_the_registered_one(env, limit):
+    assert other_limit(env) == limit
+
+
+def test_under_another_time_limit_nothing_is_compared_and_that_is_said_once():
+    short = [check(Record(500.0, 0.0, 10), np.full(20, value), max_steps=40) for value in (40.0, 12.0)]
+    assert [verdict.status for verdict in short] == [OTHER_LIMIT] * 2
+    assert str(short[0]).endswith("found 40 [40, 40] (20 episodes) in 40 steps, not compared")
+    told = "time limit differs (`env.max_steps` = 40): no return is compared with its record"
+    assert not_compared(short) == [told]
+    assert not_compared([check(Record(500.0), np.full(20, 100.0))]) == []
+
+
+def test_what_a_baseline_check_objects_to():
+    missed = check(Record(500.0), np.full(20, 100.0))
+    above = check(Record(100.0), np.full(20, 500.0))
+    short = check(Record(500.0), np.full(20, 40.0), max_steps=40)
+    assert objections([above, check(Record(1.0), np.ones(5))]) == []
+    assert objections([above, missed, short]) == [str(missed), *not_compared([short])]
+    assert "no policy came with a recorded return" in objections([])[0]

@@ -54,7 +54,7 @@ def test_strength_zero_of_two_perturbations_is_computed_once(shell):
     assert "4/4 cells: 3 done, 0 failed, 1 cached" in counts(done)
     rows = shell.table("sweep", "curve")
     assert [(row["perturbation"], row["strength"]) for row in rows] == [
-        ("gaussian_action", 0), ("gaussian_action", 0.1), ("gaussian_observation", 0), ("gaussian_observation", 0.1),
+        ("gaussian_observation", 0), ("gaussian_observation", 0.1), ("gaussian_action", 0), ("gaussian_action", 0.1),
     ]  # fmt: skip
 
 
@@ -108,6 +108,72 @@ def test_a_folder_shows_its_last_sweep_only(shell):
     shell.sweep(*GRID)
     shell.sweep(*GRID[:3], "perturbation.sigma=0,0.1", "seed=0")
     assert len(shell.table("sweep", "cells")) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["experiment=masking", "episodes=0"], "all 36 cells would fail: `episodes` must be at least 1, got 0"),
+        (
+            ["experiment=masking", "perturbation.kind=chanel"],
+            "all 18 cells would fail: `perturbation`: `kind` cannot be",
+        ),
+        (["experiment=masking", "perturbation.p=1.5"], "`p` must be in [0, 1], got 1.5"),
+        (["mitigation=low_pass", "mitigation.alpha=7", "seed=0,1"], "all 2 cells would fail: `mitigation`"),
+        (["stress_schedule=linear", "stress_schedule.warmup_steps=0", "seed=0,1"], "`warmup_steps` must be at least 1"),
+        (
+            ["perturbation.sigma=-1"],
+            "brittlestar: `perturbation` (brittlestar.perturbations.GaussianObservation): `sigma`",
+        ),
+    ],
+)
+def test_a_mistake_of_all_cells_is_one_line_before_anything_runs(shell, words, message):
+    done = shell("-m", *words, "hydra.sweep.dir=sweep", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert not (shell.folder / "outputs").exists() and not (shell.folder / "sweep/failures.csv").exists()
+
+
+def test_a_mistake_of_some_cells_is_one_line_and_a_row_for_each(shell):
+    done, _ = shell.sweep(*GRID[:3], "perturbation.sigma=0,-1,-2", "seed=0,1,2", check=False)
+    assert done.returncode == 1
+    lines = done.stderr.strip().splitlines()
+    assert lines[-3] == "brittlestar: 6 cells failed"
+    for line, sigma in zip(lines[-2:], (-1, -2), strict=True):
+        assert line.startswith("  3 cells: `perturbation` ") and f"`sigma` must be at least 0, got {sigma}" in line
+        assert f"perturbation.sigma={sigma}, first: seed=0)" in line
+    failures = shell.table("sweep", "failures")
+    assert sorted((row["seed"], row["overrides"].split()[-2]) for row in failures) == sorted(
+        (seed, f"perturbation.sigma={sigma}") for seed in (0, 1, 2) for sigma in (-1, -2)
+    )
+
+
+def test_two_different_mistakes_are_both_told(shell):
+    done, _ = shell.sweep(*GRID[:3], "perturbation.sigma=-1,-2", "seed=0", check=False)
+    assert "got -1" in done.stderr and "got -2" in done.stderr
+    assert len(shell.table("sweep", "failures")) == 2
+
+
+def test_a_broken_aggregate_step_ends_non_zero(monkeypatch, capsys):
+    from brittlestar import callbacks
+
+    def broken(config):
+        raise ImportError("cannot import name")
+
+    monkeypatch.setattr(callbacks, "_tell", broken)
+    with pytest.raises(SystemExit) as end:
+        callbacks.Tables().on_multirun_end(None)
+    assert end.value.code == 1
+    assert "cannot import name" in capsys.readouterr().err
+
+
+def test_many_reasons_are_cut_short():
+    from brittlestar.callbacks import SHOWN_REASONS, failure_lines
+
+    lines = failure_lines([{"error": f"reason {i}", "overrides": f"seed={i}"} for i in range(SHOWN_REASONS + 5)])
+    assert len(lines.splitlines()) == SHOWN_REASONS + 2
+    assert lines.splitlines()[1] == "  1 cell: reason 0 (seed=0)"
+    assert lines.endswith("  5 more reasons in failures.csv")
 
 
 def start(shell, *arguments: str) -> subprocess.Popen:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from brittlestar.errors import UserError
-from brittlestar.models import read_models
+from brittlestar.models import check_file, read_models
 
 OPTIONS = {
     "sb3": ["_target_", "path", "statistics", "recorded"],
@@ -26,6 +26,7 @@ LIST = """
   recorded: 9000
   env.max_steps: 20
 - {policy: random, env: cartpole}
+- {path: agents/ppo/CartPole-v1_1/CartPole-v1.zip, name: was better, recorded: 9000}
 """
 
 
@@ -62,19 +63,23 @@ def test_one_table_compares_models_of_different_environments(shell, lists):
     ask = ("models=lists/models.yaml", "perturbation.sigma=0,0.5", "seed=0,1", "episodes=3")
     done, folder = shell.sweep(*ask)
     names = {"agents/ppo/CartPole-v1_1": "CartPole-v1", 'it\'s "a2c", swinging': "pendulum", "random": "cartpole"}
-    for table, count in (("curve", 6), ("cells", 12), ("episodes", 36), ("summary", 3)):
+    names["was better"] = "CartPole-v1"
+    for table, count in (("curve", 8), ("cells", 16), ("episodes", 48), ("summary", 4)):
         rows = shell.table("sweep", table)
         assert len(rows) == count
         assert {row["model"]: row["env"] for row in rows} == names
     assert {row["model"]: row["policy"] for row in rows} == dict(
-        zip(names, ("zoo_folder", "sb3", "random"), strict=True)
+        zip(names, ("zoo_folder", "sb3", "random", "sb3"), strict=True)
     )
     # The name stands for the settings.
     assert not any(key.startswith(("policy.", "env.")) for key in rows[0])
     assert {row["length"] for row in shell.table("sweep", "cells") if row["env"] == "pendulum"} == {20}
     report = (folder / "report.md").read_text()
     assert all(name in text for name in names for text in (report, done.stdout))
-    assert 'it\'s "a2c", swinging, baseline mismatch: recorded 9000' in report.partition("![curve]")[0]
+    assert "model = was better, baseline mismatch: recorded 9000" in report.partition("![curve]")[0]
+    # Twenty steps are no record's.
+    checked = {row["model"]: row.get("baseline_check") for row in rows}
+    assert checked['it\'s "a2c", swinging'] == "time limit differs"
     shell.sweep(*ask, "hydra/launcher=joblib", "hydra.launcher.n_jobs=1", name="joblib")
     for table in ("curve", "summary"):
         assert shell.table("joblib", table) == shell.table("sweep", table)
@@ -94,6 +99,12 @@ def test_a_model_is_the_cell_that_its_policy_is_alone(shell, lists):
         (["models=lists/model.yaml"], "did you mean `models.yaml`?"),
         (["models=lists/models.yaml", "policy=random"], "`policy=random` and `models` contradict each other"),
         (["models=lists/models.yaml,lists/models.yaml"], "`models` takes one file"),
+        (["models=[]"], "`models=[]`: `models` takes one file, a yaml list of policies"),
+        (["models="], "`models=` names no file: `models=my_models.yaml`"),
+        (["models=lists"], "`models`: lists is a folder, not a yaml list of policies"),
+        (["experiment=masking", "models=lists/gone.yaml"], "entry 2 of lists/gone.yaml: there is no lists/gone.zip"),
+        (["experiment=smoke_models", "models=lists/models.yaml", "policy=random"], "contradict each other"),
+        (["experiment=smoke_models", "models=lists/key.yaml"], "`statistcs` does not exist for `policy: sb3`"),
         (["models=lists/bad.yaml"], "entry 1 of lists/bad.yaml: `policy: sb33` does not exist; did you mean `sb3`?"),
         (["models=lists/env.yaml"], "`env=cartpol` does not exist; did you mean `cartpole`?"),
         (["models=lists/key.yaml"], "`statistcs` does not exist for `policy: sb3`; did you mean `statistics`?"),
@@ -102,6 +113,7 @@ def test_a_model_is_the_cell_that_its_policy_is_alone(shell, lists):
 def test_mistakes_are_one_line_before_anything_runs(shell, lists, words, message):
     zipped = "path: agents/ppo/CartPole-v1_1/CartPole-v1.zip"
     (lists / "bad.yaml").write_text(f"- {{{zipped}, policy: sb33}}")
+    (lists / "gone.yaml").write_text("- agents/ppo/CartPole-v1_1\n- gone.zip\n")
     (lists / "env.yaml").write_text(f"- {{{zipped}, env: cartpol}}")
     (lists / "key.yaml").write_text(f"- {{{zipped}, statistcs: none}}")
     done = shell("-m", *words, "episodes=2", check=False)
@@ -181,6 +193,29 @@ def test_bad_lists(tmp_path, text, message):
         read(tmp_path, text)
 
 
+def test_a_lenient_list_takes_files_that_are_missing_or_of_no_known_kind(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "models.yaml").write_text("[b.zip, ppo/CartPole-v1_1, notes.txt, {path: b.pt, policy: onnx, name: c}]")
+    models = read_models(str(tmp_path / "models.yaml"), OPTIONS, lenient=True)
+    assert [model["policy"].removeprefix("policy=") for model in models] == ["sb3", "sb3", "sb3", "onnx"]
+    assert models[0]["policy.path"] == f"policy.path='{tmp_path}/b.zip'"
+    assert [model["model"] for model in models][1:] == ["model='ppo/CartPole-v1_1'", "model='notes.txt'", "model='c'"]
+
+
+@pytest.mark.parametrize("path", [None, "hub:sb3/ppo-CartPole-v1", "module:attribute", "here.zip", "."])
+def test_names_and_files_that_are_there_are_no_missing_files(tmp_path, monkeypatch, path):
+    (tmp_path / "here.zip").touch()
+    monkeypatch.chdir(tmp_path)
+    check_file(path)
+
+
+def test_a_missing_file_is_named_with_what_is_near(tmp_path, monkeypatch):
+    (tmp_path / "here.zip").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="there is no her.zip; did you mean `here.zip`?"):
+        check_file("her.zip")
+
+
 def test_the_plot_names_a_model_that_stands_alone_in_its_panel(make_cell, tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
@@ -201,4 +236,4 @@ def test_the_plot_names_a_model_that_stands_alone_in_its_panel(make_cell, tmp_pa
     assert tables.grouping.columns == ["env", "policy", "perturbation", "model"]
     plot_curves(tables.curve, tables.grouping.columns, tmp_path / "curve")
     labels = sorted(line.get_label() for panel in panels for line in panel.get_lines())
-    assert labels == ["env a, model a", "env b, model b", "model c any step", "model c final step"]
+    assert labels == ["a", "b", "c any step", "c final step"]

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from brittlestar import plots
-from brittlestar.plots import measures, plot_curves
+from brittlestar.plots import curve_names, measures, plot_curves, view
+from brittlestar.report import summarise
 from brittlestar.tables import aggregate
 
 
@@ -99,7 +100,7 @@ def test_a_thousand_curves_leave_a_readable_picture(make_cell, tmp_path, axes):
     rows = aggregate(curve(make_cell)).curve
     rows = [row | {"policy.kp": kp} for kp in range(1000) for row in rows]
     left_out = plot_curves(rows, ["env", "policy", "perturbation", "policy.kp"], tmp_path / "curve")
-    assert len(left_out) == 1000 - plots.MOST_CURVES
+    assert left_out == [f"kp {kp}" for kp in range(plots.MOST_CURVES, 1000)]
     assert len(axes[0].get_lines()) == 2 * plots.MOST_CURVES
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in axes[0].get_lines()}
     assert len(looks) == 2 * plots.MOST_CURVES
@@ -144,3 +145,109 @@ def test_a_policy_that_misses_its_record_is_marked(make_cell, tmp_path, axes):
     ]  # fmt: skip
     assert [line.get_linestyle() for line in lines] == ["-", "--", ":", "-."]
     assert [line.get_markerfacecolor() == "none" for line in lines] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "names"),
+    [
+        # A model stands for its policy and its environment.
+        (["env", "policy", "model"], [("a", "x", "m"), ("b", "y", "n")], ["m", "n"]),
+        (["env", "policy", "model"], [("a", "x", "m")], ["m"]),
+        (["env", "policy"], [("a", "x"), ("b", "y")], ["x", "y"]),
+        (["env", "policy"], [("a", "x"), ("b", "x")], ["a", "b"]),
+        (["env", "policy"], [("a", "x"), ("b", "x"), ("a", "y")], ["a, x", "b, x", "a, y"]),
+        (["model", "perturbation.kind"], [("m", "k"), ("n", "k")], ["m", "n"]),
+        # What an option has no value for does not name it.
+        (
+            ["mitigation", "mitigation.alpha"],
+            [("low_pass", 0.1), ("low_pass", 0.2), ("none", None)],
+            ["mitigation low_pass, alpha 0.1", "mitigation low_pass, alpha 0.2", "mitigation none"],
+        ),
+        (["model"], [("/home/me/ppo/a_1",), ("/home/me/a2c/a_1",), ("zoo/a",)], ["ppo/a_1", "a2c/a_1", "zoo/a"]),
+        (["model"], [("/x/ppo/a_1/a.zip",), ("/x/a2c/a_1/a.zip",)], ["ppo/a_1/a.zip", "a2c/a_1/a.zip"]),
+        (["model"], [("a/b",), ("b",), ("c/a/b",)], ["a/b", "b", "c/a/b"]),
+    ],
+)
+def test_names_are_short_and_tell_curves_apart(columns, keys, names):
+    assert list(curve_names(columns, keys).values()) == names
+
+
+def row(mean, low, high):
+    return {"return": mean, "return_low": low, "return_high": high}
+
+
+@pytest.mark.parametrize(
+    ("rows", "limits"),
+    [
+        ([row(0, -1, 1), row(100, 90, 110)], (-1 - 5.55, 110 + 5.55)),
+        # Bands are followed for a quarter of what the means span.
+        ([row(0, -1500, 2100), row(100, 90, 110)], (-25 - 7.5, 125 + 7.5)),
+        ([row(5, 4, 6)], (4 - 0.1, 6 + 0.1)),
+        ([row(5, np.nan, np.nan)], (5 - 0.25, 5 + 0.25)),
+        ([row(0, 0, 0)], (-0.05, 0.05)),
+    ],
+)
+def test_the_view_follows_the_means(rows, limits):
+    assert view(rows, ["return"]) == pytest.approx(limits)
+
+
+def test_nothing_known_has_no_view():
+    assert view([row(np.nan, np.nan, np.nan)], ["return"]) is None
+
+
+def test_an_axis_says_that_its_bands_are_cut(make_cell, tmp_path, axes):
+    returns = {(0, 0): 500, (0, 1): 500, (1, 0): 0, (1, 1): 400}
+    cells = [make_cell([1], strength=s, seed=k, measure="return", **{"return": v}) for (s, k), v in returns.items()]
+    draw(cells, tmp_path)
+    assert axes[0].get_ylabel() == "return (wide bands are cut)"
+    assert axes[0].get_ylim()[0] > 100
+    draw([*cells[:2], make_cell([1, 0], strength=1, measure="return", **{"return": [400, 401]})], tmp_path)
+    assert axes[0].get_ylabel() == "return"
+
+
+def everywhere(make_cell, name):
+    """A curve that goes up and down through the whole panel."""
+    options = {"config": {"policy": {"kp": name}}}
+    return [make_cell([i % 2] * 9, strength=i / 30, dwell=np.nan, **options) for i in range(31)]
+
+
+def test_a_short_legend_does_not_lie_on_curves(make_cell, tmp_path, axes):
+    draw(curve(make_cell), tmp_path)
+    assert axes[0].get_legend().get_window_extent().x1 <= axes[0].get_window_extent().x1
+    draw(everywhere(make_cell, 1.0) + everywhere(make_cell, 2.0), tmp_path)
+    legend, picture = axes[0].get_legend().get_window_extent(), axes[0].figure.bbox
+    assert axes[0].get_window_extent().x1 <= legend.x0 and legend.x1 <= picture.x1
+
+
+def test_a_single_success_is_of_no_step(make_cell, tmp_path, axes):
+    draw(everywhere(make_cell, 1.0), tmp_path)
+    assert [line.get_label() for line in axes[0].get_lines()] == ["success"]
+    draw(everywhere(make_cell, 1.0) + everywhere(make_cell, 2.0), tmp_path)
+    assert [line.get_label() for line in axes[0].get_lines()] == ["kp 1", "kp 2"]
+
+
+def test_curves_and_rows_stand_in_the_order_of_the_sweep(make_cell, save_cells, tmp_path, axes):
+    noises = ("random_sign", "fgsm", "mad")
+    cells = [
+        make_cell([1, 0], strength=s, choices={"perturbation": noise}, config={"policy": {"kp": kp}})
+        for noise in noises
+        for kp in (20.0, 3.0)
+        for s in (0.1, 0)
+    ]
+    tables, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    # Numbers stand by size, whatever the sweep says.
+    expected = [(noise, kp, s) for noise in noises for kp in (3.0, 20.0) for s in (0, 0.1)]
+    for rows in (tables.curve, tables.cells):
+        assert [(row["perturbation"], row["policy.kp"], row["strength"]) for row in rows] == expected
+    assert [label["perturbation"] for label, _ in tables.episodes()] == [noise for noise, *_ in expected]
+    plot_curves(tables.curve, tables.grouping.columns, tmp_path / "curve")
+    labels = [line.get_label() for line in axes[0].get_lines()]
+    assert labels[:2] == ["random_sign, kp 3 any step", "random_sign, kp 3 final step"]
+    assert labels[-1] == "mad, kp 20 final step"
+
+
+def test_the_report_names_what_the_picture_leaves_out(make_cell, save_cells, tmp_path, axes):
+    cells = [make_cell([1, 0], strength=s, config={"policy": {"kp": kp}}) for kp in range(14) for s in (0, 1)]
+    _, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    note = "note: curve leaves 2 out, the tables hold them: kp 12; kp 13\n"
+    assert note in shown and note in (tmp_path / "report.md").read_text()

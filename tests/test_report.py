@@ -101,6 +101,34 @@ def test_a_missed_baseline_stands_at_the_top_of_the_report(make_cell, save_cells
         assert (text.count(line), shown.count(line)) == (missed, missed)
 
 
+@pytest.mark.parametrize(
+    ("mean", "env", "line"),
+    [
+        (-500.0, {}, "above its record: recorded -500"),
+        (500.0, {"max_steps": 20}, "time limit differs (`env.max_steps` = 20): no return is compared with its record"),
+    ],
+)
+def test_a_better_policy_and_another_time_limit_are_notes_told_once(mean, env, line, make_cell, save_cells, tmp_path):
+    cells = []
+    for kind in ("channel", "random"):
+        node = {"perturbation": {"_target_": "M", "kind": kind}, "env": {"_target_": "E", "id": "FetchReach-v4"} | env}
+        cells += curve(make_cell, config=node)
+    for cell in cells:
+        cell.manifest["record"] = {"mean": mean, "std": 0.0, "episodes": 9}
+    _, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    assert "**Warning" not in text
+    assert (text.count(f"note: {line}"), shown.count(f"note: {line}")) == (1, 1)
+
+
+def test_failures_of_one_reason_are_one_row(make_cell, fail_cell, save_cells, tmp_path):
+    broken = [fail_cell(make_cell(strength=0.2, seed=seed), "the arm fell off") for seed in range(3)]
+    summarise([str(save_cells(tmp_path, [*curve(make_cell), *broken]))], tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    assert text.count("the arm fell off") == 1
+    assert "|     3 | the arm fell off | perturbation.sigma=0.2 | seed=0 |" in text
+
+
 def test_failures_are_in_the_report(make_cell, fail_cell, save_cells, tmp_path, plain):
     cells = [*curve(make_cell), fail_cell(make_cell(strength=0.2), "the arm fell off")]
     tables, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)

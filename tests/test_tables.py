@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from brittlestar import resampling, stats
 from brittlestar.errors import UserError
-from brittlestar.tables import aggregate
+from brittlestar.tables import aggregate, failure_groups
 
 
 def rates(make_cell, successes, strengths, seeds=(0,), n=10, **options):
@@ -363,3 +363,61 @@ def test_a_sweep_through_zero_has_a_curve_in_either_direction(make_cell):
     assert [(row["direction"], row["strength"]) for row in tables.curve] == [
         ("down", 0.0), ("down", -0.2), ("down", -0.4), ("up", 0.0), ("up", 0.3), ("up", 0.6),
     ]  # fmt: skip
+
+
+def recorded_cells(make_cell, mean, kinds=("channel", "random"), model=None, **options):
+    """Clean cells and masked ones of one policy with a record, under several kinds of mask."""
+    cells = []
+    for kind in kinds:
+        for strength in (0, 1):
+            node = {"_target_": "MaskObservation", "p": strength, "kind": kind}
+            cell = make_cell(strength=strength, name="p", config={"perturbation": node, "model": model}, **options)
+            cell.manifest["record"] = {"mean": mean, "std": 0.0, "episodes": 9}
+            cells.append(cell)
+    return cells
+
+
+def test_a_verdict_is_told_once_per_policy(make_cell):
+    tables = aggregate(recorded_cells(make_cell, 500.0, model="a") + recorded_cells(make_cell, -9.0, model="b"))
+    told = {label["model"]: (label["perturbation.kind"], verdict.status) for label, verdict in tables.gate}
+    assert len(tables.gate) == 2
+    assert told == {"a": (None, "baseline mismatch"), "b": (None, "above its record")}
+    assert {(row["model"], row["baseline_check"]) for row in tables.summary} == {(m, told[m][1]) for m in told}
+    alone = aggregate(recorded_cells(make_cell, 500.0, kinds=["channel"]))
+    assert [label["perturbation"] for label, _ in alone.gate] == ["gaussian_observation"]
+
+
+def test_a_mitigation_that_changes_the_clean_return_has_its_own_verdict(make_cell):
+    filtered = {"choices": {"mitigation": "low_pass"}, "return": 500.0}
+    tables = aggregate(recorded_cells(make_cell, 500.0) + recorded_cells(make_cell, 500.0, **filtered))
+    assert {label["mitigation"]: verdict.status for label, verdict in tables.gate} == {
+        "none": "baseline mismatch",
+        "low_pass": "ok",
+    }
+
+
+def test_another_time_limit_is_no_mismatch(make_cell):
+    for steps, status in ((40, "time limit differs"), (50, "baseline mismatch"), (None, "baseline mismatch")):
+        env = {"_target_": "EnvSpec", "id": "FetchReach-v4", "max_steps": steps}
+        cell = make_cell(config={"env": env})
+        cell.manifest["record"] = {"mean": 500.0, "std": 0.0, "episodes": 9}
+        assert [row["baseline_check"] for row in aggregate([cell]).curve] == [status]
+
+
+def test_failures_are_grouped_by_reason():
+    asked = [f"policy.path='my agent.zip' p={p} seed={seed} env=cartpole" for p in (0, 1) for seed in (0, 1)]
+    rows = [{"error": "too long" if "p=1" in text else "broken", "overrides": text} for text in asked]
+    rows.append({"error": "broken", "overrides": "p=0 seed=2 env=cartpole"})
+    assert failure_groups(rows) == [
+        {"cells": 3, "error": "broken", "overrides": "p=0 env=cartpole", "first": "policy.path='my agent.zip' seed=0"},
+        {
+            "cells": 2,
+            "error": "too long",
+            "overrides": "policy.path='my agent.zip' p=1 env=cartpole",
+            "first": "seed=0",
+        },
+    ]
+    assert failure_groups([{"error": "broken", "overrides": ""}])[0] == {
+        "cells": 1, "error": "broken", "overrides": "", "first": "",
+    }  # fmt: skip
+    assert failure_groups([]) == []

@@ -177,6 +177,8 @@ def explain(error: BaseException, config_name: str = "config") -> str | None:
             return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
         return f"`{key}` does not exist; {nearest(key, keys)}"
     wrong = re.search(r"Error merging override (\S+)\s+(.*?)\s+full_key", text, re.DOTALL)
+    if wrong and wrong[1].startswith("models="):
+        return f"`{wrong[1]}`: `models` takes one file, a yaml list of policies: `models=my_models.yaml`"
     return f"`{wrong[1]}`: {wrong[2]}" if wrong else " ".join(text.split())
 
 

@@ -10,6 +10,8 @@ from hydra.experimental.callback import Callback
 
 from brittlestar.errors import UserError
 
+SHOWN_REASONS = 20
+
 
 class Tables(Callback):
     """Aggregates the cells of a sweep, prints the result, and ends non-zero when a cell failed.
@@ -19,28 +21,38 @@ class Tables(Callback):
 
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Writes and prints the tables."""
-        from brittlestar import workers
-        from brittlestar.report import models_table, summarise
-        from brittlestar.single import mismatches
-
-        workers.stop()
-        folder = Path(str(config.hydra.sweep.dir))
         try:
-            if config.reference is not None:
-                _add_references(folder)
-            tables, shown = summarise([str(folder)], folder)
+            told = _tell(config)
         except UserError as error:
-            sys.exit(f"brittlestar: {error}")
+            told = f"brittlestar: {error}"
         except Exception:
             import traceback
 
             traceback.print_exc()
             sys.exit(1)
-        print(f"\n{models_table(tables) if config.check == 'models' else shown}")
-        if tables.failures:
-            sys.exit(_failed(tables.failures))
-        if config.check == "baseline" and mismatches(tables):
-            sys.exit(f"brittlestar: {'; '.join(mismatches(tables))}")
+        if told:
+            sys.exit(told)
+
+
+def _tell(config: Any) -> str:
+    """Prints the result of a sweep and returns why it counts as failed, if it does."""
+    from brittlestar import workers
+    from brittlestar.gate import objections
+    from brittlestar.report import models_table, summarise
+
+    workers.stop()
+    folder = Path(str(config.hydra.sweep.dir))
+    if config.reference is not None:
+        _add_references(folder)
+    tables, shown = summarise([str(folder)], folder)
+    print(f"\n{models_table(tables) if config.check == 'models' else shown}")
+    if tables.failures and config.check == "models":
+        # The table says why.
+        return f"brittlestar: {len(tables.failures)} of {_cells(len(tables.failures + tables.cells))} failed"
+    if tables.failures:
+        return failure_lines(tables.failures)
+    against = objections([verdict for _, verdict in tables.gate]) if config.check == "baseline" else []
+    return f"brittlestar: {'; '.join(against)}" if against else ""
 
 
 def _add_references(folder: Path) -> None:
@@ -55,6 +67,28 @@ def _add_references(folder: Path) -> None:
             raise UserError(f"the reference pass failed: {outcome.error}")
 
 
-def _failed(failures: list[dict[str, Any]]) -> str:
-    lines = [f"  {row['overrides']}: {row['error']}" for row in failures]
-    return "\n".join([f"brittlestar: {len(failures)} {'cell' if len(failures) == 1 else 'cells'} failed", *lines])
+def failure_lines(failures: list[dict[str, Any]]) -> str:
+    """Returns one line per reason, however many cells it took down.
+
+    Example:
+        >>> rows = [{"error": "it broke", "overrides": f"env=cartpole seed={seed}"} for seed in (0, 1)]
+        >>> print(failure_lines(rows))
+        brittlestar: 2 cells failed
+          2 cells: it broke (env=cartpole, first: seed=0)
+    """
+    from brittlestar.tables import failure_groups
+
+    groups = failure_groups(failures)
+    lines = [f"  {_cells(group['cells'])}: {group['error']}{_which(group)}" for group in groups[:SHOWN_REASONS]]
+    more = [f"  {len(groups) - SHOWN_REASONS} more reasons in failures.csv"] if len(groups) > SHOWN_REASONS else []
+    return "\n".join([f"brittlestar: {_cells(len(failures))} failed", *lines, *more])
+
+
+def _which(group: dict[str, Any]) -> str:
+    parts = [group["overrides"], f"first: {group['first']}" if group["first"] else ""]
+    told = ", ".join(filter(None, parts))
+    return f" ({told})" if told else ""
+
+
+def _cells(count: int) -> str:
+    return f"{count} {'cell' if count == 1 else 'cells'}"

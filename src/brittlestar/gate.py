@@ -6,6 +6,7 @@ file) says nothing about robustness.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,10 @@ LEVEL = 0.99
 TOLERANCE = 0.05
 """A difference below this share of the record is no mismatch, however many episodes prove it."""
 MISMATCH = "baseline mismatch"
+ABOVE = "above its record"
+"""Better than it was recorded, as after a longer training than the recorded one: no reason to doubt its curves."""
+OTHER_LIMIT = "time limit differs"
+"""The return of a shorter or longer episode is another quantity than the recorded one: not compared."""
 
 
 @dataclass(frozen=True)
@@ -41,34 +46,83 @@ class Record:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the gate says: `status` is `ok` or `baseline mismatch`."""
+    """What the gate says: `status` is `ok`, `above its record`, `baseline mismatch` or `time limit differs`."""
 
     status: str
     record: Record
     found: Record
+    max_steps: int | None = None
+    """The time limit, if it is not that of the record."""
 
     def __str__(self) -> str:
-        return f"{self.status}: recorded {_interval(self.record)}, found {_interval(self.found)}"
+        sides = f"recorded {_interval(self.record)}, found {_interval(self.found)}"
+        return f"{self.status}: {sides}" + (
+            "" if self.max_steps is None else f" in {self.max_steps} steps, not compared"
+        )
 
 
-def check(record: Record, returns: np.ndarray) -> Verdict:
+def check(record: Record, returns: np.ndarray, max_steps: int | None = None) -> Verdict:
     """Compares clean returns with the recorded ones, by Welch's interval of their difference.
 
     Args:
         record: what was recorded.
         returns: one return per clean episode.
+        max_steps: their time limit, if it is not that of the record: then nothing is compared.
 
     Example:
         >>> check(Record(500.0, 0.0, 10), np.full(20, 500.0)).status
         'ok'
         >>> check(Record(500.0, 0.0, 10), np.array([90.0, 110.0, 100.0, 95.0])).status
         'baseline mismatch'
+        >>> check(Record(171.0, 9.0, 10), np.full(20, 500.0)).status
+        'above its record'
     """
     found = Record.of(returns)
-    gap = abs(found.mean - record.mean)
+    if max_steps is not None:
+        return Verdict(OTHER_LIMIT, record, found, max_steps)
+    gap = found.mean - record.mean
     half = _welch_half_width(record, found)
-    missed = gap > half and gap > TOLERANCE * abs(record.mean)
-    return Verdict(MISMATCH if missed else "ok", record, found)
+    if abs(gap) <= half or abs(gap) <= TOLERANCE * abs(record.mean):
+        return Verdict("ok", record, found)
+    return Verdict(ABOVE if gap > 0 else MISMATCH, record, found)
+
+
+def other_limit(env: dict[str, Any]) -> int | None:
+    """Returns the time limit of an environment's config, if it is not the registered one, which records are about.
+
+    Example:
+        >>> other_limit({"id": "CartPole-v1", "max_steps": 500}), other_limit({"id": "CartPole-v1", "max_steps": 40})
+        (None, 40)
+    """
+    asked = env.get("max_steps")
+    if asked is None:
+        return None
+    import gymnasium as gym
+
+    from brittlestar.envs import register_robotics
+
+    register_robotics(str(env["id"]))
+    known = gym.registry.get(str(env["id"]))
+    return None if known is not None and known.max_episode_steps == asked else int(asked)
+
+
+def objections(verdicts: Sequence[Verdict]) -> list[str]:
+    """Returns what a baseline check has against some policies: those that miss their record, or have none to compare.
+
+    Example:
+        >>> objections([check(Record(171.0), np.full(20, 500.0))])
+        []
+    """
+    if not verdicts:
+        return ["no policy came with a recorded return to check against: set `policy.recorded`"]
+    return [str(verdict) for verdict in verdicts if verdict.status == MISMATCH] + not_compared(verdicts)
+
+
+def not_compared(verdicts: Sequence[Verdict]) -> list[str]:
+    """Says once, for all policies, that the time limit keeps their returns from being compared."""
+    limits = sorted({verdict.max_steps for verdict in verdicts if verdict.max_steps is not None})
+    told = ", ".join(map(str, limits))
+    return [f"{OTHER_LIMIT} (`env.max_steps` = {told}): no return is compared with its record"] if limits else []
 
 
 def _welch_half_width(a: Record, b: Record) -> float:

@@ -14,7 +14,10 @@ from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig, flag_override
 
 from brittlestar import cell, records
+from brittlestar.build import build
 from brittlestar.config import GROUPS, Config, plain
+from brittlestar.errors import UserError
+from brittlestar.models import check_file
 from brittlestar.progress import Progress
 from brittlestar.workers import OPTIONS, compute
 
@@ -82,6 +85,7 @@ def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first
     """Runs the cells of a sweep and returns how each ended, in order."""
     composer = Composer(launcher)
     jobs = [composer.job(overrides, first + i) for i, overrides in enumerate(job_overrides)]
+    _refuse_common_mistake(jobs)
     sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
     records.make_folder(sweep_folder)
     if first == 0:
@@ -90,6 +94,33 @@ def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first
     references = _references(jobs, sweep_folder.absolute())
     outcomes = run_jobs(references + jobs, dict(launcher.joblib))[len(references) :]
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
+
+
+def _refuse_common_mistake(jobs: list[cell.Job]) -> None:
+    """Refuses a sweep before it starts, if all of its cells would fail for one reason that their configs tell."""
+    reason = ""
+    for job in jobs:
+        found = _mistake(job)
+        if not found or (reason and found != reason):
+            return
+        reason = found
+    raise UserError(reason if len(jobs) == 1 else f"all {len(jobs)} cells would fail: {reason}")
+
+
+def _mistake(job: cell.Job) -> str:
+    """Says what is wrong with the config of a job, as far as it shows before anything is loaded."""
+    if job.config.get("check") == "models":
+        # There, a model that fails is a result.
+        return ""
+    try:
+        cell.identify(job)
+        for group in ("mitigation", "stress_schedule"):
+            build(job.config[group], group)
+        if job.config["episodes"] < 1:
+            raise UserError(f"`episodes` must be at least 1, got {job.config['episodes']}")
+    except UserError as error:
+        return " ".join(str(error).split())
+    return ""
 
 
 def _references(jobs: list[cell.Job], folder: Path) -> list[cell.Job]:
@@ -139,6 +170,9 @@ def _known(job: cell.Job) -> cell.Outcome | str:
     """Returns the outcome of a job that needs no computing, else its hash."""
     cell_hash = ""
     try:
+        if job.config.get("check") == "models":
+            # Before the name of a file that is not there is searched for its environment.
+            check_file(job.config["policy"].get("path"))
         cell_hash = cell.identify(job)
         return cell.reuse(job, cell_hash) or cell_hash
     except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml  # type: ignore[import-untyped]
 
@@ -23,14 +23,28 @@ Options = Mapping[str, Collection[str] | None]
 """Options of the group `policy` and the keys of each; None where they are not known."""
 
 
-def models_of(overrides: Sequence[Override], loader: Any) -> list[dict[str, str]]:
-    """Returns the overrides of every model that a sweep lists, by key; one of nothing without a list."""
+LISTED = ("policy", "policy.path", "model")
+"""Keys that every entry of a list sets, or leaves out on purpose."""
+
+
+def models_of(overrides: Sequence[Override], loader: Any, lenient: bool = False) -> list[dict[str, str]]:
+    """Returns the overrides of every model that a sweep lists, by key; one of nothing without a list.
+
+    Args:
+        overrides: of the sweep.
+        loader: Hydra's, which knows the options.
+        lenient: leave it to the cell of a model to say that its file is missing.
+    """
     given = {override.key_or_group: override for override in overrides}
     if "models" not in given or given["models"].value() is None:
         return [{}]
     if given["models"].is_sweep_override():
         raise UserError(f"`{given['models'].input_line}`: `models` takes one file")
-    for key in ("policy", "policy.path", "model"):
+    if not given["models"].value():
+        raise UserError(
+            f"`{given['models'].input_line}` names no file: `models=my_models.yaml`, a yaml list of policies"
+        )
+    for key in LISTED:
         if key in given:
             raise UserError(
                 f"`{given[key].input_line}` and `models` contradict each other: the list says which policies"
@@ -41,22 +55,42 @@ def models_of(overrides: Sequence[Override], loader: Any) -> list[dict[str, str]
         found = loader.repository.load_config(f"policy/{name}")
         options[name] = None if found.defaults_list else list(found.config)
     env = {} if "env" in given else {"env": "env=auto"}
-    return [env | model for model in read_models(str(given["models"].value()), options)]
+    return [env | model for model in read_models(str(given["models"].value()), options, lenient)]
 
 
-def read_models(file: str, options: Options) -> list[dict[str, str]]:
+def without_policies(overrides: Sequence[Override], own: int) -> list[Override]:
+    """Returns overrides without the policies that an experiment sweeps, if the command line lists models instead.
+
+    Args:
+        overrides: of a sweep.
+        own: how many of them, from the first, are the experiment's.
+    """
+    if not any(override.key_or_group == "models" for override in overrides[own:]):
+        return list(overrides)
+    return [override for i, override in enumerate(overrides) if i >= own or override.key_or_group not in LISTED]
+
+
+def check_file(path: Any) -> None:
+    """Refuses the path of a policy where there is nothing."""
+    if isinstance(path, str) and not _is_name(path) and not (place := Path(path).expanduser()).exists():
+        raise UserError(f"there is no {place}{_hint(place)}")
+
+
+def read_models(file: str, options: Options, lenient: bool = False) -> list[dict[str, str]]:
     """Reads a list of models.
 
     Args:
         file: yaml, a list of paths or of dicts with the keys `FIELDS`.
         options: what an entry may choose.
+        lenient: take an entry whose file is missing, or does not tell what it is.
 
     Returns:
         For every model its overrides by the key that they set.
     """
     place = Path(file).expanduser()
     entries = [entry if isinstance(entry, dict) else {"path": entry} for entry in _load(place)]
-    models = [_model(entry, f"entry {i} of {file}", place.parent, options) for i, entry in enumerate(entries, 1)]
+    folder = Folder(place.parent, lenient)
+    models = [_model(entry, f"entry {i} of {file}", folder, options) for i, entry in enumerate(entries, 1)]
     names = [model["model"] for model in models]
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -66,7 +100,16 @@ def read_models(file: str, options: Options) -> list[dict[str, str]]:
     return [model | {"models": f"models={_quoted(file)}"} for model in models]
 
 
+class Folder(NamedTuple):
+    """Where a list lies, and whether a file that is not there stands in no way."""
+
+    place: Path
+    lenient: bool
+
+
 def _load(place: Path) -> list[Any]:
+    if place.is_dir():
+        raise UserError(f"`models`: {place} is a folder, not a yaml list of policies")
     if not place.is_file():
         raise UserError(f"`models`: there is no file {place}{_hint(place)}")
     try:
@@ -78,7 +121,7 @@ def _load(place: Path) -> list[Any]:
     return entries
 
 
-def _model(entry: dict[Any, Any], where: str, folder: Path, options: Options) -> dict[str, str]:
+def _model(entry: dict[Any, Any], where: str, folder: Folder, options: Options) -> dict[str, str]:
     for key in FIELDS:
         if key in entry and not isinstance(entry[key], str):
             raise UserError(f"{where}: `{key}` must be text, got {entry[key]!r}")
@@ -96,7 +139,7 @@ def _model(entry: dict[Any, Any], where: str, folder: Path, options: Options) ->
     return model
 
 
-def _option(entry: dict[Any, Any], where: str, folder: Path, options: Options) -> str:
+def _option(entry: dict[Any, Any], where: str, folder: Folder, options: Options) -> str:
     """Returns the option of the group `policy` that an entry asks for, or that its path tells."""
     option, path = entry.get("policy"), entry.get("path")
     if option is not None:
@@ -112,6 +155,9 @@ def _option(entry: dict[Any, Any], where: str, folder: Path, options: Options) -
         return BY_SUFFIX.get(Path(path).suffix, "sb3")
     place = Path(_locate(path, where, folder))
     option = "zoo_folder" if place.is_dir() else BY_SUFFIX.get(place.suffix)
+    if option is None and folder.lenient:
+        # Any reader of files will say why it cannot read this one.
+        return "sb3"
     if option is None:
         raise UserError(
             f"{where}: {path} does not tell what it is, add `policy:` (one of {', '.join(sorted(options))})"
@@ -130,15 +176,23 @@ def _check_keys(entry: dict[Any, Any], where: str, option: str, keys: Collection
         raise UserError(f"{where}: `policy: {option}` " + ("needs a `path`" if "path" in keys else "takes no `path`"))
 
 
-def _locate(path: str, where: str, folder: Path) -> str:
+def _locate(path: str, where: str, folder: Folder) -> str:
     """Returns a path as seen from here; `hub:...` and `module:attribute` stay as they are."""
-    if path.startswith(HUB) or re.fullmatch(r"[\w.]+:[\w.]+", path):
+    if _is_name(path):
         return path
     given = Path(path).expanduser()
-    for place in (folder / given, given):
+    for place in (folder.place / given, given):
         if place.exists():
             return str(place)
-    raise UserError(f"{where}: there is no {folder / given}{_hint(folder / given)}")
+    place = folder.place / given
+    if folder.lenient:
+        return str(place)
+    raise UserError(f"{where}: there is no {place}{_hint(place)}")
+
+
+def _is_name(path: str) -> bool:
+    """Whether a path is `hub:...` or `module:attribute`."""
+    return path.startswith(HUB) or re.fullmatch(r"[\w.]+:[\w.]+", path) is not None
 
 
 def _hint(place: Path) -> str:

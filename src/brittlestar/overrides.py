@@ -71,7 +71,7 @@ def expand_list(word: str) -> list[str]:
     group, options = several[1], [option.strip() for option in several[2].split(",") if option.strip()]
     if not options:
         raise UserError(f"`{word}` names no option; `{group}=none` is none")
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     from brittlestar.config import config_folder
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 from collections.abc import Iterator
 from pathlib import Path
 
-from brittlestar.cells import RATES, Cell, Row, load_cells, split_references
+from brittlestar.cells import RATES, Cell, Grouping, Row, load_cells, sort_key, split_references
 from brittlestar.errors import UserError
-from brittlestar.gate import MISMATCH
+from brittlestar.gate import ABOVE, MISMATCH, not_compared
 from brittlestar.grids import plot_heatmap, plot_sheets
 from brittlestar.plots import measures, plot_curves
 from brittlestar.tablefiles import markdown, text, write_tables
-from brittlestar.tables import Tables, aggregate
+from brittlestar.tables import Tables, aggregate, failure_groups
 
 SHOWN = (
     "return", "smoothness", "final_distance", "time_to_success", "time_to_failure", "recovery_time",
@@ -24,6 +25,7 @@ PARTING = 0.1
 """Any-step and final-step success that differ by more than this are pointed out."""
 SHOWN_ROWS = 200
 SHOWN_NOTES = 5
+SHOWN_NAMES = 50
 _MISSED = (
     "These policies miss their recorded return before anything disturbs them: their curves say nothing of robustness."
 )
@@ -55,18 +57,18 @@ def summarise(
         alpha: the false-alarm rate of that, in place of theirs.
     """
     cells, passes = split_references(load_cells(folders, mixed))
-    tables = aggregate(cells + [cell for cell in passes if not cell.done])
+    tables = as_swept(aggregate(cells + [cell for cell in passes if not cell.done]), cells)
     shown = _overview(tables)
     # Phases at one strength are no curve.
     curve = tables.curve if not _has_phases(cells) or _is_swept(tables) else []
     try:
         write_tables(tables, out)
-        left_out = plot_curves(curve, tables.grouping.columns, out / "curve")
+        notes = beside_records(tables) + (remarks(tables) if curve else [])
+        notes += _left_out("curve", plot_curves(curve, tables.grouping.columns, out / "curve"))
         pictures = ["curve"] * bool(curve)
-        pictures += ["heatmap"] * plot_heatmap(curve, tables.grouping.columns, out / "heatmap")
-        pictures += plot_sheets(curve, tables.grouping.columns, out)
-        notes = remarks(tables) if curve else []
-        notes += [f"note: the plot leaves {len(left_out)} curves out"] if left_out else []
+        for kind, plot in (("heatmap", plot_heatmap), ("sheet", plot_sheets)):
+            drawn, left_out = plot(dataclasses.replace(tables, curve=curve), out)
+            pictures, notes = pictures + drawn, notes + _left_out(kind, left_out)
         missed = mismatches(tables)
         stress = _stress(cells, passes, out, scoring, alpha)
         if stress:
@@ -85,6 +87,37 @@ def summarise(
     return tables, "\n\n".join(
         part for part in (shown, "\n".join(missed + notes), "\n".join(filter(None, files))) if part
     )
+
+
+def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
+    """Orders all rows as the sweep names the options; numbers stay by size.
+
+    Args:
+        tables: of the cells.
+        cells: in the order of the sweep.
+    """
+    columns = tables.grouping.columns
+    named = [(c, values.get(c)) for values in (*(cell.flat for cell in cells), *tables.curve) for c in columns]
+    ranks = {place: rank for rank, place in enumerate(dict.fromkeys(named))}
+
+    def key(row: Row) -> list[tuple]:
+        return sort_key(ranks.get((c, row[c])) if isinstance(row[c], str) else row[c] for c in columns)
+
+    labelled = list(zip(tables.grouping.labels, tables.finished, strict=True))
+    labelled.sort(key=lambda pair: key(dict(zip(columns, pair[0], strict=True))))
+    return dataclasses.replace(
+        tables,
+        **{name: sorted(getattr(tables, name), key=key) for name in ("cells", "curve", "summary", "failures")},
+        finished=[cell for _, cell in labelled],
+        grouping=Grouping(columns, [label for label, _ in labelled]),
+    )
+
+
+def _left_out(picture: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return [f"note: {picture} leaves {len(names)} out, the tables hold them: {'; '.join(names[:SHOWN_NAMES])}{more}"]
 
 
 def _stress(
@@ -127,6 +160,13 @@ def mismatches(tables: Tables) -> list[str]:
     """Says which policies miss their recorded return before anything disturbs them."""
     varied = _varied(tables)
     return [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == MISMATCH]
+
+
+def beside_records(tables: Tables) -> list[str]:
+    """Says which policies are better than their record, and once if the time limit forbids to compare."""
+    varied = _varied(tables)
+    above = [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == ABOVE]
+    return above + [f"note: {line}" for line in not_compared([verdict for _, verdict in tables.gate])]
 
 
 def remarks(tables: Tables) -> list[str]:
@@ -199,8 +239,8 @@ def _report(tables: Tables, shown: str, notes: list[str], missed: list[str], pic
     summaries = sorted({row["interval_method"] for row in tables.summary})
     parts += ["Summary intervals: " + "; ".join(summaries) + "." if summaries else ""]
     if tables.failures:
-        failures = markdown(tables.failures[:SHOWN_ROWS], ["strength", "seed", "error", "overrides"])
-        parts += ["## Failed cells", failures, *_more(tables.failures, "failures")]
+        groups = markdown(failure_groups(tables.failures)[:SHOWN_ROWS], ["cells", "error", "overrides", "first"])
+        parts += ["## Failed cells", groups, "One row per cell: failures.csv."]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -216,7 +256,8 @@ def _incapable(row: Row, varied: list[str]) -> str:
 
 
 def _where(row: Row, varied: list[str]) -> str:
-    return "".join(f"{column} = {text(row[column])}, " for column in varied)
+    # A verdict on a policy has nothing where its curves differ.
+    return "".join(f"{column} = {text(row[column])}, " for column in varied if row[column] is not None)
 
 
 def _at(row: Row, strength: str) -> str:

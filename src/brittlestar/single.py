@@ -11,7 +11,7 @@ from typing import Any
 
 from brittlestar import cell
 from brittlestar.cells import Cell
-from brittlestar.gate import MISMATCH
+from brittlestar.gate import objections
 from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.records import read_manifest
 from brittlestar.tablefiles import markdown, text
@@ -28,15 +28,8 @@ def run(job: cell.Job) -> cell.Outcome:
     assert manifest is not None
     tables = aggregate([Cell(manifest, folder)])
     print(describe(job, outcome, manifest, tables))
-    missed = mismatches(tables) if job.config.get("check") == "baseline" else []
+    missed = objections([verdict for _, verdict in tables.gate]) if job.config.get("check") == "baseline" else []
     return dataclasses.replace(outcome, status="failed", error="; ".join(missed)) if missed else outcome
-
-
-def mismatches(tables: Tables) -> list[str]:
-    """Returns what a baseline check has against the policies of some tables."""
-    if not tables.gate:
-        return ["no policy came with a recorded return to check against: set `policy.recorded`"]
-    return [str(verdict) for _, verdict in tables.gate if verdict.status == MISMATCH]
 
 
 def describe(job: cell.Job, outcome: cell.Outcome, manifest: dict[str, Any], tables: Tables) -> str:

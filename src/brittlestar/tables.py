@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from brittlestar.cells import RATES, Cell, Curve, Grouping, Row, group, hold_row
 from brittlestar.curves import critical_level
 from brittlestar.errors import UserError
 from brittlestar.resampling import LEVEL, Drawn, resample, shape_method, threshold_of
+
+_DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
+"""Columns of a label that say nothing about the policy."""
 
 
 @dataclass
@@ -25,7 +29,7 @@ class Tables:
     finished: list[Cell]
     grouping: Grouping
     gate: list[tuple[Row, gate.Verdict]]
-    """Label and verdict of every curve whose policy came with a record."""
+    """Verdict on every policy that came with a record, and the label of its curves; None where they differ."""
 
     def episodes(self) -> Iterator[tuple[Row, Cell]]:
         """Yields the label of every finished cell, with the cell."""
@@ -63,6 +67,7 @@ def aggregate(cells: list[Cell]) -> Tables:
         tables.curve += [row | checked for row in _curve_rows(curve, drawn)]
         tables.summary += [row | checked for row in _summary_rows(curve, drawn)]
         tables.gate += [(curve.label, found)] if found else []
+    tables.gate = _once_per_policy(tables.gate)
     return tables
 
 
@@ -72,7 +77,17 @@ def _verdict(curve: Curve, record: gate.Record) -> gate.Verdict | None:
     if not clean:
         return None
     column = clean[0].manifest["columns"].index("return")
-    return gate.check(record, np.concatenate([cell.rows()[:, column] for cell in clean]))
+    returns = np.concatenate([cell.rows()[:, column] for cell in clean])
+    return gate.check(record, returns, gate.other_limit(clean[0].config["env"]))
+
+
+def _once_per_policy(checked: list[tuple[Row, gate.Verdict]]) -> list[tuple[Row, gate.Verdict]]:
+    """Joins equal verdicts of curves that differ in what disturbs the policy: their clean episodes are the same."""
+    joined: dict[tuple, Row] = {}
+    for label, verdict in checked:
+        key = tuple(v for c, v in label.items() if c.partition(".")[0] not in _DISTURBING), verdict
+        joined[key] = {c: v if v == label[c] else None for c, v in joined.get(key, label).items()}
+    return [(label, verdict) for (_, verdict), label in joined.items()]
 
 
 def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
@@ -102,6 +117,26 @@ def _failure_row(label: Row, cell: Cell) -> Row:
     return row | {"overrides": " ".join(cell.manifest.get("overrides", []))}
 
 
+def failure_groups(failures: list[Row]) -> list[Row]:
+    """Groups failed cells by reason: how many, which overrides they have in common, and the others of the first.
+
+    Example:
+        >>> rows = [{"error": "it broke", "overrides": f"env=cartpole seed={seed}"} for seed in (0, 1)]
+        >>> failure_groups(rows)
+        [{'cells': 2, 'error': 'it broke', 'overrides': 'env=cartpole', 'first': 'seed=0'}]
+    """
+    reasons: dict[str, list[list[str]]] = {}
+    for row in failures:
+        # A value may hold spaces.
+        reasons.setdefault(row["error"], []).append(re.split(r" (?=[+~]*[\w./@]+=)", row["overrides"]))
+    groups = []
+    for error, asked in reasons.items():
+        common = [text for text in asked[0] if all(text in others for others in asked)]
+        first = [text for text in asked[0] if text not in common]
+        groups.append({"cells": len(asked), "error": error, "overrides": " ".join(common), "first": " ".join(first)})
+    return groups
+
+
 def _cell_rows(curve: Curve) -> list[Row]:
     rows = []
     for cell in curve.cells:
@@ -126,6 +161,9 @@ def _curve_rows(curve: Curve, drawn: Drawn) -> list[Row]:
     for i, name in enumerate(curve.measures):
         columns |= {f"{name}_bootstrap_low": drawn.low[i].tolist(), f"{name}_bootstrap_high": drawn.high[i].tolist()}
         columns |= _rate_columns(curve, i, columns) if name in RATES else {f"{name}_method": columns["metric_interval"]}
+    if len(curve.measures) == 1 and curve.measures[0] in RATES:
+        # One success under two names: the other name has the same interval.
+        columns |= {f"{name}_{end}": columns[f"{curve.measures[0]}_{end}"] for name in RATES for end in ("low", "high")}
     start = curve.label | {"strength_name": curve.strength_name}
     return [start | dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 

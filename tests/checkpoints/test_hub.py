@@ -19,7 +19,7 @@ from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
 from brittlestar.training_env import trained_in
 
 AGENT = "hub:sb3/ppo-CartPole-v1"
-FEW = ["env=auto", "episodes=4", "env.max_steps=40", "perturbation.sigma=0"]
+FEW = ["env=auto", "episodes=4", "perturbation.sigma=0"]
 
 
 class Hub(BaseHTTPRequestHandler):

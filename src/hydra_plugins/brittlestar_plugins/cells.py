@@ -23,11 +23,13 @@ class CellSweeper(BasicSweeper):
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
         from brittlestar.globs import expand_options
-        from brittlestar.models import models_of
+        from brittlestar.models import models_of, without_policies
 
-        assert self.hydra_context is not None
-        overrides, jobs = expand_options(overrides, self.hydra_context.config_loader), []
-        for model in models_of(overrides, self.hydra_context.config_loader):
+        assert self.hydra_context is not None and self.config is not None
+        loader, jobs = self.hydra_context.config_loader, []
+        # Hydra puts those of the experiment first.
+        overrides = expand_options(without_policies(overrides, len(self.params)), loader)
+        for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (rest,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in rest]
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
