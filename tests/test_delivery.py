@@ -11,14 +11,17 @@ from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     Compose,
     GaussianObservation,
+    InvertedReward,
     MaskObservation,
     ObservationPerturbation,
     Perturbation,
+    RewardNoise,
     Scheduled,
+    ValenceInversion,
 )
 from brittlestar.policies import RandomPolicy, as_policy
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.schedules import StepSchedule
+from brittlestar.schedules import Phases, StepSchedule
 
 
 @dataclass
@@ -107,6 +110,14 @@ def test_rewards_count_and_notes_are_kept():
     assert found["swapped"] == 0.5
     assert found["reward_change"] > 0
     np.testing.assert_allclose(rows.column("return_observed"), -rows.column("return"))
+
+
+def test_a_reward_that_is_disturbed_late_counts():
+    lanes = Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), 2)
+    late = Phases(pre=4, shock=2)
+    for change in (InvertedReward(1.0), RewardNoise(scale=0.5), ValenceInversion(1.0)):
+        rows = rollout(lanes, Parts(RandomPolicy(), change, schedule=late), Plan(8))
+        assert measure(change, rows, late)["reward_change"] > 0
 
 
 def test_nothing_is_asked_of_the_identity():

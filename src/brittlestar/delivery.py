@@ -32,7 +32,9 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
     delivered: dict[str, float | None] = {}
     for name in MEASURES:
         values = rows.column(name)
-        delivered[name] = float(np.sqrt(np.mean(values**2))) if np.isfinite(values).all() else None
+        # Missing in episodes before anything was ever changed, and for good in a channel that is left alone.
+        known = not np.isnan(values).all()
+        delivered[name] = float(np.sqrt(np.mean(np.nan_to_num(values) ** 2))) if known else None
     delivered |= {name: float(np.mean(values)) for name, values in rows.notes.items()}
     if not perturbation.is_identity and not any(delivered.get(name) for name in _PROOFS):
         raise HarnessError(
