@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +26,62 @@ def take_turns(rounds: int, **measures: Callable[[], float]) -> dict[str, list[f
         for name, measure in measures.items():
             found[name].append(measure())
     return found
+
+
+class _Baton:
+    """Lets one of several threads run at a time, and adds up the processor time of each."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.seconds = dict.fromkeys(names, 0.0)
+        self._waiting, self._turn, self._started = list(names), threading.Condition(), 0.0
+
+    def take(self, name: str) -> None:
+        with self._turn:
+            self._turn.wait_for(lambda: self._waiting[0] == name)
+        self._started = time.thread_time()
+
+    def hand_on(self, name: str, done: bool = False) -> None:
+        self.seconds[name] += time.thread_time() - self._started
+        with self._turn:
+            self._waiting = self._waiting[1:] + ([] if done else [name])
+            self._turn.notify_all()
+
+
+def side_by_side(every: int, **runs: tuple[Any, Callable[[], Any]]) -> dict[str, float]:
+    """Runs rollouts that take turns every few steps: a machine that changes its speed does so for all of them.
+
+    Args:
+        every: steps in a turn.
+        runs: name to lanes, and what steps them.
+
+    Returns:
+        Processor seconds of each.
+    """
+    baton = _Baton(list(runs))
+
+    def run(name: str, lanes: Any, roll: Callable[[], Any]) -> None:
+        step, taken = lanes.step, itertools.count(1)
+
+        def counted(*arguments: Any) -> Any:
+            if next(taken) % every == 0:
+                baton.hand_on(name)
+                baton.take(name)
+            return step(*arguments)
+
+        lanes.step = counted
+        try:
+            baton.take(name)
+            roll()
+        finally:
+            lanes.step = step
+            baton.hand_on(name, done=True)
+
+    threads = [threading.Thread(target=run, args=(name, *each)) for name, each in runs.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return baton.seconds
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:
