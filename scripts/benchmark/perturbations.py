@@ -18,9 +18,11 @@ from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Linear
 
 from .figures import Figure
-from .timing import clocked, median_ratio, side_by_side, take_turns
+from .timing import clocked, median_ratio, side_by_side
 
 _LANES = 64
+Pair = tuple[Lanes, Lanes]
+"""For a disturbed cell, and for a clean one beside it."""
 
 
 def perturbations(quick: bool) -> list[Figure]:
@@ -30,8 +32,7 @@ def perturbations(quick: bool) -> list[Figure]:
     `Lanes.step` is taken out of what a perturbation adds, and stays in what it is compared with.
     """
     spec = load("env", "half_cheetah", max_steps=100 if quick else 150)
-    lanes = {own: Lanes(spec, _LANES, own_models=own) for own in (False, True)}
-    lanes[True].worlds()
+    pairs = {own: _pair(spec, own) for own in (False, True)}
     policy, rounds = MlpPolicy.random([17, 256, 256, 6]), 3 if quick else 5
     figures = _own_models(policy, rounds=3 if quick else 5)
     for path in sorted((config_folder() / "perturbation").glob("*.yaml")):
@@ -40,7 +41,7 @@ def perturbations(quick: bool) -> list[Figure]:
             continue
         several = len(perturbation.parts) if isinstance(perturbation, Compose) else 1
         name = path.stem if several == 1 else f"{path.stem}, {several} parts,"
-        used, bar = lanes[perturbation.needs_world], 10.0 * several
+        used, bar = pairs[perturbation.needs_world], 10.0 * several
         figures.append(_figure(name, _added(used, Parts(policy, perturbation), rounds), bar))
         if perturbation.needs_world and several == 1:
             # Another strength at every step, and so another edit.
@@ -50,8 +51,15 @@ def perturbations(quick: bool) -> list[Figure]:
         # The dearest there is, and so without a bar: another edit in every lane at every step.
         drawn = load("perturbation", name, draw="uniform")
         ramped = Parts(policy, drawn, schedule=Linear(warmup_steps=spec.max_steps or 1000))
-        figures.append(_figure(f"{name}, drawn per episode and ramped,", _added(lanes[True], ramped, rounds), None))
+        figures.append(_figure(f"{name}, drawn per episode and ramped,", _added(pairs[True], ramped, rounds), None))
     return figures
+
+
+def _pair(spec: EnvSpec, own_models: bool) -> Pair:
+    pair = Lanes(spec, _LANES, own_models=own_models), Lanes(spec, _LANES, own_models=own_models)
+    for lanes in pair if own_models else ():
+        lanes.worlds()
+    return pair
 
 
 def _figure(name: str, added: float, bar: float | None) -> Figure:
@@ -70,25 +78,25 @@ def _usable(name: str, spec: EnvSpec) -> Perturbation | None:
     return None if perturbation.is_identity or isinstance(perturbation, AdversarialObservation) else perturbation
 
 
-def _added(lanes: Lanes, parts: Parts, rounds: int) -> float:
-    """Returns what a perturbation adds to the time of a cell, as a share of it."""
-    clean = Parts(parts.policy)
-    rollout(lanes, parts, Plan(_LANES))
-    found = take_turns(rounds, **{
-        name: lambda each=each, whole=whole: _seconds(lanes, each, whole)
-        for name, each, whole in (("all", clean, True), ("without", clean, False), ("with", parts, False))
-    })  # fmt: skip
-    turns = zip(found["with"], found["without"], found["all"], strict=True)
-    return statistics.median((more - less) / whole for more, less, whole in turns)
-
-
-def _seconds(lanes: Lanes, parts: Parts, whole: bool) -> float:
-    """Returns the seconds of a rollout, with or without what its steps of the simulator took."""
-    with clocked(lanes, "step", now=time.process_time) as inside:
-        started = time.process_time()
-        rollout(lanes, parts, Plan(_LANES))
-        seconds = time.process_time() - started
-    return seconds if whole else seconds - inside.seconds
+def _added(pair: Pair, parts: Parts, rounds: int) -> float:
+    """Returns what a perturbation adds to the time of a cell, as a share of it; both take turns every five steps."""
+    (disturbed, clean), now = pair, time.thread_time
+    runs = {"with": (disturbed, parts), "without": (clean, Parts(copy.copy(parts.policy)))}
+    for lanes, each in runs.values():
+        rollout(lanes, each, Plan(_LANES))
+    shares = []
+    for _ in range(rounds):
+        with (
+            clocked(disturbed, "step", now=time.thread_time) as more,
+            clocked(clean, "step", now=time.thread_time) as less,
+        ):
+            seconds = side_by_side(5, **{
+                name: (lanes, lambda lanes=lanes, each=each: rollout(lanes, each, Plan(_LANES)))
+                for name, (lanes, each) in runs.items()
+            })  # fmt: skip
+        outside = seconds["with"] - more.seconds - (seconds["without"] - less.seconds)
+        shares.append(outside / seconds["without"])
+    return statistics.median(shares)
 
 
 def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,6 +43,7 @@ class Together:
         self._one_timestep = all(form.model is forms[0].model for form in forms)
         self._lists: dict[str, list[Any]] = {}
         self._standings: list[Standing] = []
+        self._restless = False
         self._numbers: dict[int, Sequence[bytes]] = {}
         self.forget_times()
 
@@ -55,7 +57,8 @@ class Together:
             worlds: of every environment.
         """
         standings = [world.standing for world in worlds]
-        if standings == self._standings and (not self.targets or self.targets is self.forms[0].stage.targets):
+        changed = sum(map(operator.is_not, standings, self._standings)) if self._standings else len(standings)
+        if not changed and not self._restless and (not self.targets or self.targets is self.forms[0].stage.targets):
             return
         leaders: dict[tuple, World] = {}
         found: dict[int, World] = {}
@@ -67,7 +70,9 @@ class Together:
         self.models = [found[id(standing)].model for standing in standings]
         self._one_timestep = len(leaders) == 1 or not any("opt.timestep" in standing.edits for standing in standings)
         self.forget_times()
-        self._take_stage(standings, found, many=len(leaders) > _FEW)
+        # Where most models are others at every step, writing each down once more costs more than it saves.
+        self._restless = 2 * changed > len(standings)
+        self._take_stage(standings, found, many=len(leaders) > _FEW and not self._restless)
         self._standings = standings
 
     def _take_stage(self, standings: list[Standing], worlds: dict[int, World], many: bool) -> None:
