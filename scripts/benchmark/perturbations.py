@@ -80,7 +80,7 @@ def _usable(name: str, spec: EnvSpec) -> Perturbation | None:
 
 def _added(pair: Pair, parts: Parts, rounds: int) -> float:
     """Returns what a perturbation adds to the time of a cell, as a share of it; both take turns every five steps."""
-    (disturbed, clean), now = pair, time.thread_time
+    disturbed, clean = pair
     runs = {"with": (disturbed, parts), "without": (clean, Parts(copy.copy(parts.policy)))}
     for lanes, each in runs.values():
         rollout(lanes, each, Plan(_LANES))
