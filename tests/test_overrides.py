@@ -19,6 +19,12 @@ def test_a_composition_can_be_swept(shell):
     assert "2 done" in done.stdout + done.stderr
 
 
+def test_a_typo_in_a_part_gets_the_nearest_key(shell):
+    done = shell("perturbation=[gaussian_observation,push]", "perturbation.parts.push.newton=3", check=False)
+    assert done.returncode == 1
+    assert "did you mean `perturbation.parts.push.newtons`?" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("word", "message"),
     [

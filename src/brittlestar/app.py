@@ -198,7 +198,8 @@ def _keys(config_name: str) -> list[str]:
         from brittlestar.config import config_folder
 
         GlobalHydra.instance().clear()
-        overrides = [text for text in sys.argv[1:] if re.fullmatch(rf"({'|'.join(keys)})=[\w/]+", text)]
+        chosen = rf"\+?({'|'.join(keys)})(@[\w.]+)?=[\w/]+|~[\w.]+"
+        overrides = [text for text in sys.argv[1:] if re.fullmatch(chosen, text)]
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
             keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, overrides))))
     return keys
