@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from brittlestar.stats import exact_sample_size, sample_size
+from brittlestar.statistics.stats import exact_sample_size, sample_size
 from brittlestar.terminal import quiet_end
 
 

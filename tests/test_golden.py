@@ -9,7 +9,7 @@ from brittlestar.lanes import Lanes
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import PController
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.stats import clopper_pearson
+from brittlestar.statistics.stats import clopper_pearson
 
 DIGITS = {"return": 2, "smoothness": 3, "final_distance": 3, "time_to_success": 1, "action_energy": 1}
 NAMES = {"FetchReach-v4": "fetch_reach", "FetchPush-v4": "fetch_push"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brittlestar import stats
+from brittlestar.statistics import stats
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "plan.py"
 SOURCES = str(Path(stats.__file__).parents[1])

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import yaml
 
-from brittlestar import records, stats
+from brittlestar import records
 from brittlestar.cells import load_cells
 from brittlestar.compare import compare
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 from brittlestar.metrics import COLUMNS
 from brittlestar.report import summarise
+from brittlestar.statistics import stats
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

@@ -22,7 +22,7 @@ from brittlestar import zoo
 from brittlestar.config import config_folder, register
 from brittlestar.errors import UserError
 from brittlestar.globs import expand_options
-from brittlestar.stress.conformal import conformal_threshold
+from brittlestar.statistics.conformal import conformal_threshold
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

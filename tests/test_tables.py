@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from brittlestar import resampling, stats
+from brittlestar import resampling
 from brittlestar.errors import UserError
+from brittlestar.statistics import stats
 from brittlestar.tables import aggregate, failure_groups
 
 

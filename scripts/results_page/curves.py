@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.cells import RATES, Cell, Row, load_cells
 from brittlestar.resampling import LEVEL
+from brittlestar.statistics import stats
 from brittlestar.tables import Tables, aggregate
 
 from .studies import Plan

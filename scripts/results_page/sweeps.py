@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brittlestar import stats
 from brittlestar.cells import RATES, Row
 from brittlestar.hardening.verdict import critical_text
 from brittlestar.report import PARTING, mismatches
+from brittlestar.statistics import stats
 from brittlestar.tablefiles import markdown, text
 
 from .curves import Curves, by_level, curves, level

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.cells import Row
-from brittlestar.stress.conformal import conformal_rank
+from brittlestar.statistics import stats
+from brittlestar.statistics.conformal import conformal_rank
 from brittlestar.stress.rigorous import split
 
 from .tables import BASELINE, StudyTables, agent_of

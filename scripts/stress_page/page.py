@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scripts.results_page.formats import bounded, number, percent
 
-from brittlestar import stats
 from brittlestar.cells import Row
 from brittlestar.identity import versions
+from brittlestar.statistics import stats
 from brittlestar.tablefiles import markdown
 
 from .alarms import Alarms, alarms

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scripts.results_page.formats import is_known, number, percent, points
 
-from brittlestar import stats
 from brittlestar.cells import Row
+from brittlestar.statistics import stats
 
 from .alarms import Alarms
 from .tables import MODES, StudyTables, collapsed, is_silent, mean

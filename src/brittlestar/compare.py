@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import curves, stats
 from brittlestar.cells import RATES, ROW_KEYS, Cell, Row, group, hold_rows, load_cells
 from brittlestar.errors import UserError, nearest
 from brittlestar.randomness import generator
 from brittlestar.resampling import LEVEL, RESAMPLES
+from brittlestar.statistics import curves, stats
 
 SCORES = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")
 """Measures of which more is better; a difference in another one is told without a verdict."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import stats
+from brittlestar.statistics import stats
 
 LEVEL = 0.99
 TOLERANCE = 0.05

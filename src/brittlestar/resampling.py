@@ -10,9 +10,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from brittlestar import curves, stats
 from brittlestar.cells import RATES, Curve, moments
 from brittlestar.randomness import generator
+from brittlestar.statistics import curves, stats
 
 RESAMPLES = 2000
 LEVEL = 0.95

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import gate, stats
+from brittlestar import gate
 from brittlestar.cells import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
-from brittlestar.curves import critical_level
 from brittlestar.errors import UserError
 from brittlestar.resampling import LEVEL, Drawn, resample, shape_method, threshold_of
+from brittlestar.statistics import stats
+from brittlestar.statistics.curves import critical_level
 
 _DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
 """Columns of a label that say nothing about the policy."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.cells import Row, sort_key
 from brittlestar.errors import UserError
+from brittlestar.statistics import stats
 from brittlestar.stress.agents import Agent
 from brittlestar.stress.ranking import pareto_front, rank_intervals, reward_norm, robust_score
 from brittlestar.stress.runs import normalise

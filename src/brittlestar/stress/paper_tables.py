@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.cells import Row, sort_key
+from brittlestar.statistics import stats
 from brittlestar.stress.agents import Agent
 from brittlestar.stress.latex import Markup, bounded, escape, interval, number, stacked, table
 from brittlestar.stress.runs import agent_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittlestar import stats
+from brittlestar.statistics import stats
 
 _DIGITS = 12
 """Scores that differ by rounding only are the same."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.errors import UserError
+from brittlestar.statistics.conformal import conformal_threshold
 from brittlestar.stress.behaviour import Behaviour
-from brittlestar.stress.conformal import conformal_threshold
 from brittlestar.stress.entropy import share_entropy
 
 LEAST_FITTED, LEAST_CALIBRATED = 30, 200

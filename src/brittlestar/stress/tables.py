@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.cells import Row
 from brittlestar.randomness import generator
+from brittlestar.statistics import stats
+from brittlestar.statistics.effects import Effect, event_effect, paired_effect
 from brittlestar.stress.agents import Agent, Stressor
 from brittlestar.stress.compat_channels import CHANNELS
-from brittlestar.stress.effects import Effect, event_effect, paired_effect
 from brittlestar.stress.phases import cvar, summarise
 from brittlestar.stress.proof import SameActions, same_actions
 from brittlestar.stress.standings import false_alarms

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, Calibration
 from brittlestar.lanes import even_lanes
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.policies.base import Policy
 from brittlestar.pools import make_lanes
 from brittlestar.rollout import Parts, Plan, Rows, rollout
+from brittlestar.statistics import stats
 from brittlestar.training.normalising import random_pass
 
 if TYPE_CHECKING:

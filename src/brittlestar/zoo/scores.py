@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.build import build
 from brittlestar.cell import cores
+from brittlestar.statistics import stats
 
 STRESS = ("perturbation", "mitigation", "stress_schedule")
 """What stands around the policy in training."""

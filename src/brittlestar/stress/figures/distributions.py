@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.plots import COLOURS
+from brittlestar.statistics import stats
 from brittlestar.stress.figures.canvas import (
     GREY,
     SILENT_NOTE,

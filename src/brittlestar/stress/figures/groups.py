@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from brittlestar import stats
 from brittlestar.cells import Row
 from brittlestar.plots import COLOURS
+from brittlestar.statistics import stats
 from brittlestar.stress.figures.canvas import (
     HATCHES,
     INTERVALS,

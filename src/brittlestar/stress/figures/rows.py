@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.cells import Row
+from brittlestar.statistics import stats
 
 BASELINE = "baseline"
 MODES = {True: "deterministic", False: "stochastic"}

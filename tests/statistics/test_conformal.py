@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from brittlestar.stress.conformal import conformal_rank, conformal_threshold, false_alarm_limit
+from brittlestar.statistics.conformal import conformal_rank, conformal_threshold, false_alarm_limit
 
 REPETITIONS, CALIBRATED, TESTED = 10_000, 200, 20
 DRAWS = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import stats
 from brittlestar.errors import require
+from brittlestar.statistics import stats
 
 
 @dataclass(frozen=True)

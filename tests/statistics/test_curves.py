@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from brittlestar import curves, stats
+from brittlestar.statistics import curves, stats
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brittlestar.errors import require
-from brittlestar.stats import Array, Values, plain
+from brittlestar.statistics.stats import Array, Values, plain
 
 
 def critical_level(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from brittlestar import curves, stats
+from brittlestar.statistics import curves, stats
 
 NAN = float("nan")
 

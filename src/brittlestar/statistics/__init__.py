@@ -1,0 +1,1 @@
+"""Intervals, tests, resampling: arrays in, numbers out."""
