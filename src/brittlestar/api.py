@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from brittlestar.build import build
 from brittlestar.cell import cores
 from brittlestar.cells import Cell
 from brittlestar.config import config_folder, options, plain
+from brittlestar.config.build import build
 from brittlestar.delivery import measure
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import records
-from brittlestar.build import build
 from brittlestar.config import Config
+from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest
 from brittlestar.identity import NONE, cell_config, cell_hash, needs_world, provenance
 from brittlestar.training_env import AUTO, resolve
@@ -206,7 +206,7 @@ def _loaded(config: dict[str, Any]) -> Any:
     except UserError as error:
         if "there is no file" not in str(error) or not str(config["policy"].get("_target_")).endswith("Sb3Policy"):
             raise
-        from brittlestar.training.hints import train_hint
+        from brittlestar.config.hints import train_hint
 
         raise UserError("; ".join(filter(None, [str(error), train_hint(config)]))) from None
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import backends, zoo
-from brittlestar.build import build
 from brittlestar.config import HUB
+from brittlestar.config.build import build
 
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy", "pillow")
 """Packages whose version can change a result."""

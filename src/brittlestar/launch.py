@@ -14,8 +14,8 @@ from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig, flag_override
 
 from brittlestar import cell, records
-from brittlestar.build import build
 from brittlestar.config import GROUPS, Config, plain
+from brittlestar.config.build import build
 from brittlestar.errors import UserError
 from brittlestar.models import check_file
 from brittlestar.progress import Progress

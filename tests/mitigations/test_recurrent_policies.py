@@ -8,8 +8,8 @@ import pytest
 import yaml
 from gymnasium import spaces
 
-from brittlestar.build import build
 from brittlestar.config import config_folder
+from brittlestar.config.build import build
 from brittlestar.envs import EnvSpec
 from brittlestar.lanes import Lanes
 from brittlestar.mitigations import Compose, Ensemble

@@ -8,8 +8,8 @@ pytest.importorskip("sb3_contrib")
 
 from omegaconf import OmegaConf
 
-from brittlestar.build import build
 from brittlestar.config import config_folder
+from brittlestar.config.build import build
 from brittlestar.envs import EnvSpec
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from brittlestar.build import build
 from brittlestar.config import TrainConfig, config_folder
+from brittlestar.config.build import build
 from brittlestar.hardening.study import SHARED, Study
 
 GOALS = ("sac_her",)

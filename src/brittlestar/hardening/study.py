@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import cell, records
-from brittlestar.build import build
 from brittlestar.cells import RATES, Cell, load_cells
 from brittlestar.config import Config
+from brittlestar.config.build import build
 from brittlestar.errors import UserError, require_choice
 from brittlestar.identity import contents
 from brittlestar.training_env import AUTO, resolve

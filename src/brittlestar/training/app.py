@@ -82,7 +82,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
         share: how many cores it may use; all by default.
         name: shown with its progress, where several trainings run at once.
     """
-    from brittlestar.training.hints import env_option
+    from brittlestar.config.hints import env_option
     from brittlestar.training.scores import in_words
     from brittlestar.training.session import Session
     from brittlestar.training.watch import live_line
@@ -111,7 +111,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
 
 
 def _order(config: dict[str, Any], threads: int) -> Order:
-    from brittlestar.build import build
+    from brittlestar.config.build import build
     from brittlestar.training.session import Order
 
     env, algo = build(config["env"], "env"), build(config["algo"], "algo")

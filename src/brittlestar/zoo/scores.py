@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.build import build
 from brittlestar.cell import cores
+from brittlestar.config.build import build
 from brittlestar.statistics import stats
 
 STRESS = ("perturbation", "mitigation", "stress_schedule")

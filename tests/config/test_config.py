@@ -7,8 +7,8 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 
-from brittlestar.build import build, locate
 from brittlestar.config import GROUPS, Config, config_folder, plain, register
+from brittlestar.config.build import build, locate
 
 OPTIONS = [(group, path.stem) for group in GROUPS for path in sorted((config_folder() / group).glob("*.yaml"))]
 EXPERIMENTS = [path.stem for path in sorted((config_folder() / "experiment").glob("*.yaml"))]

@@ -91,8 +91,8 @@ class HardenConfig:
 
 def config_folder() -> Path:
     """Returns the folder of yaml files: inside an installed package, or beside `src` in a checkout."""
-    installed = Path(__file__).parent / "conf"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "conf"
+    installed = Path(__file__).parents[1] / "conf"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "conf"
 
 
 def options(group: str, folder: Path | None = None) -> dict[str, Path]:
@@ -119,7 +119,7 @@ def plain(config: Any) -> dict[str, Any]:
 def _advice(key: str, container: dict[str, Any]) -> str:
     if key != "policy.path" or not str(container["policy"].get("_target_")).endswith("Sb3Policy"):
         return ""
-    from brittlestar.training.hints import train_hint
+    from brittlestar.config.hints import train_hint
 
     return train_hint(container)
 

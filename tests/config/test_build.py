@@ -1,6 +1,6 @@
 import pytest
 
-from brittlestar.build import build, locate
+from brittlestar.config.build import build, locate
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Compose, GaussianObservation
 

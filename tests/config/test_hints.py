@@ -1,6 +1,6 @@
 import pytest
 
-from brittlestar.training.hints import env_option, train_hint
+from brittlestar.config.hints import env_option, train_hint
 
 
 @pytest.mark.parametrize(
