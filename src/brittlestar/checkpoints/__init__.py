@@ -3,12 +3,12 @@
 from brittlestar.checkpoints.algorithms import ALGORITHMS
 from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint
 from brittlestar.checkpoints.describe import actor_weights, describe_path
+from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder
 from brittlestar.checkpoints.safe_pickle import read_pickle
 from brittlestar.checkpoints.spaces_text import read_space
 from brittlestar.checkpoints.statistics import Statistics, read_statistics
 from brittlestar.checkpoints.stubs import Global, Stub
 from brittlestar.checkpoints.weights import read_weights
-from brittlestar.checkpoints.zoo import ZooFolder, find_statistics, read_folder
 
 __all__ = [
     "ALGORITHMS",

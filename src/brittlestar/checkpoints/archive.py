@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints.algorithms import find_algorithm, squashes
-from brittlestar.checkpoints.damage import damaged, existing, plain
+from brittlestar.checkpoints.reading import damaged, existing, plain
 from brittlestar.checkpoints.spaces_text import Space, read_space
 from brittlestar.checkpoints.weights import read_weights
 from brittlestar.checkpoints.zip_entries import ZipEntries

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint
-from brittlestar.checkpoints.damage import existing, plain
+from brittlestar.checkpoints.reading import existing, plain
+from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder, read_scores
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.checkpoints.statistics import Statistics, read_statistics
-from brittlestar.checkpoints.zoo import ZooFolder, find_statistics, read_folder, read_scores
 from brittlestar.policies.base import describe
 
 _ASIDE = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")

@@ -7,7 +7,7 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
-from brittlestar.checkpoints.damage import plain
+from brittlestar.checkpoints.reading import plain
 from brittlestar.config import HUB
 from brittlestar.errors import UserError, nearest
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from brittlestar.checkpoints.damage import damaged, plain
+from brittlestar.checkpoints.reading import damaged, plain
 from brittlestar.checkpoints.safe_arrays import Pending, array_calls
 from brittlestar.checkpoints.stubs import Call, Global, Stub, as_key, expect, make_global, name_of, plain_calls
 

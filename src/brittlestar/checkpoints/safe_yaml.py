@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from brittlestar.checkpoints.damage import damaged, plain, read_file
+from brittlestar.checkpoints.reading import damaged, plain, read_file
 
 MAX_YAML_BYTES = 256 << 10
 MAX_ALIASES = 100

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.damage import damaged, plain
+from brittlestar.checkpoints.reading import damaged, plain
 from brittlestar.checkpoints.safe_arrays import checked_shape
 
 Space = spaces.Space[Any]

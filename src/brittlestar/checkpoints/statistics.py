@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.checkpoints.damage import damaged, existing, plain, read_file
+from brittlestar.checkpoints.reading import damaged, existing, plain, read_file
 from brittlestar.checkpoints.safe_pickle import MAX_BYTES, read_pickle
 from brittlestar.checkpoints.stubs import Stub
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from brittlestar.checkpoints.damage import damaged, plain, read_stream
+from brittlestar.checkpoints.reading import damaged, plain, read_stream
 from brittlestar.checkpoints.safe_arrays import checked_shape
 from brittlestar.checkpoints.safe_pickle import read_pickle
 from brittlestar.checkpoints.stubs import Global

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from brittlestar.checkpoints.damage import damaged, plain
+from brittlestar.checkpoints.reading import damaged, plain
 
 MAX_UNPACKED = 1 << 30
 """Most bytes of all entries together."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.damage import existing
+from brittlestar.checkpoints.reading import existing
 from brittlestar.checkpoints.weights import read_weights
 from brittlestar.errors import UserError
 from brittlestar.policies.actors import layer, stack

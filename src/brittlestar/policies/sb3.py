@@ -12,9 +12,9 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
-from brittlestar.checkpoints.damage import read_file
 from brittlestar.checkpoints.hub import local
-from brittlestar.checkpoints.zoo import read_scores
+from brittlestar.checkpoints.reading import read_file
+from brittlestar.checkpoints.rl_zoo import read_scores
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.gate import Record
 from brittlestar.policies.actors import rebuild

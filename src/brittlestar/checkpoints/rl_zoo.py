@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.checkpoints.damage import damaged, existing, plain
 from brittlestar.checkpoints.hub import local
+from brittlestar.checkpoints.reading import damaged, existing, plain
 from brittlestar.checkpoints.safe_yaml import read_expression, read_yaml
 from brittlestar.checkpoints.zip_entries import ZipEntries
 from brittlestar.config import HUB
