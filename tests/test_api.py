@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from brittlestar import EnvSpec, UserError, evaluate, load, sweep
+from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.perturbations import GaussianObservation
-from brittlestar.success import ReturnAtLeast
 
 
 def lean(observation):

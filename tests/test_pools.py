@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar import backends, cell, identity, pools
+from brittlestar import cell, identity, pools
 from brittlestar.api import load
-from brittlestar.envs import EnvSpec, Signals
+from brittlestar.envs import EnvSpec, Signals, backends
+from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, RandomPolicy
 from brittlestar.pools import PoolLanes, make_lanes
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 
 needs_envpool = pytest.mark.skipif(not pools.available(), reason="EnvPool is not installed: pip install envpool")
 PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.success import Terminated
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import GaussianObservation
 from brittlestar.policies import as_policy
 from brittlestar.recovery import Recovery
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts
-from brittlestar.success import Terminated
 
 
 def watch(stressed, rewards, terminated=False):

@@ -4,6 +4,7 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.envs import EnvSpec, Returns, Signals
+from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS
@@ -11,7 +12,6 @@ from brittlestar.mitigations import LowPass
 from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, Policy, RandomPolicy
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 
 PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
 

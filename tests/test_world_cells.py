@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from brittlestar import backends, cell, identity
+from brittlestar import cell, identity
+from brittlestar.envs import backends
 from brittlestar.errors import UserError
 
 PERTURBATIONS = "brittlestar.perturbations."

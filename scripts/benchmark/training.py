@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.cell import cores
-from brittlestar.envs import EnvSpec, register_robotics
+from brittlestar.envs.base import EnvSpec, register_robotics
 
 from .figures import Figure
 from .timing import median_ratio, take_turns

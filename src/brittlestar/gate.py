@@ -99,7 +99,7 @@ def other_limit(env: dict[str, Any]) -> int | None:
         return None
     import gymnasium as gym
 
-    from brittlestar.envs import register_robotics
+    from brittlestar.envs.base import register_robotics
 
     register_robotics(str(env["id"]))
     known = gym.registry.get(str(env["id"]))

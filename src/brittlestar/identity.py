@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brittlestar import backends, zoo
+from brittlestar import zoo
 from brittlestar.config import HUB
 from brittlestar.config.build import build
+from brittlestar.envs import backends
 
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy", "pillow")
 """Packages whose version can change a result."""
@@ -79,7 +80,7 @@ def simulator(config: dict[str, Any]) -> dict[str, str]:
             needs_model=needs_world(json.dumps(config["perturbation"], sort_keys=True)),
         )
     found = {"backend": chosen} | ({"envpool": backends.version()} if chosen == "envpool" else {})
-    return found | ({"ale-py": _version("ale-py")} if env.get("_target_") == "brittlestar.atari.AtariSpec" else {})
+    return found | ({"ale-py": _version("ale-py")} if env.get("_target_") == "brittlestar.envs.atari.AtariSpec" else {})
 
 
 def _canonical(node: Any) -> Any:

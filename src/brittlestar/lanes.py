@@ -12,10 +12,10 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.envs import EnvSpec, check_spaces
+from brittlestar.envs.base import EnvSpec, check_spaces
+from brittlestar.envs.fast import Together, fast_form
+from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
-from brittlestar.fast import Together, fast_form
-from brittlestar.worlds import World
 
 
 @dataclass

@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.envs import EnvSpec, Signals
+from brittlestar.envs.success import goal_distance
 from brittlestar.lanes import Batch
 from brittlestar.recovery import Recovery
-from brittlestar.success import goal_distance
 
 MOTION = ("smoothness", "peak_action", "action_energy")
 MOTION_EXECUTED = tuple(f"{name}_executed" for name in MOTION)

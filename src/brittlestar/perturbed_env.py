@@ -10,10 +10,10 @@ import gymnasium as gym
 import numpy as np
 
 from brittlestar.calibration import Calibration, Context
+from brittlestar.envs.worlds import World
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.randomness import LaneDraws
 from brittlestar.schedules import Constant, StressSchedule
-from brittlestar.worlds import World
 
 CHANNELS = ("observation", "action", "reward", "world")
 

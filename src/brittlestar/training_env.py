@@ -78,7 +78,7 @@ def _known(env_id: str) -> dict[str, Any]:
     same = [option for option in options if option["id"] == env_id]
     if same:
         return same[0]
-    from brittlestar.atari import is_atari
+    from brittlestar.envs.atari import is_atari
 
     like = next(option for option in options if option["id"] == (_ATARI if is_atari(env_id) else "???"))
     unknown = {"id": env_id, "returns": {"random": None, "reference": None}}

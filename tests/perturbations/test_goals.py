@@ -5,6 +5,7 @@ from gymnasium import spaces
 from brittlestar import PerturbedEnv
 from brittlestar.calibration import Context
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
@@ -17,7 +18,6 @@ from brittlestar.perturbations import (
 )
 from brittlestar.policies import PController
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.success import GoalReached
 
 BOX = spaces.Box(-np.inf, np.inf, (3,))
 GOAL = spaces.Dict(dict.fromkeys(("observation", "achieved_goal", "desired_goal"), BOX))

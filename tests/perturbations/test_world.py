@@ -11,8 +11,9 @@ from gymnasium import spaces
 
 from brittlestar.delivery import measure
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.fast import base
+from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError, UserError
-from brittlestar.fast import base
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS
 from brittlestar.perturbations import (
@@ -34,7 +35,6 @@ from brittlestar.policies import RandomPolicy
 from brittlestar.randomness import LaneDraws
 from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts, Constant, Cosine, Linear
-from brittlestar.worlds import World
 
 gym.register_envs(gymnasium_robotics)
 

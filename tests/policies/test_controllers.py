@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.envs.fast import accelerate
 from brittlestar.errors import UserError
-from brittlestar.fast import accelerate
 from brittlestar.policies.controllers import PController, PushController
 from brittlestar.randomness import LaneDraws
 

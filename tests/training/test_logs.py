@@ -6,10 +6,10 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.schedules import Constant
-from brittlestar.success import ReturnAtLeast
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.session import Order, Session
 from brittlestar.training.watch import live_line

@@ -6,11 +6,11 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.mitigations import LowPass, Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.schedules import Constant
 from brittlestar.statistics import stats
-from brittlestar.success import ReturnAtLeast
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.session import Order, Session
 

@@ -14,7 +14,7 @@ from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
     from brittlestar.calibration import Context
-    from brittlestar.worlds import World
+    from brittlestar.envs.worlds import World
 
 
 @dataclass

@@ -15,7 +15,7 @@ from brittlestar.schedules import StressSchedule
 
 if TYPE_CHECKING:
     from brittlestar.calibration import Context
-    from brittlestar.worlds import World
+    from brittlestar.envs.worlds import World
 
 DELIVERED = "delivered/"
 """Prefix of the notes of a composition: in which share of the steps a part changed anything."""

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.perturbations.base import Perturbation, Step
 from brittlestar.perturbations.world import NOTE, forget_restored, new_owner, part_names, require_model
-from brittlestar.worlds import World
 
 
 @dataclass

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.envs.worlds import Edit, World
 from brittlestar.errors import UserError, nearest, require, require_choice
 from brittlestar.perturbations.base import Perturbation, Step
-from brittlestar.worlds import Edit, World
 
 DRAWS = ("fixed", "uniform", "sign")
 NOTE = "world_change"

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from brittlestar.envs.worlds import DURATIONS, SUBSTEPS, Edit, World
 from brittlestar.errors import UserError, require
 from brittlestar.perturbations.world import WorldChange
-from brittlestar.worlds import DURATIONS, SUBSTEPS, Edit, World
 
 
 @dataclass

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from brittlestar.envs.worlds import Edit, World
 from brittlestar.errors import UserError
 from brittlestar.perturbations.world import ModelChange, NamedChange
-from brittlestar.worlds import Edit, World
 
 
 @dataclass

@@ -170,7 +170,7 @@ def _time_limit(env_id: str) -> int:
     """Returns the registered time limit of an environment, or of a newer version of it."""
     from gymnasium.envs.registration import parse_env_id, registry
 
-    from brittlestar.envs import register_robotics
+    from brittlestar.envs.base import register_robotics
 
     register_robotics(env_id)
     _, name, _ = parse_env_id(env_id)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from brittlestar import records
-from brittlestar.atari import is_atari
 from brittlestar.cells import Cell, Row, group, sort_key
+from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
 from brittlestar.stress.behaviour import Behaviour, Layout
 from brittlestar.stress.references import agent_of

@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.envs import EnvSpec
+from brittlestar.envs.base import EnvSpec
 from brittlestar.errors import UserError, require
 
 INSTALL = "`pip install brittlestar[atari]`"

@@ -7,7 +7,7 @@ from gymnasium_robotics.envs.fetch.reach import MujocoFetchReachEnv
 from gymnasium_robotics.utils import rotations
 
 from brittlestar.envs import EnvSpec
-from brittlestar.fast import accelerate, fast_form, fetch, runners
+from brittlestar.envs.fast import accelerate, fast_form, fetch, runners
 from brittlestar.lanes import Lanes
 
 gym.register_envs(gymnasium_robotics)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from brittlestar.envs.success import GoalReached, InfoKey, Predicate, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError
-from brittlestar.success import GoalReached, InfoKey, Predicate, ReturnAtLeast, Terminated
 
 ENDED = np.array([True, False])
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from brittlestar.fast.stage import Stage
+from brittlestar.envs.fast.stage import Stage
 
 if TYPE_CHECKING:
-    from brittlestar.standing import Standing
-    from brittlestar.worlds import World
+    from brittlestar.envs.edits import Standing
+    from brittlestar.envs.worlds import World
 
 _FEW = 8
 """So many models fit into the caches."""

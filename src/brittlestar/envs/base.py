@@ -13,10 +13,10 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import spaces
 
-from brittlestar.backends import BACKENDS, INSTALL, is_old
+from brittlestar.envs.backends import BACKENDS, INSTALL, is_old
+from brittlestar.envs.fast import accelerate
+from brittlestar.envs.success import Success
 from brittlestar.errors import UserError, nearest
-from brittlestar.fast import accelerate
-from brittlestar.success import Success
 
 
 @dataclass

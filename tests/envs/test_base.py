@@ -2,9 +2,9 @@ import gymnasium as gym
 import pytest
 from gymnasium import spaces
 
-from brittlestar.envs import EnvSpec, Returns, check_spaces
+from brittlestar.envs.base import EnvSpec, Returns, check_spaces
+from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
-from brittlestar.success import GoalReached
 
 
 def test_unknown_id_gets_the_nearest():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 
-from brittlestar.fast.base import FastEnv, Together
+from brittlestar.envs.fast.base import FastEnv, Together
 
 __all__ = ["FastEnv", "Together", "accelerate", "fast_form"]
 
@@ -26,11 +26,11 @@ def accelerate(env: gym.Env) -> bool:
     fast: FastEnv | None = None
     # A subclass of the user's own lives in another module and may override anything.
     if module.startswith("gymnasium_robotics.envs.fetch."):
-        from brittlestar.fast import fetch
+        from brittlestar.envs.fast import fetch
 
         fast = fetch.form(env.unwrapped)
     elif module.startswith("gymnasium.envs.mujoco."):
-        from brittlestar.fast import runners
+        from brittlestar.envs.fast import runners
 
         fast = runners.form(env.unwrapped)
     if fast is None or not fast.agrees():

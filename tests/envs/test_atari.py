@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from brittlestar.atari import AtariSpec, shrink
 from brittlestar.calibration import Calibration, Context
+from brittlestar.envs.atari import AtariSpec, shrink
 from brittlestar.errors import UserError
 from brittlestar.identity import simulator
 from brittlestar.lanes import Lanes
@@ -141,14 +141,14 @@ def test_a_screen_larger_than_the_game():
 
 
 def test_the_version_of_the_emulator_is_part_of_a_cell():
-    env = {"_target_": "brittlestar.atari.AtariSpec", "id": PONG, "backend": "auto"}
+    env = {"_target_": "brittlestar.envs.atari.AtariSpec", "id": PONG, "backend": "auto"}
     assert set(simulator({"env": env, "perturbation": {}})) == {"backend", "ale-py"}
 
 
 @pytest.mark.parametrize("game", ["Pong", "Breakout", "Qbert"])
 def test_the_environment_of_an_atari_agent_is_prepared(game):
     found = resolve({"id": "auto"}, {"path": f"agents/{game}NoFrameskip-v4.zip"})
-    assert (found["id"], found["_target_"]) == (f"{game}NoFrameskip-v4", "brittlestar.atari.AtariSpec")
+    assert (found["id"], found["_target_"]) == (f"{game}NoFrameskip-v4", "brittlestar.envs.atari.AtariSpec")
     assert (found["returns"]["random"] is None) == (game == "Qbert")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brittlestar.fast.base import Answers, FastEnv, Together
+from brittlestar.envs.fast.base import Answers, FastEnv, Together
 
 _CLIPS = {"HalfCheetahEnv": False, "HopperEnv": True, "Walker2dEnv": True}
 """The class names, and whether the observed velocities are clipped; those that clip can fall, too."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.fast.base import Answers, FastEnv, Together
+from brittlestar.envs.fast.base import Answers, FastEnv, Together
 
 _PACKAGE = "gymnasium_robotics.envs.fetch."
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])

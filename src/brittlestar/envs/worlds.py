@@ -10,8 +10,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from brittlestar.envs.edits import CLEAN, Edit, Standing
 from brittlestar.errors import UserError, nearest
-from brittlestar.standing import CLEAN, Edit, Standing
 
 # What `mj_setConst` derives from masses, inertias and springs; edits of those must be followed by it.
 _CONSTANTS = (
