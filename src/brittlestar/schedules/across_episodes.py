@@ -1,135 +1,16 @@
-"""When stress acts: (episode, step) to a level in [0, 1] and a phase."""
+"""Levels that change from episode to episode."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from brittlestar.errors import require
+from brittlestar.schedules.base import StressSchedule
 
 _GOLDEN = (5**0.5 - 1) / 2
-
-
-@dataclass
-class StressSchedule:
-    """Full stress at every step of every episode, in one phase."""
-
-    parameter: str | None = field(default=None, kw_only=True)
-    """Numeric field of the perturbation that the level multiplies; None: its strength."""
-
-    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the level of each lane, in [0, 1]; it multiplies the perturbation's strength."""
-        return np.ones(len(episodes))
-
-    def phase(self, episode: int) -> str:
-        """Returns the name of the phase that an episode belongs to."""
-        return "all"
-
-
-@dataclass
-class Constant(StressSchedule):
-    """The same `level` at every step of every episode.
-
-    Example:
-        >>> Constant(level=0.5).levels(np.array([0, 1]), np.array([3, 4]))
-        array([0.5, 0.5])
-    """
-
-    level: float = 1.0
-
-    def __post_init__(self) -> None:
-        require(0 <= self.level <= 1, "level", "in [0, 1]", self.level)
-
-    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns `level` for each lane."""
-        return np.full(len(episodes), self.level)
-
-
-@dataclass
-class Linear(StressSchedule):
-    """Warms up within each episode: `min(1, start + step / warmup_steps)`.
-
-    Example:
-        >>> Linear(warmup_steps=10, start=0.2).levels(np.zeros(3), np.array([0, 5, 50])).tolist()
-        [0.2, 0.7, 1.0]
-    """
-
-    warmup_steps: int
-    start: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.warmup_steps >= 1, "warmup_steps", "at least 1", self.warmup_steps)
-        require(0 <= self.start <= 1, "start", "in [0, 1]", self.start)
-
-    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the ramp."""
-        return np.minimum(1.0, self.start + steps / self.warmup_steps)
-
-
-@dataclass
-class Cosine(StressSchedule):
-    """Comes and goes within each episode: `(1 - cos(2 pi step / period_steps)) / 2`, from 0 over 1 back to 0.
-
-    Example:
-        >>> Cosine(period_steps=20).levels(np.zeros(3), np.array([0, 5, 10])).round(2).tolist()
-        [0.0, 0.5, 1.0]
-    """
-
-    period_steps: int
-
-    def __post_init__(self) -> None:
-        require(self.period_steps >= 2, "period_steps", "at least 2", self.period_steps)
-
-    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the wave."""
-        return (1.0 - np.cos(2.0 * np.pi * steps / self.period_steps)) / 2.0
-
-
-@dataclass
-class StepSchedule(StressSchedule):
-    """Nothing before step `onset_step` of each episode, full stress from there on.
-
-    Example:
-        >>> StepSchedule(onset_step=5).levels(np.zeros(2), np.array([4, 5])).tolist()
-        [0.0, 1.0]
-    """
-
-    onset_step: int
-
-    def __post_init__(self) -> None:
-        require(self.onset_step >= 0, "onset_step", "at least 0", self.onset_step)
-
-    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns 0 before the onset and 1 after it."""
-        return (steps >= self.onset_step).astype(np.float64)
-
-
-@dataclass
-class Bursts(StressSchedule):
-    """Full stress for `duration_steps` from `onset_step` on, again every `period_steps` if that is given.
-
-    Example:
-        >>> Bursts(onset_step=2, duration_steps=1, period_steps=3).levels(np.zeros(6), np.arange(6)).tolist()
-        [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
-    """
-
-    onset_step: int
-    duration_steps: int
-    period_steps: int | None = None
-
-    def __post_init__(self) -> None:
-        require(self.onset_step >= 0, "onset_step", "at least 0", self.onset_step)
-        require(self.duration_steps >= 1, "duration_steps", "at least 1", self.duration_steps)
-        longer = self.period_steps is None or self.period_steps >= self.duration_steps
-        require(longer, "period_steps", f"null or at least duration_steps = {self.duration_steps}", self.period_steps)
-
-    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns 1 within a burst and 0 outside."""
-        since = np.asarray(steps) - self.onset_step
-        place = since if self.period_steps is None else since % self.period_steps
-        return ((since >= 0) & (place < self.duration_steps)).astype(np.float64)
 
 
 @dataclass

@@ -1,0 +1,23 @@
+"""What a stress schedule is: (episode, step) to a level in [0, 1] and a phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class StressSchedule:
+    """Full stress at every step of every episode, in one phase."""
+
+    parameter: str | None = field(default=None, kw_only=True)
+    """Numeric field of the perturbation that the level multiplies; None: its strength."""
+
+    def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Returns the level of each lane, in [0, 1]; it multiplies the perturbation's strength."""
+        return np.ones(len(episodes))
+
+    def phase(self, episode: int) -> str:
+        """Returns the name of the phase that an episode belongs to."""
+        return "all"
