@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from brittlestar.errors import UserError
+from brittlestar.policies.zoo.cards import is_shipped, read_card, recipe, recipes
 from brittlestar.terminal import quiet_end
-from brittlestar.zoo import is_shipped, read_card, recipe, recipes
-from brittlestar.zoo.pages import list_text, summary, write_pages
+from brittlestar.training.zoo_pages import list_text, summary, write_pages
 
 
 @quiet_end
@@ -51,7 +51,7 @@ def _list(_: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from brittlestar.zoo.trainings import stored, train, train_side_by_side
+    from brittlestar.training.zoo_trainings import stored, train, train_side_by_side
 
     if bool(options.names) == options.all:
         raise UserError("`train` needs names or `--all`")
@@ -71,9 +71,9 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _adopt(options: argparse.Namespace) -> None:
+    from brittlestar.training.adoption import adopt
     from brittlestar.training.app import training_folder
-    from brittlestar.zoo.adoption import adopt
-    from brittlestar.zoo.trainings import compose
+    from brittlestar.training.zoo_trainings import compose
 
     folder = options.folder or training_folder(compose(recipe(options.name)))
     card = adopt(options.name, Path(folder))
@@ -82,7 +82,7 @@ def _adopt(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from brittlestar.zoo.adoption import check
+    from brittlestar.training.adoption import check
 
     failed = 0
     for name in options.names or [name for name in recipes() if is_shipped(name)]:

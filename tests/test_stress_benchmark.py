@@ -18,10 +18,10 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from brittlestar import zoo
 from brittlestar.config import config_folder, register
 from brittlestar.errors import UserError
 from brittlestar.globs import expand_options
+from brittlestar.policies.zoo import cards as zoo
 from brittlestar.statistics.conformal import conformal_threshold
 
 ROOT = Path(__file__).parents[1]

@@ -6,9 +6,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from brittlestar import zoo
 from brittlestar.config import config_folder, options
 from brittlestar.globs import choose_options
+from brittlestar.policies.zoo import cards as zoo
 
 PPO, DQN = "policy=zoo/cartpole_ppo", "policy=zoo/cartpole_dqn"
 SHORT = ["env=cartpole", "env.max_steps=60"]

@@ -6,9 +6,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from brittlestar import zoo
 from brittlestar.config import options
 from brittlestar.errors import UserError, nearest
+from brittlestar.policies.zoo import cards as zoo
 
 from .commands import run_sweep
 

@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from brittlestar import zoo
 from brittlestar.errors import UserError, nearest
+from brittlestar.policies.zoo import cards as zoo
 from brittlestar.stress.rigorous import split
 
 EXPERIMENT = "stress_benchmark"

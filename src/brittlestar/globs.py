@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from brittlestar import zoo
 from brittlestar.errors import UserError
+from brittlestar.policies.zoo import cards as zoo
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override

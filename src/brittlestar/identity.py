@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brittlestar import zoo
 from brittlestar.config import HUB
 from brittlestar.config.build import build
 from brittlestar.envs import backends
+from brittlestar.policies.zoo import cards as zoo
 
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy", "pillow")
 """Packages whose version can change a result."""

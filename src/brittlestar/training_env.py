@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-from brittlestar import zoo
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
+from brittlestar.policies.zoo import cards as zoo
 
 AUTO = "auto"
 _ATARI = "PongNoFrameskip-v4"

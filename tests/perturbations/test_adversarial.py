@@ -14,9 +14,9 @@ from brittlestar.perturbations.objectives import distance, margin
 from brittlestar.policies import MlpPolicy, PController, as_policy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.sb3 import ZooFolderPolicy
+from brittlestar.policies.zoo.cards import read_card
 from brittlestar.randomness import LaneDraws, generator
 from brittlestar.rollout import Parts, Plan, rollout
-from brittlestar.zoo import read_card
 
 AGENTS = Path(__file__).parents[2] / "../shared/checkpoints/rl-trained-agents"
 ATTACKS = [FgsmObservation, MadObservation, PgdObservation]

@@ -8,8 +8,8 @@ from gymnasium import spaces
 
 from brittlestar.checkpoints import read_checkpoint, read_statistics
 from brittlestar.errors import UserError
-from brittlestar.policies.actors import rebuild
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
 from brittlestar.randomness import LaneDraws
 
@@ -153,7 +153,7 @@ def test_a_trusted_recurrent_policy_remembers_by_lane_and_forgets_at_a_start(tmp
 @needs_agents
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rebuilt_actor_is_that_of_stable_baselines3(name):
-    from brittlestar.policies.trusted import load_trusted
+    from brittlestar.policies.sb3_loader import load_trusted
 
     checkpoint = read_checkpoint(zip_of(name))
     policy = bound(rebuild(checkpoint, Inputs()), checkpoint.observation_space, checkpoint.action_space, lanes=200)
@@ -165,7 +165,7 @@ def test_the_rebuilt_actor_is_that_of_stable_baselines3(name):
 @needs_agents
 @pytest.mark.parametrize("name", ["ppo/HalfCheetah-v3_1", "ppo/Pendulum-v1_1", "sac/Pendulum-v1_1", "sac/Hopper-v3_1"])
 def test_random_actions_spread_as_those_of_stable_baselines3(name):
-    from brittlestar.policies.trusted import load_trusted
+    from brittlestar.policies.sb3_loader import load_trusted
 
     checkpoint = read_checkpoint(zip_of(name))
     seen = np.repeat(observations(checkpoint.observation_space, 1), 4000, axis=0) * 0.1

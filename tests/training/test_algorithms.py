@@ -14,7 +14,7 @@ from brittlestar.envs import EnvSpec
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.policies.trusted import CLASSES
+from brittlestar.policies.sb3_loader import CLASSES
 from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import TRAINABLE
 from brittlestar.training.session import Order, Session

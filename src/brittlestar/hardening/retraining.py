@@ -90,8 +90,8 @@ def _file(policy: Any) -> Path | None:
 
 def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
     """Returns how a policy of the zoo was trained, in the same environment."""
-    from brittlestar import zoo
-    from brittlestar.zoo.trainings import compose
+    from brittlestar.policies.zoo import cards as zoo
+    from brittlestar.training.zoo_trainings import compose
 
     if config["policy"].get("_target_") != zoo.TARGET:
         return None

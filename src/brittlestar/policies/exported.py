@@ -14,12 +14,12 @@ from gymnasium import spaces
 from brittlestar.checkpoints.reading import existing
 from brittlestar.checkpoints.weights import read_weights
 from brittlestar.errors import UserError
-from brittlestar.policies.actors import layer, stack
 from brittlestar.policies.base import DelegatingPolicy, Observation, Space, StatelessPolicy, count_lanes
 from brittlestar.policies.gradients import Answer, through_torch
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
+from brittlestar.policies.rebuilding import layer, stack
 from brittlestar.randomness import LaneDraws
 
 _CLEANRL_SPREAD = (-5.0, 2.0)

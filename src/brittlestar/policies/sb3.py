@@ -17,9 +17,9 @@ from brittlestar.checkpoints.reading import read_file
 from brittlestar.checkpoints.rl_zoo import read_scores
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.gate import Record
-from brittlestar.policies.actors import rebuild
 from brittlestar.policies.base import DelegatingPolicy, Policy, Space, describe
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.scaling import Fit, Scaling
 
 HER_KEYS = ["observation", "desired_goal"]
@@ -153,7 +153,7 @@ def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Polic
     inputs = shown.inputs(checkpoint.observation_space)
     if not trust:
         return rebuild(checkpoint, inputs)
-    from brittlestar.policies.trusted import ShownPolicy, load_trusted
+    from brittlestar.policies.sb3_loader import ShownPolicy, load_trusted
 
     loaded = load_trusted(checkpoint, algorithm)
     by_entry = isinstance(checkpoint.observation_space, spaces.Dict)

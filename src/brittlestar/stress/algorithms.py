@@ -47,7 +47,7 @@ def _find(policy: str) -> str:
     # A file may be gone since; its name often tells.
     with contextlib.suppress(UserError, OSError, IndexError):
         if target == "ZooPolicy":
-            from brittlestar.zoo import read_card
+            from brittlestar.policies.zoo.cards import read_card
 
             return str(read_card(given["name"])["algorithm"]).lower()
         if given.get("algorithm"):

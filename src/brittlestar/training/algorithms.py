@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest, require
-from brittlestar.policies.trusted import CLASSES
+from brittlestar.policies.sb3_loader import CLASSES
 
 TRAINABLE = [name for name in CLASSES if name not in ("her", "ppo_lstm", "maskable_ppo")]
 OFF_POLICY = ("dqn", "ddpg", "td3", "sac", "qrdqn", "tqc", "crossq")

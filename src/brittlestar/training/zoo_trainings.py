@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.errors import UserError
-from brittlestar.zoo import HOME, is_shipped, read_card, recipe
+from brittlestar.policies.zoo.cards import HOME, is_shipped, read_card, recipe
 
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def train(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool:
         home: folder of the policies.
     """
     from brittlestar.training import app
-    from brittlestar.zoo.adoption import METADATA, adopt
+    from brittlestar.training.adoption import METADATA, adopt
 
     config = compose([*recipe(name), *more])
     folder = app.training_folder(config)
@@ -99,7 +99,7 @@ def train_side_by_side(
             log = Path(store) / f"{name}.log"
             print(f"{name}: training, see {log}", flush=True)
             words = [name, str(home), ",".join(map(str, share)), stored(store), *more]
-            command = [sys.executable, "-m", "brittlestar.zoo.trainings", *words]
+            command = [sys.executable, "-m", "brittlestar.training.zoo_trainings", *words]
             with log.open("a") as file:
                 code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT).returncode
             last = (log.read_text().strip().splitlines() or [""])[-1]

@@ -1,6 +1,6 @@
-"""The zoo: policies that this project trained and ships, with a card for each.
+"""The cards of the zoo: policies that this project trained and ships.
 
-`recipes.yaml` says how each is trained; `policies/<name>/` has the acting network, its statistics and its card.
+`recipes.yaml` says how each is trained; the folder `<name>/` has the acting network, its statistics and its card.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from brittlestar.errors import UserError, nearest
 
-HOME = Path(__file__).parent / "policies"
+HOME = Path(__file__).parent
 """Where the policies are: one folder each."""
 POLICY = "policy.zip"
 STATISTICS = "vecnormalize.pkl"

@@ -11,15 +11,15 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from brittlestar import zoo
 from brittlestar.api import load
 from brittlestar.config import config_folder, options
 from brittlestar.errors import UserError
 from brittlestar.identity import _files
-from brittlestar.zoo.adoption import MAX_BYTES, adopt, check
-from brittlestar.zoo.pages import list_text, pages, summary, write_pages
-from brittlestar.zoo.scores import score
-from brittlestar.zoo.trainings import compose, train, train_side_by_side
+from brittlestar.policies.zoo import cards as zoo
+from brittlestar.training.adoption import MAX_BYTES, adopt, check
+from brittlestar.training.zoo_pages import list_text, pages, summary, write_pages
+from brittlestar.training.zoo_scores import score
+from brittlestar.training.zoo_trainings import compose, train, train_side_by_side
 
 NAMES = list(zoo.recipes())
 SHIPPED = [name for name in NAMES if zoo.is_shipped(name)]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.errors import UserError
-from brittlestar.zoo import CARD, HOME, POLICY, STATISTICS, files, read_card, recipe
-from brittlestar.zoo.scores import STRESS, is_disturbed, rank, score
+from brittlestar.policies.zoo.cards import CARD, HOME, POLICY, STATISTICS, files, read_card, recipe
+from brittlestar.training.zoo_scores import STRESS, is_disturbed, rank, score
 
 MAX_BYTES = 1_000_000
 """Of a policy with its statistics."""
@@ -85,7 +85,7 @@ def _read(training: Path, file: str) -> dict[str, Any]:
 
 def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict[str, Any]) -> None:
     """Refuses a training of something else."""
-    from brittlestar.zoo.trainings import compose
+    from brittlestar.training.zoo_trainings import compose
 
     wanted = compose(recipe(name))
     pairs = {

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.config import config_folder
+from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, read_card, recipes
 from brittlestar.tablefiles import markdown
-from brittlestar.zoo import HOME, TARGET, choice, is_shipped, read_card, recipes
 
 COLUMNS = (
     "policy", "environment", "algorithm", "trained under", "steps", "minutes", "return", "success any",
@@ -16,7 +16,7 @@ COLUMNS = (
 _README = """\
 # The zoo
 
-Written by `python scripts/zoo.py card` from the cards in `policies/`. {shipped} of {all} recipes are trained. The
+Written by `python scripts/zoo.py card` from the cards beside it. {shipped} of {all} recipes are trained. The
 policies are deterministic; their scores are means over {episodes} clean episodes that neither the training nor the
 choice of the checkpoint has seen, with 95 % intervals over episodes (Student t for returns, Wilson for rates).
 `disturbed`: success at any step, or else the return, under what the policy was trained under. An interval says nothing
@@ -46,9 +46,7 @@ def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:
         options: folder of the yaml files; that of the package if None.
     """
     folder = options or config_folder() / "policy" / "zoo"
-    return {home.parent / "README.md": _readme(home)} | {
-        folder / f"{name}.yaml": _option(name, home) for name in recipes()
-    }
+    return {home / "README.md": _readme(home)} | {folder / f"{name}.yaml": _option(name, home) for name in recipes()}
 
 
 def write_pages(home: Path = HOME, options: Path | None = None) -> list[Path]:
