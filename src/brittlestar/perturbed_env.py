@@ -9,9 +9,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from brittlestar.calibration import Calibration, Context
 from brittlestar.envs.worlds import World
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.randomness import LaneDraws
 from brittlestar.schedules import Constant, StressSchedule
 

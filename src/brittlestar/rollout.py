@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.calibration import (
-    EPISODES,
-    REFERENCE_EPISODES,
-    Calibration,
-    Context,
-    NoiseRecorder,
-    ObservationRecorder,
-)
+from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.lanes import Lanes
 from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.notes import BOOKKEEPING, Notes
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies.base import Policy
 from brittlestar.pools import PoolLanes
 from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seeds

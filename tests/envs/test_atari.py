@@ -7,11 +7,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from brittlestar.calibration import Calibration, Context
 from brittlestar.envs.atari import AtariSpec, shrink
 from brittlestar.errors import UserError
 from brittlestar.identity import simulator
 from brittlestar.lanes import Lanes
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.stressors import ConceptDrift, ObservationNoise, SensorBlackout
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
 from brittlestar.rollout import Parts, Plan, rollout

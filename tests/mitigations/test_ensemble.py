@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.calibration import Calibration, Context
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.mitigations import Ensemble
 from brittlestar.mitigations.ensemble import majority, mean, median
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies.base import Policy, StatelessPolicy
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.randomness import LaneDraws

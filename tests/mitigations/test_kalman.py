@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.calibration import Calibration, Context, ObservationRecorder
+from brittlestar.calibration import ObservationRecorder
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.mitigations import KalmanObservation, Mitigation
 from brittlestar.mitigations.kalman import ConstantVelocity
 from brittlestar.perturbations import GaussianObservation, Perturbation, Step
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies import RandomPolicy, as_policy
 from brittlestar.randomness import LaneDraws
 from brittlestar.rollout import Parts, Plan, rollout

@@ -5,11 +5,11 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.api import load
-from brittlestar.calibration import Calibration, Context
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import FgsmObservation, MadObservation, PgdObservation, RandomSignObservation
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.objectives import distance, margin
 from brittlestar.policies import MlpPolicy, PController, as_policy
 from brittlestar.policies.inputs import Inputs

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.calibration import Context
 from brittlestar.errors import UserError
 from brittlestar.perturbations import DelayedAction, DroppedAction, ResourceConstraint, ScaledAction, StickyAction
+from brittlestar.perturbations.context import Context
 
 BOX = spaces.Box(-1.0, 1.0, (2,), np.float32)
 DISCRETE = spaces.Discrete(1000)

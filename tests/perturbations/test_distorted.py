@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from brittlestar.calibration import Calibration, Context
 from brittlestar.errors import UserError
 from brittlestar.perturbations import QuantisedObservation, ScaleObservation
+from brittlestar.perturbations.context import Calibration, Context
 
 TRUTH = np.random.default_rng(0).normal(size=(20, 300, 5))
 

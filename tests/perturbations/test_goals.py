@@ -3,7 +3,6 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar import PerturbedEnv
-from brittlestar.calibration import Context
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
@@ -16,6 +15,7 @@ from brittlestar.perturbations import (
     MaskObservation,
     UniformObservation,
 )
+from brittlestar.perturbations.context import Context
 from brittlestar.policies import PController
 from brittlestar.rollout import Parts, Plan, rollout
 

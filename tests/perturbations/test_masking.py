@@ -5,12 +5,12 @@ from gymnasium import spaces
 
 from brittlestar import delivery
 from brittlestar.api import load
-from brittlestar.calibration import Calibration, Context
 from brittlestar.config import config_folder
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.lanes import Lanes
 from brittlestar.perturbations import MaskObservation
+from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.masks import channel_mask
 from brittlestar.policies import RandomPolicy
 from brittlestar.policies.inputs import Inputs

@@ -13,7 +13,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations.base import ObservationPerturbation, Step
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
     from brittlestar.policies.base import Policy
     from brittlestar.randomness import LaneDraws
 

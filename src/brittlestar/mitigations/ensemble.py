@@ -17,7 +17,7 @@ from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, cou
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
 
 
 @dataclass

@@ -12,7 +12,7 @@ from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
 from brittlestar.perturbations.base import SCALES
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Calibration, Context
+    from brittlestar.perturbations.context import Calibration, Context
 
 CALIBRATED = "calibrated"
 _TINY = np.finfo(np.float64).tiny

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
         PgdObservation,
     )
     from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
-    from brittlestar.perturbations.broken_trust import (
-        ResourceConstraint,
-        RewardNoise,
-        TrustViolation,
-        ValenceInversion,
-    )
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
     from brittlestar.perturbations.compose import Compose, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
@@ -49,6 +43,12 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
     from brittlestar.perturbations.push import Push
     from brittlestar.perturbations.random_sign import RandomSignObservation
+    from brittlestar.perturbations.reward_stressors import (
+        ResourceConstraint,
+        RewardNoise,
+        TrustViolation,
+        ValenceInversion,
+    )
     from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
     from brittlestar.perturbations.stressors import ConceptDrift, ObservationNoise, SensorBlackout
     from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
@@ -69,7 +69,7 @@ _HOMES = {
     "additive": "BiasObservation DriftObservation SpikeObservation UniformObservation",
     "adversarial": "AdversarialObservation FgsmObservation MadObservation PgdObservation",
     "base": "ObservationPerturbation Perturbation ScaledObservation Step",
-    "broken_trust": "ResourceConstraint RewardNoise TrustViolation ValenceInversion",
+    "reward_stressors": "ResourceConstraint RewardNoise TrustViolation ValenceInversion",
     "commands": "DelayedAction DroppedAction ScaledAction StickyAction",
     "compose": "Compose Scheduled",
     "crosstalk": "MixedAction SwappedAction",

@@ -12,7 +12,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations.base import Perturbation, Step
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
 
 
 @dataclass

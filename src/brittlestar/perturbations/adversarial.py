@@ -16,7 +16,7 @@ from brittlestar.perturbations.random_sign import draw_start, sign
 from brittlestar.policies.gradients import Answer, GradientError, by_differences
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
     from brittlestar.policies.base import Policy
 
 GRADIENTS = ("auto", "exact", "numeric")

@@ -13,8 +13,8 @@ from brittlestar.errors import UserError, nearest
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
     from brittlestar.envs.worlds import World
+    from brittlestar.perturbations.context import Context
 
 
 @dataclass

@@ -14,8 +14,8 @@ from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.schedules import StressSchedule
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
     from brittlestar.envs.worlds import World
+    from brittlestar.perturbations.context import Context
 
 DELIVERED = "delivered/"
 """Prefix of the notes of a composition: in which share of the steps a part changed anything."""

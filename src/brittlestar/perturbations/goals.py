@@ -12,7 +12,7 @@ from brittlestar.errors import UserError, require, require_choice
 from brittlestar.perturbations.base import ScaledObservation, Step
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
 
 GOAL, ACHIEVED = "desired_goal", "achieved_goal"
 

@@ -14,7 +14,7 @@ from brittlestar.perturbations.base import ObservationPerturbation, Step
 from brittlestar.perturbations.masks import MASKS, group_mask, whole
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
 
 KINDS = (*MASKS, "group")
 

@@ -14,11 +14,11 @@ from gymnasium import spaces
 
 from brittlestar.errors import require, require_choice
 from brittlestar.perturbations.base import ObservationPerturbation, Step
-from brittlestar.perturbations.carry import Carried, check_carry
+from brittlestar.perturbations.carried_state import Carried, check_carry
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
 
 PROTOCOLS = ("rigorous", "compat_1_4", "compat_1_0")
 """Whose severity: ours, in standard deviations of each number, or the published one."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.calibration import Calibration, ObservationRecorder
+from brittlestar.calibration import ObservationRecorder
 from brittlestar.envs import EnvSpec
+from brittlestar.perturbations.context import Calibration
 from brittlestar.training.algorithms import POOLED, Algorithm
 
 _EPISODES = 16

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, Calibration
+from brittlestar.calibration import EPISODES, REFERENCE_EPISODES
 from brittlestar.lanes import even_lanes
 from brittlestar.mitigations.base import Mitigation
+from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.base import Policy
 from brittlestar.pools import make_lanes
 from brittlestar.rollout import Parts, Plan, Rows, rollout

@@ -16,7 +16,7 @@ from brittlestar.perturbations.rewards import InvertedReward, RewardPerturbation
 from brittlestar.perturbations.stressors import PROTOCOLS
 
 if TYPE_CHECKING:
-    from brittlestar.calibration import Context
+    from brittlestar.perturbations.context import Context
 
 _MOVED = 1e-3
 _LEAST_STD = 0.1
