@@ -15,7 +15,7 @@ import pytest
 
 from brittlestar import records
 from brittlestar.cells import Cell
-from brittlestar.metrics import COLUMNS
+from brittlestar.engine.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from brittlestar import cell, records
-from brittlestar.metrics import COLUMNS
+from brittlestar.engine.metrics import COLUMNS
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_failure_is_recorded_and_tried_again(job):
 
 
 def test_a_crash_keeps_its_traceback_in_the_manifest(job, monkeypatch):
-    monkeypatch.setattr("brittlestar.rollout.rollout", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("brittlestar.engine.rollout.rollout", lambda *arguments: 1 / 0)
     outcome = cell.run(job)
     assert outcome.error == "ZeroDivisionError: division by zero"
     assert "Traceback" in json.loads((Path(job.folder) / "manifest.json").read_text())["traceback"]

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from brittlestar.api import load
-from brittlestar.lanes import Lanes
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import PController
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.statistics.stats import clopper_pearson
 
 DIGITS = {"return": 2, "smoothness": 3, "final_distance": 3, "time_to_success": 1, "action_energy": 1}

@@ -15,8 +15,8 @@ from brittlestar import records
 from brittlestar.cells import load_cells
 from brittlestar.compare import compare
 from brittlestar.config import config_folder
+from brittlestar.engine.metrics import COLUMNS
 from brittlestar.errors import UserError
-from brittlestar.metrics import COLUMNS
 from brittlestar.report import summarise
 from brittlestar.statistics import stats
 

@@ -6,10 +6,10 @@ import statistics
 import time
 
 from brittlestar.api import load
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Lanes
 from brittlestar.policies import MlpPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 
 from .figures import Figure
 from .replay import bare_speed, record

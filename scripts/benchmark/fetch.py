@@ -12,10 +12,10 @@ from pathlib import Path
 
 from brittlestar import cell
 from brittlestar.api import load
+from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.launch import Composer
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.rollout import Parts, Plan
 
 from .figures import Figure
 from .replay import Episode, bare_env, bare_speed, count_steps, record

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from brittlestar import cell, rollout
+from brittlestar import cell
+from brittlestar.engine import rollout
 from brittlestar.launch import Composer
 
 from .figures import Figure

@@ -8,13 +8,13 @@ import time
 
 from brittlestar.api import load
 from brittlestar.config import config_folder
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import Compose, Perturbation
 from brittlestar.perturbations.adversarial import AdversarialObservation
 from brittlestar.policies import MlpPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Linear
 
 from .figures import Figure

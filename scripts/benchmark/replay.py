@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import gymnasium as gym
 import numpy as np
 
+from brittlestar.engine.lanes import Batch, Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Batch, Lanes
-from brittlestar.rollout import Parts, Plan, rollout
 
 
 @dataclass

@@ -20,7 +20,7 @@ _HOMES = {
     "errors": "UserError",
     "mitigations": "Mitigation",
     "perturbations": "ObservationPerturbation Perturbation ScaledObservation Step",
-    "perturbed_env": "PerturbedEnv",
+    "engine.perturbed_env": "PerturbedEnv",
     "policies": "Policy",
     "schedules": "StressSchedule",
 }

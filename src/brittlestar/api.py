@@ -12,16 +12,16 @@ from brittlestar.cell import cores
 from brittlestar.cells import Cell
 from brittlestar.config import config_folder, options, plain
 from brittlestar.config.build import build
-from brittlestar.delivery import measure
+from brittlestar.engine.delivery import measure
+from brittlestar.engine.envpool_lanes import make_lanes
+from brittlestar.engine.lanes import even_lanes
+from brittlestar.engine.metrics import COLUMNS
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest
-from brittlestar.lanes import even_lanes
-from brittlestar.metrics import COLUMNS
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import as_policy
-from brittlestar.pools import make_lanes
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Constant, StressSchedule
 from brittlestar.tables import aggregate
 

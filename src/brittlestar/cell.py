@@ -90,7 +90,7 @@ def reuse(job: Job, cell: str) -> Outcome | None:
 
 def compute(job: Job, cell: str, on_episode: Callable[[int], None]) -> dict[str, Any]:
     """Rolls the episodes out and writes the finished cell to the store."""
-    from brittlestar.metrics import COLUMNS
+    from brittlestar.engine.metrics import COLUMNS
 
     started, clock = time.time(), time.perf_counter()
     rows, measure = _roll(job, on_episode)
@@ -161,8 +161,8 @@ def _strength(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
-    from brittlestar.lanes import even_lanes
-    from brittlestar.rollout import Parts, Plan, rollout
+    from brittlestar.engine.lanes import even_lanes
+    from brittlestar.engine.rollout import Parts, Plan, rollout
 
     config = job.config
     if config["episode_seeds"] not in EPISODE_SEEDS:
@@ -222,7 +222,7 @@ def _policy(node: str) -> Any:
 @functools.lru_cache(maxsize=4)
 def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
     """Makes environments once per process."""
-    from brittlestar.pools import make_lanes
+    from brittlestar.engine.envpool_lanes import make_lanes
 
     return make_lanes(build(json.loads(node), "env"), count=1, consecutive=consecutive, needs_model=needs_model)
 
@@ -236,7 +236,7 @@ def _record(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:
-    from brittlestar.delivery import measure
+    from brittlestar.engine.delivery import measure
 
     schedule = build(config["stress_schedule"], "stress_schedule")
     return measure(build(cell_config(config)["perturbation"], "perturbation"), rows, schedule)

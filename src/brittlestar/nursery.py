@@ -13,7 +13,7 @@ gc.set_threshold(100_000)
 def _prepare() -> None:
     from omegaconf import OmegaConf
 
-    import brittlestar.rollout  # noqa: F401
+    import brittlestar.engine.rollout  # noqa: F401
     from brittlestar.config import config_folder
     from brittlestar.envs import EnvSpec
     from brittlestar.workers import HINT

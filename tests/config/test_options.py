@@ -8,12 +8,12 @@ import pytest
 
 from brittlestar.api import load
 from brittlestar.config import config_folder
-from brittlestar.delivery import measure
+from brittlestar.engine.delivery import measure
+from brittlestar.engine.envpool_lanes import make_lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import MlpPolicy, as_policy
-from brittlestar.pools import make_lanes
-from brittlestar.rollout import Parts, Plan, rollout
 
 ROOT = Path(__file__).parents[1]
 ENVS = {"box": "half_cheetah", "box and choices": "cartpole", "dict": "fetch_reach", "choices": "CliffWalking-v1"}

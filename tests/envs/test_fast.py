@@ -6,9 +6,9 @@ from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 from gymnasium_robotics.envs.fetch.reach import MujocoFetchReachEnv
 from gymnasium_robotics.utils import rotations
 
+from brittlestar.engine.lanes import Lanes
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.fast import accelerate, fast_form, fetch, runners
-from brittlestar.lanes import Lanes
 
 gym.register_envs(gymnasium_robotics)
 

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.mitigations import (
     ClipAction,
     Compose,
@@ -21,7 +22,6 @@ from brittlestar.policies import as_policy
 from brittlestar.policies.base import DelegatingPolicy, StatelessPolicy
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 
 BOX = spaces.Box(-9.0, 9.0, (1,), np.float64)
 

@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.mitigations import Ensemble
 from brittlestar.mitigations.ensemble import majority, mean, median
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies.base import Policy, StatelessPolicy
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 
 BOX, TWO = spaces.Box(-9.0, 9.0, (2,), np.float64), spaces.Discrete(2)
 GOALS = spaces.Dict({"observation": BOX, "goal": BOX})

@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.calibration import ObservationRecorder
+from brittlestar.engine.calibration import ObservationRecorder
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.mitigations import KalmanObservation, Mitigation
 from brittlestar.mitigations.kalman import ConstantVelocity
 from brittlestar.perturbations import GaussianObservation, Perturbation, Step
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies import RandomPolicy, as_policy
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Linear
 
 BOX = spaces.Box(-9.0, 9.0, (2,))

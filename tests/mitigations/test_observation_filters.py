@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.mitigations import (
     ExponentialObservation,
     HoldLastObservation,
@@ -16,7 +17,6 @@ from brittlestar.mitigations import (
 )
 from brittlestar.perturbations import ObservationPerturbation
 from brittlestar.policies import as_policy
-from brittlestar.rollout import Parts, Plan, rollout
 
 NAN = math.nan
 BOX = spaces.Box(-9.0, 9.0, (2,), np.float32)

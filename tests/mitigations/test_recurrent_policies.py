@@ -10,12 +10,12 @@ from gymnasium import spaces
 
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Lanes
 from brittlestar.mitigations import Compose, Ensemble
 from brittlestar.perturbations import GaussianObservation, ObservationPerturbation
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.rollout import Parts, Plan, rollout
 
 torch = pytest.importorskip("torch")
 sb3_contrib = pytest.importorskip("sb3_contrib")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     BacklashAction,
     BiasAction,
@@ -27,7 +28,6 @@ from brittlestar.perturbations import (
 )
 from brittlestar.perturbations.base import check_parameter
 from brittlestar.policies import RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 
 BOX = spaces.Box(np.array([-1.0, -1.0, -2.0, 0.0], np.float32), np.array([1.0, 1.0, 3.0, 1.0], np.float32))
 DISCRETE = spaces.Discrete(5)

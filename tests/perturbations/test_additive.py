@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     BiasObservation,
     DriftObservation,
@@ -12,7 +13,6 @@ from brittlestar.perturbations import (
     UniformObservation,
 )
 from brittlestar.policies import RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 
 ZEROS = np.zeros((50, 400, 5))
 

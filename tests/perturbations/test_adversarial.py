@@ -5,9 +5,10 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.api import load
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import FgsmObservation, MadObservation, PgdObservation, RandomSignObservation
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.objectives import distance, margin
@@ -16,7 +17,6 @@ from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.sb3 import ZooFolderPolicy
 from brittlestar.policies.zoo.cards import read_card
 from brittlestar.randomness import LaneDraws, generator
-from brittlestar.rollout import Parts, Plan, rollout
 
 AGENTS = Path(__file__).parents[2] / "../shared/checkpoints/rl-trained-agents"
 ATTACKS = [FgsmObservation, MadObservation, PgdObservation]

@@ -3,12 +3,12 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar import PerturbedEnv
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import ConfusedObservation
 from brittlestar.policies import RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 
 STATES = np.tile(np.arange(5), (40, 100))
 

@@ -3,10 +3,11 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar import PerturbedEnv
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     BiasObservation,
     Compose,
@@ -17,7 +18,6 @@ from brittlestar.perturbations import (
 )
 from brittlestar.perturbations.context import Context
 from brittlestar.policies import PController
-from brittlestar.rollout import Parts, Plan, rollout
 
 BOX = spaces.Box(-np.inf, np.inf, (3,))
 GOAL = spaces.Dict(dict.fromkeys(("observation", "achieved_goal", "desired_goal"), BOX))

@@ -8,10 +8,11 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar import PerturbedEnv
-from brittlestar.delivery import measure
+from brittlestar.engine.delivery import measure
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     BlurredImage,
     BrightnessImage,
@@ -22,7 +23,6 @@ from brittlestar.perturbations import (
     PatchImage,
 )
 from brittlestar.policies import RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 
 PARTS = [
     GaussianImage(sigma=0.2),

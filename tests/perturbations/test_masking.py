@@ -3,12 +3,13 @@ import pytest
 import yaml
 from gymnasium import spaces
 
-from brittlestar import delivery
 from brittlestar.api import load
 from brittlestar.config import config_folder
+from brittlestar.engine import delivery
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import MaskObservation
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.masks import channel_mask
@@ -18,7 +19,6 @@ from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.scaling import Fit, Scaling
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Linear
 
 SIZE = 10

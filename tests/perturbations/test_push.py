@@ -2,8 +2,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from brittlestar.engine.perturbed_env import PerturbedEnv
 from brittlestar.perturbations import Push
-from brittlestar.perturbed_env import PerturbedEnv
 from brittlestar.schedules import Bursts
 
 

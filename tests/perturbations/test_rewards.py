@@ -6,11 +6,11 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar import PerturbedEnv
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import DelayedReward, InvertedReward, NoisyReward, ScaledReward
 from brittlestar.policies import RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts
 
 BOX = spaces.Box(-1.0, 1.0, (2,))

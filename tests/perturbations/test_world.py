@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.delivery import measure
+from brittlestar.engine.delivery import measure
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.metrics import COLUMNS
+from brittlestar.engine.perturbed_env import PerturbedEnv
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.fast import base
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError, UserError
-from brittlestar.lanes import Lanes
-from brittlestar.metrics import COLUMNS
 from brittlestar.perturbations import (
     ActuatorGain,
     BodyMass,
@@ -30,10 +32,8 @@ from brittlestar.perturbations import (
     Scheduled,
     Step,
 )
-from brittlestar.perturbed_env import PerturbedEnv
 from brittlestar.policies import RandomPolicy
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts, Constant, Cosine, Linear
 
 gym.register_envs(gymnasium_robotics)

@@ -4,13 +4,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.perturbed_env import PerturbedEnv
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import Compose, ControlTimestep, EnvParameter
-from brittlestar.perturbed_env import PerturbedEnv
 from brittlestar.policies import RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts
 
 ATTRIBUTES = {

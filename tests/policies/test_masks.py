@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.envpool_lanes import PoolLanes, available
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import HarnessError, UserError
-from brittlestar.lanes import Lanes
 from brittlestar.policies.base import DelegatingPolicy, Policy
 from brittlestar.policies.callables import as_policy
 from brittlestar.policies.heads import Sampled
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.pools import PoolLanes, available
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 
 torch = pytest.importorskip("torch")
 sb3_contrib = pytest.importorskip("sb3_contrib")

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.recurrent import LstmInputs, lstm_layers
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.randomness import LaneDraws
-from brittlestar.rollout import Parts, Plan, rollout
 
 torch = pytest.importorskip("torch")
 sb3_contrib = pytest.importorskip("sb3_contrib")

@@ -6,10 +6,10 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.checkpoints import read_checkpoint
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Lanes
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.rollout import Parts, Plan, rollout
 
 pytest.importorskip("torch")
 stable_baselines3 = pytest.importorskip("stable_baselines3")

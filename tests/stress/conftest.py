@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brittlestar.stress.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour import Behaviour, Layout, describe
 
 
 def table(layout: Layout, trajectories) -> Behaviour:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from brittlestar.engine.behaviour import Layout
 from brittlestar.errors import UserError
 from brittlestar.stress import compat
-from brittlestar.stress.behaviour import Layout
 from brittlestar.stress.compat_channels import compat_channels
 from brittlestar.stress.phases import summarise
 from brittlestar.stress.study import Episodes, score_study, thirds

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittlestar.engine.behaviour import Behaviour, Layout, describe
 from brittlestar.stress import compat, rigorous
-from brittlestar.stress.behaviour import Behaviour, Layout, describe
 from brittlestar.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
 from brittlestar.stress.phases import summarise
 from brittlestar.stress.proof import same_actions

@@ -17,11 +17,11 @@ from omegaconf import OmegaConf
 
 from brittlestar import cell
 from brittlestar.config import config_folder
+from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.report import summarise
 from brittlestar.stress import latex
 from brittlestar.stress.agents import Agent, Run, Stressor
-from brittlestar.stress.behaviour import Behaviour, Layout
 from brittlestar.stress.correlations import correlate, correlation_rows
 from brittlestar.stress.latex import MOST_ROWS, escape, stacked, table
 from brittlestar.stress.leaderboard import make_leaderboard

@@ -104,7 +104,7 @@ def test_a_drift_goes_on_from_episode_to_episode(tmp_path):
 
 @pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout"])
 def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monkeypatch):
-    from brittlestar.rollout import _Run
+    from brittlestar.engine.rollout import _Run
 
     rolled, roll = [], _Run._roll
     monkeypatch.setattr(

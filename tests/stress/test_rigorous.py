@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.stress import rigorous
-from brittlestar.stress.behaviour import Behaviour, Layout
 from brittlestar.stress.study import Episodes, score_study, thirds
 
 DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from brittlestar.engine.behaviour import Layout
 from brittlestar.errors import UserError
 from brittlestar.statistics.effects import event_effect, paired_effect
-from brittlestar.stress.behaviour import Layout
 from brittlestar.stress.phases import cvar, recovery_episodes, summarise
 from brittlestar.stress.proof import same_actions
 from brittlestar.stress.ranking import pareto_front, reward_norm, robust_score

@@ -21,7 +21,7 @@ class Push(Perturbation):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), Push(20.0, body="torso", direction=[1, 0, 0]))
         >>> observation, _ = env.reset(seed=0)
         >>> _ = env.step(env.action_space.sample())

@@ -20,7 +20,7 @@ class ControlTimestep(WorldChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), ControlTimestep(0.5))
         >>> observation, _ = env.reset(seed=0)
         >>> before, _ = env.unwrapped.frame_skip, env.step(env.action_space.sample())
@@ -53,7 +53,7 @@ class EnvParameter(WorldChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("CartPole-v1"), EnvParameter(1.0, attribute="length"))
         >>> observation, _ = env.reset(seed=0)
         >>> _ = env.step(0)

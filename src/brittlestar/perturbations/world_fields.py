@@ -18,7 +18,7 @@ class BodyMass(NamedChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), BodyMass(0.5, names=["torso"]))
         >>> torso, _ = env.unwrapped.model.body("torso"), env.reset(seed=0)
         >>> before, _ = float(torso.mass[0]), env.step(env.action_space.sample())
@@ -40,7 +40,7 @@ class Friction(NamedChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), Friction(-0.25, names=["floor", "foot_geom"]))
         >>> foot, _ = env.unwrapped.model.geom("foot_geom"), env.reset(seed=0)
         >>> before, _ = float(foot.friction[0]), env.step(env.action_space.sample())
@@ -67,7 +67,7 @@ class Gravity(ModelChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), Gravity(1.0, to=[1.62, 1.62]))
         >>> observation, _ = env.reset(seed=0)
         >>> _ = env.step(env.action_space.sample())
@@ -93,7 +93,7 @@ class Damping(NamedChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Ant-v5"), Damping(3.0, names=["hip_*"]))
         >>> observation, _ = env.reset(seed=0)
         >>> _ = env.step(env.action_space.sample())
@@ -115,7 +115,7 @@ class ActuatorGain(NamedChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("HalfCheetah-v5"), ActuatorGain(-0.5, names=["b*"]))
         >>> observation, _ = env.reset(seed=0)
         >>> _ = env.step(env.action_space.sample())
@@ -142,7 +142,7 @@ class JointStiffness(NamedChange):
 
     Example:
         >>> import gymnasium as gym
-        >>> from brittlestar.perturbed_env import PerturbedEnv
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("HalfCheetah-v5"), JointStiffness(0.5, names=["*foot"]))
         >>> observation, _ = env.reset(seed=0)
         >>> _ = env.step(env.action_space.sample())

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from brittlestar import records
 from brittlestar.cells import Cell, Row, group, sort_key
+from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
-from brittlestar.stress.behaviour import Behaviour, Layout
 from brittlestar.stress.references import agent_of
 from brittlestar.stress.study import BASELINE, Episodes, Scored, score_study, thirds
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from brittlestar.stress.behaviour import Behaviour
+from brittlestar.engine.behaviour import Behaviour
 
 CHANNELS = ("competence", "coherence", "continuity", "integrity", "meaning")
 REFERENCE_WEIGHTS = np.array([0.25, 0.20, 0.15, 0.20, 0.20])

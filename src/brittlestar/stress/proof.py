@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brittlestar.engine.behaviour import Behaviour
 from brittlestar.errors import UserError
-from brittlestar.stress.behaviour import Behaviour
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brittlestar.engine.behaviour import Behaviour
+from brittlestar.engine.entropy import share_entropy
 from brittlestar.errors import UserError
 from brittlestar.statistics.conformal import conformal_threshold
-from brittlestar.stress.behaviour import Behaviour
-from brittlestar.stress.entropy import share_entropy
 
 LEAST_FITTED, LEAST_CALIBRATED = 30, 200
 HALF_LIFE = 3.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from brittlestar.engine.behaviour import Behaviour
 from brittlestar.errors import require, require_choice
 from brittlestar.stress import compat, rigorous
-from brittlestar.stress.behaviour import Behaviour
 from brittlestar.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
 
 BASELINE = "baseline"

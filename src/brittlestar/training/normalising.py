@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.calibration import ObservationRecorder
+from brittlestar.engine.calibration import ObservationRecorder
 from brittlestar.envs import EnvSpec
 from brittlestar.perturbations.context import Calibration
 from brittlestar.training.algorithms import POOLED, Algorithm
@@ -49,9 +49,9 @@ def _pool(wrapped: Any, spec: EnvSpec) -> None:
 
 def random_pass(spec: EnvSpec) -> Calibration:
     """Measures observations in clean episodes of random actions: the same ones for every seed."""
+    from brittlestar.engine.envpool_lanes import make_lanes
+    from brittlestar.engine.rollout import Parts, Plan, rollout
     from brittlestar.policies.simple import RandomPolicy
-    from brittlestar.pools import make_lanes
-    from brittlestar.rollout import Parts, Plan, rollout
 
     recorder = ObservationRecorder(_EPISODES)
     lanes = make_lanes(spec, _EPISODES)

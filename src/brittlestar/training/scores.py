@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.calibration import EPISODES, REFERENCE_EPISODES
-from brittlestar.lanes import even_lanes
+from brittlestar.engine.calibration import EPISODES, REFERENCE_EPISODES
+from brittlestar.engine.envpool_lanes import make_lanes
+from brittlestar.engine.lanes import even_lanes
+from brittlestar.engine.rollout import Parts, Plan, Rows, rollout
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.base import Policy
-from brittlestar.pools import make_lanes
-from brittlestar.rollout import Parts, Plan, Rows, rollout
 from brittlestar.statistics import stats
 from brittlestar.training.normalising import random_pass
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
+from brittlestar.engine.envpool_lanes import make_lanes
+from brittlestar.engine.lanes import Batch, copy_batch
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Batch, copy_batch
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.perturbations.context import Calibration, Context
-from brittlestar.pools import make_lanes
 from brittlestar.randomness import Jumper, LaneDraws
 from brittlestar.schedules import Constant, StressSchedule
 

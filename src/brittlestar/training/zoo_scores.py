@@ -30,9 +30,9 @@ def score(policy: Any, config: dict[str, Any], episodes: int, seed: int, disturb
         seed: of the evaluation; another one has other start states and other noise.
         disturbed: as in training, or clean.
     """
-    from brittlestar.lanes import even_lanes
-    from brittlestar.pools import make_lanes
-    from brittlestar.rollout import Parts, Plan, rollout
+    from brittlestar.engine.envpool_lanes import make_lanes
+    from brittlestar.engine.lanes import even_lanes
+    from brittlestar.engine.rollout import Parts, Plan, rollout
 
     spec = build(config["env"], "env")
     parts = Parts(policy, *(build(config[group], group) for group in STRESS)) if disturbed else Parts(policy)

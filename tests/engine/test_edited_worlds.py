@@ -99,7 +99,7 @@ def test_cells_of_one_worker_do_not_disturb_each_other(run):
 def test_a_cell_that_fails_in_the_middle_leaves_clean_lanes(run, monkeypatch):
     cell._lanes.cache_clear()
     _, _, before = run("HalfCheetah-v5", "Gravity", change=0.0)
-    from brittlestar.lanes import Lanes
+    from brittlestar.engine.lanes import Lanes
 
     step, calls = Lanes.step, []
 

@@ -3,15 +3,15 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.metrics import COLUMNS
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec, Returns, Signals
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import HarnessError, UserError
-from brittlestar.lanes import Lanes
-from brittlestar.metrics import COLUMNS
 from brittlestar.mitigations import LowPass
 from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, Policy, RandomPolicy
-from brittlestar.rollout import Parts, Plan, rollout
 
 PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
 

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.calibration import EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
+from brittlestar.engine.calibration import EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
+from brittlestar.engine.effects import BOOKKEEPING, Notes
+from brittlestar.engine.envpool_lanes import PoolLanes
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.errors import HarnessError, UserError
-from brittlestar.lanes import Lanes
-from brittlestar.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.notes import BOOKKEEPING, Notes
 from brittlestar.perturbations.base import Perturbation, Step, check_parameter
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies.base import Policy
-from brittlestar.pools import PoolLanes
 from brittlestar.randomness import LaneDraws, SequentialDraws, reset_seeds
 from brittlestar.schedules import Constant, StressSchedule
 
 if TYPE_CHECKING:
-    from brittlestar.stress.behaviour import Behaviour
-    from brittlestar.stress.recorder import BehaviourRecorder
+    from brittlestar.engine.behaviour import Behaviour
+    from brittlestar.engine.behaviour_recorder import BehaviourRecorder
 
 STREAMS = (
     "perturbation/observation",
@@ -179,8 +179,8 @@ class _Run:
             window = 2 * max(1, sum(episode < wrong[0] for episode in tried)) if wrong else 0
 
     def _recorder(self) -> BehaviourRecorder:
-        from brittlestar.stress.behaviour import Layout
-        from brittlestar.stress.recorder import BehaviourRecorder
+        from brittlestar.engine.behaviour import Layout
+        from brittlestar.engine.behaviour_recorder import BehaviourRecorder
 
         layout, whole = Layout.of(self.lanes.action_space), self.plan.record == "trajectories"
         return BehaviourRecorder(layout, self.plan.episodes, self.lanes.count, whole)

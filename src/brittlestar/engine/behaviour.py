@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.engine.entropy import action_entropy, axis_entropy, count_entropy
 from brittlestar.errors import UserError, require
-from brittlestar.stress.entropy import action_entropy, axis_entropy, count_entropy
 
 _SCALARS = (
     "length", "return", "return_seen", "violation", "regret", "entropy", "entropy_axes", "roughness", "digest",

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.recovery import Recovery
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import Terminated
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import GaussianObservation
 from brittlestar.policies import as_policy
-from brittlestar.recovery import Recovery
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Bursts
 
 

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar import cell, identity, pools
+from brittlestar import cell, identity
 from brittlestar.api import load
+from brittlestar.engine import envpool_lanes as pools
+from brittlestar.engine.envpool_lanes import PoolLanes, make_lanes
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec, Signals, backends
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, RandomPolicy
-from brittlestar.pools import PoolLanes, make_lanes
-from brittlestar.rollout import Parts, Plan, rollout
 
 needs_envpool = pytest.mark.skipif(not pools.available(), reason="EnvPool is not installed: pip install envpool")
 PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])

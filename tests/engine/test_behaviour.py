@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from brittlestar.engine.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour_recorder import BehaviourRecorder
+from brittlestar.engine.entropy import action_entropy, count_entropy, share_entropy
 from brittlestar.errors import UserError
-from brittlestar.stress.behaviour import Behaviour, Layout, describe
-from brittlestar.stress.entropy import action_entropy, count_entropy, share_entropy
-from brittlestar.stress.recorder import BehaviourRecorder
 
 
 def one(layout, actions, rewards=None, seen=None) -> Behaviour:

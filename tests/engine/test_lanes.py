@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from brittlestar.engine.lanes import Lanes
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Lanes
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "FetchReach-v4", "Hopper-v5", "Blackjack-v1"])

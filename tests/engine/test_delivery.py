@@ -4,10 +4,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from brittlestar.delivery import measure
+from brittlestar.engine.delivery import measure
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import HarnessError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     Compose,
     GaussianObservation,
@@ -20,7 +21,6 @@ from brittlestar.perturbations import (
     ValenceInversion,
 )
 from brittlestar.policies import RandomPolicy, as_policy
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Phases, StepSchedule
 
 

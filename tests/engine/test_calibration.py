@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies import as_policy
-from brittlestar.rollout import Parts, Plan, rollout
 
 
 class Ask(Perturbation):

@@ -5,8 +5,9 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 from stable_baselines3.common.env_checker import check_env as sb3_check
 
 from brittlestar import PerturbedEnv, evaluate, load
+from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.lanes import Lanes
 from brittlestar.perturbations import (
     BodyMass,
     Compose,
@@ -21,7 +22,6 @@ from brittlestar.perturbations import (
     ScaledAction,
 )
 from brittlestar.policies import Policy
-from brittlestar.rollout import Parts, Plan, rollout
 from brittlestar.schedules import Constant
 
 CASES = {

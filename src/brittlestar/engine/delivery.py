@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from brittlestar.engine.rollout import Rows
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import Compose, Perturbation
 from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.perturbations.world import NOTE
-from brittlestar.rollout import Rows
 from brittlestar.schedules import StressSchedule
 
 MEASURES = ("observation_change", "observation_touched", "action_change", "reward_change")

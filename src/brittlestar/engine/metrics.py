@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Batch
+from brittlestar.engine.recovery import Recovery
 from brittlestar.envs import EnvSpec, Signals
 from brittlestar.envs.success import goal_distance
-from brittlestar.lanes import Batch
-from brittlestar.recovery import Recovery
 
 MOTION = ("smoothness", "peak_action", "action_energy")
 MOTION_EXECUTED = tuple(f"{name}_executed" for name in MOTION)

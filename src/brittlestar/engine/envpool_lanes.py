@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.engine.lanes import Batch, Infos, Lanes, copy_batch, empty_batch, put_rows
 from brittlestar.envs.backends import INSTALL, available, choose
 from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest
-from brittlestar.lanes import Batch, Infos, Lanes, copy_batch, empty_batch, put_rows
 
 __all__ = ["PoolLanes", "available", "make_lanes"]
 

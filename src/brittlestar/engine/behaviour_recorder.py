@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittlestar.stress.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour import Behaviour, Layout, describe
 
 _STEPS = 256
 
