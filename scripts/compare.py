@@ -6,9 +6,9 @@ import argparse
 import json
 import sys
 
-from brittlestar.compare import compare, verdict
 from brittlestar.errors import UserError
-from brittlestar.tablefiles import markdown
+from brittlestar.results.compare import compare, verdict
+from brittlestar.results.write import markdown
 from brittlestar.terminal import quiet_end
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from brittlestar import records
-from brittlestar.cells import Cell
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
+from brittlestar.results.load import Cell
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(os.environ.get("BRITTLESTAR_GOLDEN", ROOT.parent / "shared" / "golden"))

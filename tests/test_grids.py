@@ -6,7 +6,7 @@ from matplotlib.text import Text
 
 from brittlestar import grids
 from brittlestar.grids import plot_heatmap, plot_sheets
-from brittlestar.tables import aggregate
+from brittlestar.results.aggregate import aggregate
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
 from brittlestar.api import load
-from brittlestar.cells import load_cells
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 from brittlestar.hardening import choice
 from brittlestar.hardening.study import default_levels, prepare
+from brittlestar.results.load import load_cells
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = "scripts/harden.py"

@@ -220,7 +220,7 @@ def test_the_plot_names_a_model_that_stands_alone_in_its_panel(make_cell, tmp_pa
     from matplotlib.figure import Figure
 
     from brittlestar.plots import plot_curves
-    from brittlestar.tables import aggregate
+    from brittlestar.results.aggregate import aggregate
 
     panels = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: panels.__setitem__(slice(None), figure.axes))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from brittlestar import plots
 from brittlestar.plots import curve_names, measures, plot_curves, view
 from brittlestar.report import summarise
-from brittlestar.tables import aggregate
+from brittlestar.results.aggregate import aggregate
 
 
 def curve(make_cell, **options):

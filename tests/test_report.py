@@ -8,7 +8,7 @@ import pytest
 from brittlestar import report
 from brittlestar.errors import UserError
 from brittlestar.report import remarks, summarise
-from brittlestar.tables import aggregate
+from brittlestar.results.aggregate import aggregate
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from brittlestar import records
-from brittlestar.cells import load_cells
-from brittlestar.compare import compare
 from brittlestar.config import config_folder
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.errors import UserError
 from brittlestar.report import summarise
+from brittlestar.results.compare import compare
+from brittlestar.results.load import load_cells
 from brittlestar.statistics import stats
 
 ROOT = Path(__file__).parents[1]

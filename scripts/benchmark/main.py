@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from brittlestar.cell import cores
-from brittlestar.tablefiles import markdown
+from brittlestar.results.write import markdown
 
 from .against_sb3 import sb3_cartpole, sb3_half_cheetah
 from .commands import aggregate, cached, cold_sweep, help_page

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from brittlestar.cells import RATES, Cell, Row, load_cells
-from brittlestar.resampling import LEVEL
+from brittlestar.results.aggregate import Tables, aggregate
+from brittlestar.results.load import RATES, Cell, Row, load_cells
+from brittlestar.results.resampling import LEVEL
 from brittlestar.statistics import stats
-from brittlestar.tables import Tables, aggregate
 
 from .studies import Plan
 

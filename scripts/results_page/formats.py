@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 
 NAMES = {"success_any": "any step", "success_final": "final step"}
 

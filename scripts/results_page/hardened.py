@@ -7,10 +7,10 @@ import functools
 from pathlib import Path
 from shutil import copyfile
 
-from brittlestar.cells import RATES, Row
-from brittlestar.compare import Comparison, compare, verdict
 from brittlestar.plots import plot_curves
-from brittlestar.tablefiles import markdown, text
+from brittlestar.results.compare import Comparison, compare, verdict
+from brittlestar.results.load import RATES, Row
+from brittlestar.results.write import markdown, text
 
 from .curves import Curves, by_level, curves
 from .formats import NAMES, bounded, difference, percent, points

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.cells import load_cells
 from brittlestar.plots import measures
-from brittlestar.tablefiles import markdown
+from brittlestar.results.load import load_cells
+from brittlestar.results.write import markdown
 
 from . import hardened, sweeps
 from .curves import curves

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells import Row
 from brittlestar.errors import UserError, nearest
+from brittlestar.results.load import Row
 
 from .studies import TASKS
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from shutil import copyfile
 
-from brittlestar.cells import Row
 from brittlestar.errors import UserError
 from brittlestar.plots import plot_curves
-from brittlestar.tablefiles import markdown
+from brittlestar.results.load import Row
+from brittlestar.results.write import markdown
 
 from .curves import by_level, curves
 from .formats import bounded

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brittlestar.cells import RATES, Row
 from brittlestar.hardening.verdict import critical_text
 from brittlestar.report import PARTING, mismatches
+from brittlestar.results.load import RATES, Row
+from brittlestar.results.write import markdown, text
 from brittlestar.statistics import stats
-from brittlestar.tablefiles import markdown, text
 
 from .curves import Curves, by_level, curves, level
 from .formats import bounded, is_known, number, percent, points

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 from brittlestar.statistics import stats
 from brittlestar.statistics.conformal import conformal_rank
 from brittlestar.stress.rigorous import split

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scripts.results_page.formats import bounded, number, percent
 
-from brittlestar.cells import Row
 from brittlestar.identity import versions
+from brittlestar.results.load import Row
+from brittlestar.results.write import markdown
 from brittlestar.statistics import stats
-from brittlestar.tablefiles import markdown
 
 from .alarms import Alarms, alarms
 from .pictures import SHOWN, copy_pictures

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from brittlestar.cells import Row
 from brittlestar.errors import UserError
+from brittlestar.results.load import Row
 
 BASELINE = "baseline"
 MODES = {True: "deterministic", False: "stochastic"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripts.results_page.formats import is_known, number, percent, points
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 from brittlestar.statistics import stats
 
 from .alarms import Alarms

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from brittlestar.cell import cores
-from brittlestar.cells import Cell
 from brittlestar.config import config_folder, options, plain
 from brittlestar.config.build import build
 from brittlestar.engine.delivery import measure
@@ -22,8 +21,9 @@ from brittlestar.errors import UserError, nearest
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import as_policy
+from brittlestar.results.aggregate import aggregate
+from brittlestar.results.load import Cell
 from brittlestar.schedules import Constant, StressSchedule
-from brittlestar.tables import aggregate
 
 if TYPE_CHECKING:
     import pandas as pd

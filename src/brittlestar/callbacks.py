@@ -37,8 +37,8 @@ class Tables(Callback):
 def _tell(config: Any) -> str:
     """Prints the result of a sweep and returns why it counts as failed, if it does."""
     from brittlestar import workers
-    from brittlestar.gate import objections
     from brittlestar.report import models_table, summarise
+    from brittlestar.results.baseline_check import objections
 
     workers.stop()
     folder = Path(str(config.hydra.sweep.dir))
@@ -76,7 +76,7 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
         brittlestar: 2 cells failed
           2 cells: it broke (env=cartpole, first: seed=0)
     """
-    from brittlestar.tables import failure_groups
+    from brittlestar.results.aggregate import failure_groups
 
     groups = failure_groups(failures)
     lines = [f"  {_cells(group['cells'])}: {group['error']}{_which(group)}" for group in groups[:SHOWN_REASONS]]

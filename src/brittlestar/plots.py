@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.cells import RATES, Row
-from brittlestar.gate import MISMATCH
 from brittlestar.identity import LABEL
-from brittlestar.tablefiles import text
+from brittlestar.results.baseline_check import MISMATCH
+from brittlestar.results.load import RATES, Row
+from brittlestar.results.write import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,13 +8,13 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 
-from brittlestar.cells import RATES, Cell, Grouping, Row, load_cells, sort_key, split_references
 from brittlestar.errors import UserError
-from brittlestar.gate import ABOVE, MISMATCH, not_compared
 from brittlestar.grids import plot_heatmap, plot_sheets
 from brittlestar.plots import measures, plot_curves
-from brittlestar.tablefiles import markdown, text, write_tables
-from brittlestar.tables import Tables, aggregate, failure_groups
+from brittlestar.results.aggregate import Tables, aggregate, failure_groups
+from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
+from brittlestar.results.load import RATES, Cell, Grouping, Row, load_cells, sort_key, split_references
+from brittlestar.results.write import markdown, text, write_tables
 
 SHOWN = (
     "return", "smoothness", "final_distance", "time_to_success", "time_to_failure", "recovery_time",

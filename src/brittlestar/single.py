@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import cell
-from brittlestar.cells import Cell
-from brittlestar.gate import objections
 from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.records import read_manifest
-from brittlestar.tablefiles import markdown, text
-from brittlestar.tables import Tables, aggregate
+from brittlestar.results.aggregate import Tables, aggregate
+from brittlestar.results.baseline_check import objections
+from brittlestar.results.load import Cell
+from brittlestar.results.write import markdown, text
 
 
 def run(job: cell.Job) -> cell.Outcome:

@@ -10,8 +10,8 @@ from omegaconf import OmegaConf
 from PIL import Image
 
 from brittlestar import cell
-from brittlestar.cells import load_cells, split_references
 from brittlestar.config import config_folder
+from brittlestar.results.load import load_cells, split_references
 from brittlestar.stress.agents import score_agents
 from brittlestar.stress.figures import draw_figures, figures
 from brittlestar.stress.figures.rows import BASELINE, UnsuitedError, mean_over_policies, read_study

@@ -9,11 +9,11 @@ import pytest
 from omegaconf import OmegaConf
 
 from brittlestar import cell, records
-from brittlestar.cells import load_cells, split_references
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 from brittlestar.identity import cell_hash, engine_digest
 from brittlestar.report import summarise
+from brittlestar.results.load import load_cells, split_references
 from brittlestar.stress.references import agent_of, reference_jobs
 
 STRESSORS = (

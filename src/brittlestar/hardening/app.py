@@ -56,7 +56,7 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
     """
     from brittlestar.hardening import choice, retraining
     from brittlestar.hardening.study import AFTER, BEFORE, prepare
-    from brittlestar.tablefiles import text
+    from brittlestar.results.write import text
 
     study = prepare(config, choices)
     teacher = retraining.find_teacher(study.config)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from brittlestar.cells import RATES, Cell
 from brittlestar.errors import UserError
 from brittlestar.records import make_folder
-from brittlestar.tablefiles import text
+from brittlestar.results.load import RATES, Cell
+from brittlestar.results.write import text
 
 FILE = "choice.json"
 

@@ -8,12 +8,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells import Row
 from brittlestar.hardening.choice import Choice
 from brittlestar.hardening.study import AFTER, BEFORE, Study
 from brittlestar.hardening.verdict import NUMBERS, Verdict, bounded, critical_text, headline, judge
 from brittlestar.report import remarks, summarise
-from brittlestar.tablefiles import markdown, text
+from brittlestar.results.load import Row
+from brittlestar.results.write import markdown, text
 
 GAINS, CURVES, RESULT = "gains", "before_after", "result.json"
 

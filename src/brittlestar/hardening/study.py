@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import cell, records
-from brittlestar.cells import RATES, Cell, load_cells
 from brittlestar.config import Config
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, require_choice
 from brittlestar.identity import contents
+from brittlestar.results.load import RATES, Cell, load_cells
 from brittlestar.training_env import AUTO, resolve
 
 BEFORE, AFTER = "before", "after"

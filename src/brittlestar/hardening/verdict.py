@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells import RATES, Row
-from brittlestar.compare import Comparison, compare
 from brittlestar.hardening.study import AFTER, BEFORE, Study
-from brittlestar.tablefiles import text
-from brittlestar.tables import Tables
+from brittlestar.results.aggregate import Tables
+from brittlestar.results.compare import Comparison, compare
+from brittlestar.results.load import RATES, Row
+from brittlestar.results.write import text
 
 SIGNIFICANT = 0.05
 NUMBERS = ("critical_interpolated", "auc", "normalised_auc")

@@ -16,11 +16,11 @@ from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.reading import read_file
 from brittlestar.checkpoints.rl_zoo import read_scores
 from brittlestar.errors import UserError, nearest, require
-from brittlestar.gate import Record
 from brittlestar.policies.base import DelegatingPolicy, Policy, Space, describe
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.scaling import Fit, Scaling
+from brittlestar.results.baseline_check import Record
 
 HER_KEYS = ["observation", "desired_goal"]
 """What a network with a plain observation is shown of a goal environment, in this order."""

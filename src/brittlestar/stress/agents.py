@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from brittlestar import records
-from brittlestar.cells import Cell, Row, group, sort_key
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
+from brittlestar.results.load import Cell, Row, group, sort_key
 from brittlestar.stress.references import agent_of
 from brittlestar.stress.study import BASELINE, Episodes, Scored, score_study, thirds
 

@@ -7,10 +7,10 @@ import functools
 import json
 from pathlib import Path
 
-from brittlestar.cells import Row
 from brittlestar.checkpoints.algorithms import ALGORITHMS
 from brittlestar.config import HUB
 from brittlestar.errors import UserError
+from brittlestar.results.load import Row
 
 ON_POLICY = ("ppo", "a2c", "trpo", "recurrent_ppo", "maskable_ppo")
 OFF_POLICY = ("dqn", "qrdqn", "sac", "td3", "ddpg", "tqc", "crossq")

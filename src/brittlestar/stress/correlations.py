@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 
 LEAST = 3
 """Agents that a correlation needs."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 
 MOST_ROWS = 40
 """A table with more goes over several pages, by longtable."""

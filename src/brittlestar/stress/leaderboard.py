@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.cells import Row, sort_key
 from brittlestar.errors import UserError
+from brittlestar.results.load import Row, sort_key
 from brittlestar.statistics import stats
 from brittlestar.stress.agents import Agent
 from brittlestar.stress.ranking import pareto_front, rank_intervals, reward_norm, robust_score

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.cells import Cell, Row, load_cells, split_references
 from brittlestar.errors import UserError
 from brittlestar.records import make_folder
+from brittlestar.results.load import Cell, Row, load_cells, split_references
 from brittlestar.stress.agents import recorded, score_agents
 from brittlestar.stress.correlations import correlation_rows
 from brittlestar.stress.leaderboard import Leaderboard, make_leaderboard
@@ -45,9 +45,9 @@ def write_leaderboard(
     board = make_leaderboard(agents, scoring, published)
     correlations, runs = correlation_rows(board.rows), run_rows(agents, scoring)
     shown = overview(board, correlations, scoring)
+    from brittlestar.results.write import write_rows
     from brittlestar.stress import paper_tables
     from brittlestar.stress.tables import stress_tables
-    from brittlestar.tablefiles import write_rows
 
     try:
         make_folder(out)
@@ -75,7 +75,7 @@ def write_leaderboard(
 
 def overview(board: Leaderboard, correlations: list[Row], scoring: str) -> str:
     """Returns leaderboard, correlations and notes as Markdown."""
-    from brittlestar.tablefiles import markdown
+    from brittlestar.results.write import markdown
 
     columns = (_AXES | _RATES | _SCORE) if scoring == "rigorous" else (_SCORE | _RATES | _AXES)
     if len({(row["env"], row["env_id"]) for row in board.rows}) == 1:
@@ -123,7 +123,7 @@ def _labels(rows: list[Row]) -> list[str]:
 
 
 def _bounded(row: Row, name: str) -> str:
-    from brittlestar.tablefiles import text
+    from brittlestar.results.write import text
 
     value, low, high = (text(_short(row.get(f"{name}{end}"))) for end in ("", "_low", "_high"))
     return f"{value} [{low}, {high}]" if value and low else value

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.cells import Row, sort_key
+from brittlestar.results.load import Row, sort_key
 from brittlestar.statistics import stats
 from brittlestar.stress.agents import Agent
 from brittlestar.stress.latex import Markup, bounded, escape, interval, number, stacked, table

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.cells import Row
 from brittlestar.plots import COLOURS, MARKERS, save
+from brittlestar.results.load import Row
 from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.tables import StressTables
 

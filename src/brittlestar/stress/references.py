@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar import cell
-from brittlestar.cells import load_cells, split_references
 from brittlestar.errors import UserError
 from brittlestar.identity import NONE
+from brittlestar.results.load import load_cells, split_references
 
 ITSELF = "itself"
 """Value of `reference` in the config of a reference pass."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.cells import Cell, Row
 from brittlestar.errors import UserError, nearest
+from brittlestar.results.load import Cell, Row
 from brittlestar.stress.agents import recorded, score_agents
 from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.runs import run_rows
@@ -47,8 +47,8 @@ def summarise_stress(
     scoring, alpha = choose_scoring(chosen[0].config, scoring, alpha)
     agents = score_agents(chosen, passes, scoring, alpha)
     tables = stress_tables(agents, scoring, alpha)
+    from brittlestar.results.write import write_rows
     from brittlestar.stress.plots import plot_stress
-    from brittlestar.tablefiles import write_rows
 
     write_rows(tables.stress, out / "stress")
     write_rows(run_rows(agents, scoring), out / "stress_runs")
@@ -74,7 +74,7 @@ def choose_scoring(config: Row, scoring: str | None, alpha: float | None) -> tup
 
 def overview(tables: StressTables) -> str:
     """Returns the tables as text: rates and drops, then the drops of the channels."""
-    from brittlestar.tablefiles import markdown
+    from brittlestar.results.write import markdown
 
     varied = [name for name in _labels(tables.stress) if len({row[name] for row in tables.stress}) > 1]
     shown = [row | _heads(row) for row in tables.stress]
@@ -102,7 +102,7 @@ def _heads(row: Row) -> Row:
 
 
 def _bounded(row: Row, name: str) -> str:
-    from brittlestar.tablefiles import text
+    from brittlestar.results.write import text
 
     value, low, high = (text(_rounded(row[f"{name}{end}"])) for end in ("", "_low", "_high"))
     return f"{value} [{low}, {high}]" if value and low else value

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 from brittlestar.stress.agents import Agent, Run
 from brittlestar.stress.algorithms import algorithm_of, is_on_policy
 from brittlestar.stress.compat_channels import CHANNELS

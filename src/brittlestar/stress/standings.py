@@ -10,8 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from brittlestar.cells import Row, moments
 from brittlestar.randomness import generator
+from brittlestar.results.load import Row, moments
 from brittlestar.statistics import stats
 from brittlestar.stress.agents import Agent, Run, Stressor
 from brittlestar.stress.runs import acts_the_same, agent_label, clean_runs

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.cells import Row
 from brittlestar.randomness import generator
+from brittlestar.results.load import Row
 from brittlestar.statistics import stats
 from brittlestar.statistics.effects import Effect, event_effect, paired_effect
 from brittlestar.stress.agents import Agent, Stressor

@@ -7,7 +7,7 @@ from typing import Any
 
 from brittlestar.config import config_folder
 from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, read_card, recipes
-from brittlestar.tablefiles import markdown
+from brittlestar.results.write import markdown
 
 COLUMNS = (
     "policy", "environment", "algorithm", "trained under", "steps", "minutes", "return", "success any",

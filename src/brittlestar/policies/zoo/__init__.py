@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brittlestar.gate import Record
 from brittlestar.policies.base import DelegatingPolicy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.zoo import cards as zoo
+from brittlestar.results.baseline_check import Record
 
 
 @dataclass

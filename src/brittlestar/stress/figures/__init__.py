@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

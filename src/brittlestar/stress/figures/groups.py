@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from brittlestar.cells import Row
 from brittlestar.plots import COLOURS
+from brittlestar.results.load import Row
 from brittlestar.statistics import stats
 from brittlestar.stress.figures.canvas import (
     HATCHES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 from brittlestar.stress.figures.canvas import GREY, SILENT_NOTE, blank, policies, title, wrapped
 from brittlestar.stress.figures.rows import BASELINE, Mean, Study, grouped, mean_of_these, need
 

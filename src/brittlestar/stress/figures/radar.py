@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.cells import Row
 from brittlestar.plots import COLOURS
+from brittlestar.results.load import Row
 from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.figures.canvas import INTERVALS, SILENT, blank, policies, title
 from brittlestar.stress.figures.rows import BASELINE, Mean, Study, UnsuitedError, grouped, mean_over_policies, need

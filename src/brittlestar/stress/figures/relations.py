@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 from brittlestar.stress.figures.canvas import blank, legend, look, plain, title
 from brittlestar.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number
 from brittlestar.stress.figures.significance import correlate, correlate_clusters

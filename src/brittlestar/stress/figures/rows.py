@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.cells import Row
+from brittlestar.results.load import Row
 from brittlestar.statistics import stats
 
 BASELINE = "baseline"

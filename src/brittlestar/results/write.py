@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.cells import Cell, Row
 from brittlestar.records import make_folder
-from brittlestar.tables import Tables
+from brittlestar.results.aggregate import Tables
+from brittlestar.results.load import Cell, Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

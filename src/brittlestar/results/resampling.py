@@ -10,8 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from brittlestar.cells import RATES, Curve, moments
 from brittlestar.randomness import generator
+from brittlestar.results.load import RATES, Curve, moments
 from brittlestar.statistics import curves, stats
 
 RESAMPLES = 2000

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from brittlestar.compare import Comparison, _difference, compare, verdict
 from brittlestar.errors import UserError
+from brittlestar.results.compare import Comparison, _difference, compare, verdict
 from brittlestar.statistics import stats
 
 STRENGTHS = (0, 0.1, 0.2)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar import gate
-from brittlestar.cells import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
 from brittlestar.errors import UserError
-from brittlestar.resampling import LEVEL, Drawn, resample, shape_method, threshold_of
+from brittlestar.results import baseline_check as gate
+from brittlestar.results.load import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
+from brittlestar.results.resampling import LEVEL, Drawn, resample, shape_method, threshold_of
 from brittlestar.statistics import stats
 from brittlestar.statistics.curves import critical_level
 

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from brittlestar import cells, records
-from brittlestar.cells import ALWAYS, Cell, Curve, group, hold_rows, load_cells, sort_key
+from brittlestar import records
 from brittlestar.errors import UserError
+from brittlestar.results import load as cells
+from brittlestar.results.load import ALWAYS, Cell, Curve, group, hold_rows, load_cells, sort_key
 
 
 def alpha(value: float, **others) -> dict:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from brittlestar import resampling
 from brittlestar.errors import UserError
+from brittlestar.results import resampling
+from brittlestar.results.aggregate import aggregate, failure_groups
 from brittlestar.statistics import stats
-from brittlestar.tables import aggregate, failure_groups
 
 
 def rates(make_cell, successes, strengths, seeds=(0,), n=10, **options):

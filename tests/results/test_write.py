@@ -10,10 +10,10 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from brittlestar import tablefiles
 from brittlestar.errors import UserError
-from brittlestar.tablefiles import markdown, text, write_tables
-from brittlestar.tables import aggregate
+from brittlestar.results import write as tablefiles
+from brittlestar.results.aggregate import aggregate
+from brittlestar.results.write import markdown, text, write_tables
 
 NAMES = ("episodes", "cells", "curve", "summary", "failures")
 FORMATS = ("csv", "parquet", "md", "json")

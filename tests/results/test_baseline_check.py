@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brittlestar.gate import (
+from brittlestar.results.baseline_check import (
     ABOVE,
     MISMATCH,
     OTHER_LIMIT,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.cells import RATES, ROW_KEYS, Cell, Row, group, hold_rows, load_cells
 from brittlestar.errors import UserError, nearest
 from brittlestar.randomness import generator
-from brittlestar.resampling import LEVEL, RESAMPLES
+from brittlestar.results.load import RATES, ROW_KEYS, Cell, Row, group, hold_rows, load_cells
+from brittlestar.results.resampling import LEVEL, RESAMPLES
 from brittlestar.statistics import curves, stats
 
 SCORES = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")

@@ -1,0 +1,1 @@
+"""From finished cells to tables: load, group, aggregate, write, compare."""
