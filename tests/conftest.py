@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar import records
+from brittlestar.cells import store as records
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws

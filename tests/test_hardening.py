@@ -339,8 +339,8 @@ def test_a_study_of_returns_says_that_there_is_no_success(shell, one_core):
 
 
 def teach(env: str, **policy) -> tuple[str, bool, int | None, str]:
+    from brittlestar.cells.auto_env import _known
     from brittlestar.hardening.retraining import find_teacher
-    from brittlestar.training_env import _known
 
     target = policy or {"_target_": "brittlestar.policies.RandomPolicy"}
     teacher = find_teacher({"algo": None, "steps": None, "policy": target, "env": _known(env)})

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
-from brittlestar import records
+from brittlestar.cells import store as records
 from brittlestar.config import config_folder
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.errors import UserError

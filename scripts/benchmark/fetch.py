@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from brittlestar import cell
 from brittlestar.api import load
+from brittlestar.cells import run as cell
 from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.launch import Composer
 from brittlestar.policies import Policy

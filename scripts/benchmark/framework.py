@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from brittlestar import cell
+from brittlestar.cells import run as cell
 from brittlestar.engine import rollout
 from brittlestar.launch import Composer
 

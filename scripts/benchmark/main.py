@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 
-from brittlestar.cell import cores
+from brittlestar.cells.run import cores
 from brittlestar.results.write import markdown
 
 from .against_sb3 import sb3_cartpole, sb3_half_cheetah

@@ -12,9 +12,9 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import HydraContext, RunMode
 
+from brittlestar.cells.store import read_manifest
 from brittlestar.config import config_folder, plain, register
 from brittlestar.launch import launch
-from brittlestar.records import read_manifest
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 

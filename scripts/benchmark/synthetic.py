@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import cell, records
+from brittlestar.cells import run as cell
+from brittlestar.cells import store as records
 from brittlestar.launch import Composer
 from brittlestar.randomness import generator
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from brittlestar.cells.store import make_folder
 from brittlestar.errors import UserError
-from brittlestar.records import make_folder
 from brittlestar.terminal import quiet_end
 
 from . import page, published, readme

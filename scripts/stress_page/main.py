@@ -9,8 +9,8 @@ from pathlib import Path
 
 from scripts.results_page.commands import read_seeds, run_sweep
 
+from brittlestar.cells.store import make_folder
 from brittlestar.errors import UserError
-from brittlestar.records import make_folder
 from brittlestar.terminal import quiet_end
 
 from . import page

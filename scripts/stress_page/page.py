@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripts.results_page.formats import bounded, number, percent
 
-from brittlestar.identity import versions
+from brittlestar.cells.identity import versions
 from brittlestar.results.load import Row
 from brittlestar.results.write import markdown
 from brittlestar.statistics import stats

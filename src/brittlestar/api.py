@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from brittlestar.cell import cores
+from brittlestar.cells.run import cores
 from brittlestar.config import config_folder, options, plain
 from brittlestar.config.build import build
 from brittlestar.engine.delivery import measure

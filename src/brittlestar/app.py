@@ -131,7 +131,8 @@ def _evaluate(config: Any) -> Any:
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from brittlestar import cell, single
+    from brittlestar import single
+    from brittlestar.cells import run as cell
     from brittlestar.config import plain
 
     hydra = HydraConfig.get()

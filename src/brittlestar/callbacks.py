@@ -56,7 +56,7 @@ def _tell(config: Any) -> str:
 
 
 def _add_references(folder: Path) -> None:
-    from brittlestar import cell
+    from brittlestar.cells import run as cell
     from brittlestar.stress.references import missing_jobs
 
     jobs = missing_jobs(folder.absolute())

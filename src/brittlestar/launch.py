@@ -13,7 +13,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig, flag_override
 
-from brittlestar import cell, records
+from brittlestar.cells import run as cell
+from brittlestar.cells import store as records
 from brittlestar.config import GROUPS, Config, plain
 from brittlestar.config.build import build
 from brittlestar.errors import UserError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.identity import LABEL
+from brittlestar.cells.identity import LABEL
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.load import RATES, Row
 from brittlestar.results.write import text

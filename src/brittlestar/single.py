@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from brittlestar import cell
+from brittlestar.cells import run as cell
+from brittlestar.cells.store import read_manifest
 from brittlestar.perturbations.compose import DELIVERED
-from brittlestar.records import read_manifest
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.baseline_check import objections
 from brittlestar.results.load import Cell

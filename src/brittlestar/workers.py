@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from brittlestar.cell import Job, Outcome
+    from brittlestar.cells.run import Job, Outcome
 
 HINT = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
@@ -73,7 +73,7 @@ def stop() -> None:
 
 
 def _run(job: Job) -> Outcome:
-    from brittlestar import cell
+    from brittlestar.cells import run as cell
 
     _settle()
     return cell.run(job)

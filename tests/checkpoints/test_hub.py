@@ -12,11 +12,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from brittlestar import identity
+from brittlestar.cells import identity
+from brittlestar.cells.auto_env import trained_in
 from brittlestar.checkpoints import describe_path, find_statistics, hub
 from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
-from brittlestar.training_env import trained_in
 
 AGENT = "hub:sb3/ppo-CartPole-v1"
 FEW = ["env=auto", "episodes=4", "perturbation.sigma=0"]

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from brittlestar import cell, identity
+from brittlestar.cells import identity
+from brittlestar.cells import run as cell
 from brittlestar.envs import backends
 from brittlestar.errors import UserError
 

@@ -7,15 +7,15 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from brittlestar.cells.auto_env import resolve
+from brittlestar.cells.identity import simulator
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs.atari import AtariSpec, shrink
 from brittlestar.errors import UserError
-from brittlestar.identity import simulator
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.stressors import ConceptDrift, ObservationNoise, SensorBlackout
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
-from brittlestar.training_env import resolve
 
 PONG = "PongNoFrameskip-v4"
 

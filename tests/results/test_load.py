@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from brittlestar import records
+from brittlestar.cells import store as records
 from brittlestar.errors import UserError
 from brittlestar.results import load as cells
 from brittlestar.results.load import ALWAYS, Cell, Curve, group, hold_rows, load_cells, sort_key

@@ -9,7 +9,7 @@ from matplotlib.text import Text
 from omegaconf import OmegaConf
 from PIL import Image
 
-from brittlestar import cell
+from brittlestar.cells import run as cell
 from brittlestar.config import config_folder
 from brittlestar.results.load import load_cells, split_references
 from brittlestar.stress.agents import score_agents

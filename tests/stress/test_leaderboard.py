@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from brittlestar import cell
+from brittlestar.cells import run as cell
 from brittlestar.config import config_folder
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from brittlestar import cell, records
+from brittlestar.cells import run as cell
+from brittlestar.cells import store as records
+from brittlestar.cells.identity import cell_hash, engine_digest
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
-from brittlestar.identity import cell_hash, engine_digest
 from brittlestar.report import summarise
 from brittlestar.results.load import load_cells, split_references
 from brittlestar.stress.references import agent_of, reference_jobs
@@ -206,7 +207,7 @@ def test_trajectories_are_kept_on_request(tmp_path):
 
 
 def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_path):
-    import brittlestar.identity as identity
+    import brittlestar.cells.identity as identity
 
     before = engine_digest()
     root = tmp_path / "brittlestar"

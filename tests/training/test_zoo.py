@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.api import load
+from brittlestar.cells.identity import _files
 from brittlestar.config import config_folder, options
 from brittlestar.errors import UserError
-from brittlestar.identity import _files
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.training.adoption import MAX_BYTES, adopt, check
 from brittlestar.training.zoo_pages import list_text, pages, summary, write_pages

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from brittlestar.cells.store import make_folder
 from brittlestar.errors import UserError
-from brittlestar.records import make_folder
 from brittlestar.results.load import RATES, Cell
 from brittlestar.results.write import text
 

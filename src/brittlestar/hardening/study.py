@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from brittlestar import cell, records
+from brittlestar.cells import run as cell
+from brittlestar.cells import store as records
+from brittlestar.cells.auto_env import AUTO, resolve
+from brittlestar.cells.identity import contents
 from brittlestar.config import Config
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, require_choice
-from brittlestar.identity import contents
 from brittlestar.results.load import RATES, Cell, load_cells
-from brittlestar.training_env import AUTO, resolve
 
 BEFORE, AFTER = "before", "after"
 FACTORS = (0.25, 0.5, 1, 2, 4)

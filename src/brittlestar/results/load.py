@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar import records
+from brittlestar.cells import store as records
+from brittlestar.cells.identity import LABEL, NEUTRAL
 from brittlestar.config import GROUPS
 from brittlestar.errors import UserError
-from brittlestar.identity import LABEL, NEUTRAL
 
 ALWAYS = ("env", "policy", "perturbation")
 """Columns that every table shows, so that it can be read without its sweep."""

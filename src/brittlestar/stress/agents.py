@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from brittlestar import records
+from brittlestar.cells import store as records
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from brittlestar.cells.store import make_folder
 from brittlestar.errors import UserError
-from brittlestar.records import make_folder
 from brittlestar.results.load import Cell, Row, load_cells, split_references
 from brittlestar.stress.agents import recorded, score_agents
 from brittlestar.stress.correlations import correlation_rows

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from brittlestar import cell
+from brittlestar.cells import run as cell
+from brittlestar.cells.identity import NONE
 from brittlestar.errors import UserError
-from brittlestar.identity import NONE
 from brittlestar.results.load import load_cells, split_references
 
 ITSELF = "itself"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from brittlestar.app import INTERRUPTED, expand_arguments, run_hydra
-from brittlestar.cell import cores
+from brittlestar.cells.run import cores
 from brittlestar.errors import UserError, require
 from brittlestar.terminal import quiet_end
 from brittlestar.training.stopping import StoppedError, stoppable

@@ -218,7 +218,7 @@ def _versions() -> dict[str, str]:
     import platform
     from importlib.metadata import version
 
-    from brittlestar.identity import versions
+    from brittlestar.cells.identity import versions
 
     learners = {name: version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")}
     return versions() | learners | {"python": platform.python_version()}

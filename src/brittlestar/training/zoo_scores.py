@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.cell import cores
+from brittlestar.cells.run import cores
 from brittlestar.config.build import build
 from brittlestar.statistics import stats
 

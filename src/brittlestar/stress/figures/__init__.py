@@ -66,8 +66,8 @@ def draw_figures(
     Returns:
         The names of those drawn, without suffix.
     """
+    from brittlestar.cells.store import make_folder
     from brittlestar.plots import save
-    from brittlestar.records import make_folder
     from brittlestar.stress.figures.rows import UnsuitedError, read_study
 
     make_folder(folder)

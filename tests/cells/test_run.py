@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar import cell, records
+from brittlestar.cells import run as cell
+from brittlestar.cells import store as records
 from brittlestar.engine.metrics import COLUMNS
 
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from brittlestar.cells.auto_env import resolve
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
-from brittlestar.training_env import resolve
 
 AUTO = yaml.safe_load((config_folder() / "env/auto.yaml").read_text())
 

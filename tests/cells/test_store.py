@@ -3,7 +3,7 @@ import os
 import numpy as np
 import pytest
 
-from brittlestar import records
+from brittlestar.cells import store as records
 from brittlestar.errors import UserError
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brittlestar import records
+from brittlestar.cells import store as records
+from brittlestar.cells.auto_env import AUTO, resolve
+from brittlestar.cells.identity import NONE, cell_config, cell_hash, needs_world, provenance
 from brittlestar.config import Config
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest
-from brittlestar.identity import NONE, cell_config, cell_hash, needs_world, provenance
-from brittlestar.training_env import AUTO, resolve
 
 CHECKS = (None, "baseline", "models")
 EPISODE_SEEDS = ("independent", "consecutive")

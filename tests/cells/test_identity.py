@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from brittlestar import identity
+from brittlestar.cells import identity
 
 NOISE = "brittlestar.perturbations.GaussianObservation"
 BASE = {

@@ -23,12 +23,10 @@ from brittlestar.policies.zoo import cards as zoo
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy", "pillow")
 """Packages whose version can change a result."""
 
-ENGINE = (
-    "atari", "backends", "calibration", "checkpoints", "delivery", "envs", "fast", "lanes", "metrics", "mitigations",
-    "notes", "perturbations", "policies", "pools", "randomness", "recovery", "rollout", "schedules",
-    "stress/behaviour", "stress/entropy", "stress/recorder", "success", "worlds",
+HASHED = (
+    "checkpoints", "config", "engine", "envs", "mitigations", "perturbations", "policies", "randomness", "schedules",
 )  # fmt: skip
-"""Modules of this package whose code can change a result; those that score what was recorded are none of them."""
+"""Rooms whose code can change a result; an edit in any of them computes cells anew."""
 
 NEUTRAL = ("alpha", "check", "lanes", "models", "reference", "scoring", "store", "study", "threads")
 """Top-level keys that change where, how fast and under which name a cell runs, never its result."""
@@ -119,10 +117,9 @@ def versions() -> dict[str, str]:
 @functools.cache
 def engine_digest() -> str:
     """Returns a digest of the code that computes cells, so that a changed engine never reuses old cells."""
-    root, total = Path(__file__).parent, hashlib.sha256()
+    root, total = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root).with_suffix("").as_posix()
-        if name in ENGINE or name.partition("/")[0] in ENGINE:
+        if path.relative_to(root).with_suffix("").parts[0] in HASHED:
             total.update(path.read_bytes())
     return total.hexdigest()[:16]
 

@@ -1,0 +1,1 @@
+"""One cell: resolve it, find it by its hash, or compute and record it."""
