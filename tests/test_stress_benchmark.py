@@ -20,9 +20,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from brittlestar.config import config_folder, register
 from brittlestar.errors import UserError
-from brittlestar.globs import expand_options
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.statistics.conformal import conformal_threshold
+from brittlestar.sweeps.option_globs import expand_options
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

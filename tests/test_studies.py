@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from brittlestar.config import config_folder, options
-from brittlestar.globs import choose_options
 from brittlestar.policies.zoo import cards as zoo
+from brittlestar.sweeps.option_globs import choose_options
 
 PPO, DQN = "policy=zoo/cartpole_ppo", "policy=zoo/cartpole_dqn"
 SHORT = ["env=cartpole", "env.max_steps=60"]

@@ -13,9 +13,9 @@ from pathlib import Path
 from brittlestar.api import load
 from brittlestar.cells import run as cell
 from brittlestar.engine.rollout import Parts, Plan
-from brittlestar.launch import Composer
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.sweeps.launch import Composer
 
 from .figures import Figure
 from .replay import Episode, bare_env, bare_speed, count_steps, record

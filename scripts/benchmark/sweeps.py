@@ -14,7 +14,7 @@ from hydra.types import HydraContext, RunMode
 
 from brittlestar.cells.store import read_manifest
 from brittlestar.config import config_folder, plain, register
-from brittlestar.launch import launch
+from brittlestar.sweeps.launch import launch
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 

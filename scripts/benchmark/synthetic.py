@@ -12,8 +12,8 @@ import numpy as np
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
-from brittlestar.launch import Composer
 from brittlestar.randomness import generator
+from brittlestar.sweeps.launch import Composer
 
 from .sweeps import make_launcher
 

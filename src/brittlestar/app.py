@@ -86,7 +86,7 @@ def expand_arguments() -> None:
 def _prepare_sweep(arguments: list[str]) -> None:
     """Does what saves a sweep time."""
     if not any("hydra/launcher" in word for word in arguments):
-        from brittlestar import workers
+        from brittlestar.sweeps import workers
 
         workers.start(_first_env(arguments))
     from hydra._internal.hydra import Hydra

@@ -36,9 +36,9 @@ class Tables(Callback):
 
 def _tell(config: Any) -> str:
     """Prints the result of a sweep and returns why it counts as failed, if it does."""
-    from brittlestar import workers
     from brittlestar.report import models_table, summarise
     from brittlestar.results.baseline_check import objections
+    from brittlestar.sweeps import workers
 
     workers.stop()
     folder = Path(str(config.hydra.sweep.dir))

@@ -74,8 +74,8 @@ class Study:
             policy: config of the policy.
             option: its name in the config group.
         """
-        from brittlestar import workers
-        from brittlestar.launch import run_jobs
+        from brittlestar.sweeps import workers
+        from brittlestar.sweeps.launch import run_jobs
 
         folder = self.folder / side
         records.make_folder(folder)

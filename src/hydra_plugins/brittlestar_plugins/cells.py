@@ -13,7 +13,7 @@ class CellLauncher(JoblibLauncher):
     """Fans cells out over joblib workers; composes configs once, and never starts a cell that is in the store."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        from brittlestar.launch import launch
+        from brittlestar.sweeps.launch import launch
 
         return launch(self, job_overrides, initial_job_idx)
 
@@ -22,8 +22,8 @@ class CellSweeper(BasicSweeper):
     """The basic sweeper, which also takes a list of models, and composes nothing twice with `CellLauncher`."""
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
-        from brittlestar.globs import expand_options
-        from brittlestar.models import models_of, without_policies
+        from brittlestar.sweeps.model_list import models_of, without_policies
+        from brittlestar.sweeps.option_globs import expand_options
 
         assert self.hydra_context is not None and self.config is not None
         loader, jobs = self.hydra_context.config_loader, []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from brittlestar.errors import UserError
-from brittlestar.models import check_file, read_models
+from brittlestar.sweeps.model_list import check_file, read_models
 
 OPTIONS = {
     "sb3": ["_target_", "path", "statistics", "recorded"],

@@ -16,7 +16,7 @@ def _prepare() -> None:
     import brittlestar.engine.rollout  # noqa: F401
     from brittlestar.config import config_folder
     from brittlestar.envs import EnvSpec
-    from brittlestar.workers import HINT
+    from brittlestar.sweeps.workers import HINT
 
     file = config_folder() / "env" / f"{os.environ.get(HINT)}.yaml"
     if file.is_file():

@@ -1,6 +1,6 @@
 import io
 
-from brittlestar.progress import Progress, _clock
+from brittlestar.sweeps.progress import Progress, _clock
 
 
 class Terminal(io.StringIO):

@@ -18,9 +18,9 @@ from brittlestar.cells import store as records
 from brittlestar.config import GROUPS, Config, plain
 from brittlestar.config.build import build
 from brittlestar.errors import UserError
-from brittlestar.models import check_file
-from brittlestar.progress import Progress
-from brittlestar.workers import OPTIONS, compute
+from brittlestar.sweeps.model_list import check_file
+from brittlestar.sweeps.progress import Progress
+from brittlestar.sweeps.workers import OPTIONS, compute
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override

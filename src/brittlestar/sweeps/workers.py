@@ -46,7 +46,7 @@ def start(env: str | None = None) -> bool:
 
     if env:
         os.environ[HINT] = env
-    forkserver.set_forkserver_preload(["brittlestar.nursery"])
+    forkserver.set_forkserver_preload(["brittlestar.sweeps.preload"])
     forkserver.ensure_running()
     return True
 

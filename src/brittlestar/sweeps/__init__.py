@@ -1,0 +1,1 @@
+"""Many cells: compose, launch, show progress."""
