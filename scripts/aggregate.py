@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from brittlestar.errors import UserError
-from brittlestar.report import summarise
+from brittlestar.reports.summary import summarise
 from brittlestar.terminal import quiet_end
 
 

@@ -15,7 +15,7 @@ from brittlestar.cells import store as records
 from brittlestar.config import config_folder
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.errors import UserError
-from brittlestar.report import summarise
+from brittlestar.reports.summary import summarise
 from brittlestar.results.compare import compare
 from brittlestar.results.load import load_cells
 from brittlestar.statistics import stats

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from shutil import copyfile
 
-from brittlestar.plots import plot_curves
+from brittlestar.reports.curves import plot_curves
 from brittlestar.results.compare import Comparison, compare, verdict
 from brittlestar.results.load import RATES, Row
 from brittlestar.results.write import markdown, text

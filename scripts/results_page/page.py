@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.plots import measures
+from brittlestar.reports.curves import measures
 from brittlestar.results.load import load_cells
 from brittlestar.results.write import markdown
 

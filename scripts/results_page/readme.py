@@ -7,7 +7,7 @@ from pathlib import Path
 from shutil import copyfile
 
 from brittlestar.errors import UserError
-from brittlestar.plots import plot_curves
+from brittlestar.reports.curves import plot_curves
 from brittlestar.results.load import Row
 from brittlestar.results.write import markdown
 

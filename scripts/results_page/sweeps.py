@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from brittlestar.hardening.verdict import critical_text
-from brittlestar.report import PARTING, mismatches
+from brittlestar.reports.summary import PARTING, mismatches
 from brittlestar.results.load import RATES, Row
 from brittlestar.results.write import markdown, text
 from brittlestar.statistics import stats

@@ -131,9 +131,9 @@ def _evaluate(config: Any) -> Any:
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from brittlestar import single
     from brittlestar.cells import run as cell
     from brittlestar.config import plain
+    from brittlestar.reports import single_cell as single
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN

@@ -36,7 +36,7 @@ class Tables(Callback):
 
 def _tell(config: Any) -> str:
     """Prints the result of a sweep and returns why it counts as failed, if it does."""
-    from brittlestar.report import models_table, summarise
+    from brittlestar.reports.summary import models_table, summarise
     from brittlestar.results.baseline_check import objections
     from brittlestar.sweeps import workers
 

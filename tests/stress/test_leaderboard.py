@@ -19,7 +19,7 @@ from brittlestar.cells import run as cell
 from brittlestar.config import config_folder
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
-from brittlestar.report import summarise
+from brittlestar.reports.summary import summarise
 from brittlestar.stress import latex
 from brittlestar.stress.agents import Agent, Run, Stressor
 from brittlestar.stress.correlations import correlate, correlation_rows

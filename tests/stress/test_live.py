@@ -13,7 +13,7 @@ from brittlestar.cells import store as records
 from brittlestar.cells.identity import cell_hash, engine_digest
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
-from brittlestar.report import summarise
+from brittlestar.reports.summary import summarise
 from brittlestar.results.load import load_cells, split_references
 from brittlestar.stress.references import agent_of, reference_jobs
 

@@ -11,7 +11,7 @@ from typing import Any
 from brittlestar.hardening.choice import Choice
 from brittlestar.hardening.study import AFTER, BEFORE, Study
 from brittlestar.hardening.verdict import NUMBERS, Verdict, bounded, critical_text, headline, judge
-from brittlestar.report import remarks, summarise
+from brittlestar.reports.summary import remarks, summarise
 from brittlestar.results.load import Row
 from brittlestar.results.write import markdown, text
 

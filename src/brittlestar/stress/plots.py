@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.plots import COLOURS, MARKERS, save
+from brittlestar.reports.curves import COLOURS, MARKERS, save
 from brittlestar.results.load import Row
 from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.tables import StressTables

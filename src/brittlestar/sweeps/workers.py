@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HINT = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
 LATER = (
-    "brittlestar.report", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv",
+    "brittlestar.reports.summary", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv",
     "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
 )  # fmt: skip
 """What the tables and the plot need."""

@@ -67,7 +67,7 @@ def draw_figures(
         The names of those drawn, without suffix.
     """
     from brittlestar.cells.store import make_folder
-    from brittlestar.plots import save
+    from brittlestar.reports.curves import save
     from brittlestar.stress.figures.rows import UnsuitedError, read_study
 
     make_folder(folder)

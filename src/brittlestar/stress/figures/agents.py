@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from brittlestar.plots import COLOURS
+from brittlestar.reports.curves import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.stress.figures.canvas import blank, legend, plain, reach, title
 from brittlestar.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number

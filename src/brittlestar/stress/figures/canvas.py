@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.plots import COLOURS
+from brittlestar.reports.curves import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

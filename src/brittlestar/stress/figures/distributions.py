@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brittlestar.plots import COLOURS
+from brittlestar.reports.curves import COLOURS
 from brittlestar.statistics import stats
 from brittlestar.stress.figures.canvas import (
     GREY,

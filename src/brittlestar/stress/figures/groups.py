@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from brittlestar.plots import COLOURS
+from brittlestar.reports.curves import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.statistics import stats
 from brittlestar.stress.figures.canvas import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.plots import COLOURS
+from brittlestar.reports.curves import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.stress.compat_channels import CHANNELS
 from brittlestar.stress.figures.canvas import INTERVALS, SILENT, blank, policies, title

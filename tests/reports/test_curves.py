@@ -6,9 +6,9 @@ from matplotlib import image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from brittlestar import plots
-from brittlestar.plots import curve_names, measures, plot_curves, view
-from brittlestar.report import summarise
+from brittlestar.reports import curves as plots
+from brittlestar.reports.curves import curve_names, measures, plot_curves, view
+from brittlestar.reports.summary import summarise
 from brittlestar.results.aggregate import aggregate
 
 

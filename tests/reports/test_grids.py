@@ -4,8 +4,8 @@ import matplotlib.figure
 import pytest
 from matplotlib.text import Text
 
-from brittlestar import grids
-from brittlestar.grids import plot_heatmap, plot_sheets
+from brittlestar.reports import grids
+from brittlestar.reports.grids import plot_heatmap, plot_sheets
 from brittlestar.results.aggregate import aggregate
 
 

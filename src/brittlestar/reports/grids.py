@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar.cells.identity import LABEL
-from brittlestar.plots import COLOURS, MARKERS, MOST_CURVES, curve_names, is_cut, measures, save, view
+from brittlestar.reports.curves import COLOURS, MARKERS, MOST_CURVES, curve_names, is_cut, measures, save, view
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.load import RATES, Row

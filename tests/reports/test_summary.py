@@ -5,9 +5,9 @@ import gc
 import numpy as np
 import pytest
 
-from brittlestar import report
 from brittlestar.errors import UserError
-from brittlestar.report import remarks, summarise
+from brittlestar.reports import summary as report
+from brittlestar.reports.summary import remarks, summarise
 from brittlestar.results.aggregate import aggregate
 
 

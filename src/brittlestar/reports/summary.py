@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from brittlestar.errors import UserError
-from brittlestar.grids import plot_heatmap, plot_sheets
-from brittlestar.plots import measures, plot_curves
+from brittlestar.reports.curves import measures, plot_curves
+from brittlestar.reports.grids import plot_heatmap, plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate, failure_groups
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
 from brittlestar.results.load import RATES, Cell, Grouping, Row, load_cells, sort_key, split_references
