@@ -11,6 +11,6 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 if __name__ == "__main__":
-    from scripts.benchmark.main import main
+    from brittlestar.studies.speed.main import main
 
     main()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from brittlestar.errors import UserError
-from brittlestar.stress.leaderboard_report import write_leaderboard
+from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 from brittlestar.terminal import quiet_end
 
 

@@ -57,7 +57,7 @@ def _tell(config: Any) -> str:
 
 def _add_references(folder: Path) -> None:
     from brittlestar.cells import run as cell
-    from brittlestar.stress.references import missing_jobs
+    from brittlestar.studies.stress.references import missing_jobs
 
     jobs = missing_jobs(folder.absolute())
     for number, job in enumerate(jobs, 1):

@@ -125,7 +125,7 @@ def _stress(
 ) -> tuple[str, list[str]] | None:
     if not _has_phases(cells):
         return None
-    from brittlestar.stress.report import summarise_stress
+    from brittlestar.studies.stress.report import summarise_stress
 
     return summarise_stress(cells, passes, out, scoring, alpha)
 

@@ -127,7 +127,7 @@ def _mistake(job: cell.Job) -> str:
 def _references(jobs: list[cell.Job], folder: Path) -> list[cell.Job]:
     if all(job.config.get("reference") is None for job in jobs):
         return []
-    from brittlestar.stress.references import reference_jobs
+    from brittlestar.studies.stress.references import reference_jobs
 
     return reference_jobs(jobs, folder)
 

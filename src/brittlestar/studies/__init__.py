@@ -1,0 +1,1 @@
+"""Protocols with an analysis of their own, built from all rooms below."""

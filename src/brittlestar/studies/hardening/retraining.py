@@ -1,0 +1,130 @@
+"""Retrains under the chosen strength: which algorithm, and the order for `train.py`'s machinery."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from brittlestar.config import TrainConfig, config_folder
+from brittlestar.config.build import build
+from brittlestar.studies.hardening.study import SHARED, Study
+
+GOALS = ("sac_her",)
+DISCRETE = ("ppo", "dqn", "a2c")
+CONTINUOUS = ("sac", "td3", "ppo")
+
+
+class Teacher(NamedTuple):
+    """The algorithm to train with."""
+
+    algo: dict[str, Any]
+    steps: int | None
+    why: str
+
+
+def find_teacher(config: dict[str, Any]) -> Teacher:
+    """Returns the algorithm that is asked for, or that trained the policy, or that suits the environment.
+
+    Args:
+        config: of `harden.py`.
+    """
+    if config["algo"] is not None:
+        build(config["algo"], "algo").check_actions(_spaces(config)[1])
+        return Teacher(config["algo"], config["steps"], "as asked for")
+    path = _file(build(config["policy"], "policy"))
+    same = _recipe(config) or _own_config(path, config["env"]["id"])
+    if same is not None:
+        return Teacher(same["algo"], config["steps"] or same["steps"], "as the policy was trained")
+    spaces = _spaces(config)
+    goals = "desired_goal" in (getattr(spaces[0], "spaces", None) or {})
+    options = _options()
+    name = _algorithm(path)
+    fitting = [o for o in options.values() if o["name"] == name and bool(o["goals"]) == goals]
+    if fitting:
+        return Teacher(fitting[0], config["steps"], f"the policy was trained with {name}")
+    names = GOALS if goals else DISCRETE if hasattr(spaces[1], "n") else CONTINUOUS
+    tuned = [name for name in names if config["env"]["id"] in options[name]["by_env"]]
+    return Teacher(options[(tuned or names)[0]], config["steps"], "suits the environment")
+
+
+def order(study: Study, teacher: Teacher, level: float) -> dict[str, Any]:
+    """Returns the config that `train.py` would compose for this training."""
+    given = {key: study.config[key] for key in (*SHARED, "threads", "save_every")}
+    given |= {"algo": teacher.algo, "steps": teacher.steps, "seed": study.config["train_seed"]}
+    return asdict(TrainConfig()) | given | {
+        "perturbation": study.perturbation(level),
+        "store": study.config["training_store"],
+    }  # fmt: skip
+
+
+def hardened_policy(folder: Path, checkpoint: str) -> dict[str, Any]:
+    """Returns the config of a trained policy."""
+    return _read(config_folder() / "policy" / "sb3.yaml") | {"path": str(folder / checkpoint / "policy.zip")}
+
+
+def _spaces(config: dict[str, Any]) -> tuple[Any, Any]:
+    env = build(config["env"], "env").make()
+    try:
+        return env.observation_space, env.action_space
+    finally:
+        env.close()
+
+
+def _file(policy: Any) -> Path | None:
+    """Returns the zip of an agent behind a policy, if there is one."""
+    while policy is not None:
+        path = getattr(policy, "path", None)
+        place = Path(path).expanduser() if isinstance(path, str) else None
+        if place is not None and place.is_dir():
+            from brittlestar.checkpoints import read_folder
+
+            place = Path(read_folder(place).checkpoint)
+        if place is not None and place.suffix == ".zip" and place.is_file():
+            return place
+        # One policy may stand for another.
+        policy = getattr(policy, "_policy", None)
+    return None
+
+
+def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns how a policy of the zoo was trained, in the same environment."""
+    from brittlestar.policies.zoo import cards as zoo
+    from brittlestar.training.zoo_trainings import compose
+
+    if config["policy"].get("_target_") != zoo.TARGET:
+        return None
+    composed = compose(zoo.recipe(config["policy"]["name"]))
+    return composed if composed["env"]["id"] == config["env"]["id"] else None
+
+
+def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
+    """Returns what `train.py` wrote beside a policy of its own."""
+    if path is None:
+        return None
+    try:
+        config = json.loads((path.absolute().parents[1] / "config.json").read_text())
+        known = {"algo": config["algo"], "steps": config["steps"]}
+        return known if config["env"]["id"] == env_id and "_target_" in config["algo"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _algorithm(path: Path | None) -> str | None:
+    """Returns which algorithm trained an agent, as its file says."""
+    from brittlestar.checkpoints import read_checkpoint
+
+    return None if path is None else read_checkpoint(path).algorithm
+
+
+def _options() -> dict[str, dict[str, Any]]:
+    """Returns the options of the group `algo`, the plainest of an algorithm first."""
+    files = sorted((config_folder() / "algo").glob("*.yaml"), key=lambda path: (len(path.stem), path.stem))
+    return {file.stem: _read(file) for file in files}
+
+
+def _read(file: Path) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+
+    return cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.load(file)))

@@ -1,0 +1,87 @@
+"""The figures of a stress benchmark, from its tables alone: `draw_figures` draws all that the rows suffice for.
+
+Contents:
+    rows: what the rows mean: stressors, agents, means with intervals.
+    canvas, significance: what figures share, and the statistics that stand in them.
+    maps, radar, relations, groups, distributions, agents: the figures, one function each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brittlestar.results.load import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from brittlestar.studies.stress.figures.rows import Study
+
+DPI = 300
+
+
+def figures() -> dict[str, Callable[[Study], Figure]]:
+    """Returns every figure: the name of its file, and what draws it.
+
+    Example:
+        >>> len(figures())
+        15
+    """
+    from brittlestar.studies.stress.figures import agents, distributions, groups, maps, radar, relations
+
+    return {
+        "collapse_map": maps.collapse_map,
+        "reward_collapse": relations.reward_collapse,
+        "channel_radar": radar.channel_radar,
+        "vulnerability_map": maps.vulnerability_map,
+        "action_spaces": groups.action_spaces,
+        "mode_agreement": relations.mode_agreement,
+        "false_alarms": agents.false_alarms,
+        "seed_consistency": relations.seed_consistency,
+        "scores_by_schedule": distributions.scores_by_schedule,
+        "algorithms": groups.algorithms,
+        "learning_kinds": groups.learning_kinds,
+        "seed_boxes": distributions.seed_boxes,
+        "leaderboard": agents.leaderboard,
+        "return_loss": distributions.return_loss,
+        "suites": groups.suites,
+    }
+
+
+def draw_figures(
+    stress: list[Row], runs: list[Row], episodes: list[Row], leaderboard: list[Row], folder: Path, alpha: float = 0.05
+) -> list[str]:
+    """Draws every figure for which the rows suffice, as PNG and PDF, and prints which were left out, and why.
+
+    Args:
+        stress: one row per agent and stressor.
+        runs: one row per agent, stressor and seed.
+        episodes: one row per episode.
+        leaderboard: one row per agent.
+        folder: where to write; old figures there go.
+        alpha: accepted false-alarm rate.
+
+    Returns:
+        The names of those drawn, without suffix.
+    """
+    from brittlestar.cells.store import make_folder
+    from brittlestar.reports.curves import save
+    from brittlestar.studies.stress.figures.rows import UnsuitedError, read_study
+
+    make_folder(folder)
+    study = read_study(stress, runs, episodes, leaderboard, alpha)
+    drawn = []
+    for name, draw in figures().items():
+        path = folder / f"figure_{name}"
+        for suffix in (".png", ".pdf"):
+            path.with_suffix(suffix).unlink(missing_ok=True)
+        try:
+            figure = draw(study)
+        except UnsuitedError as reason:
+            print(f"figure {name} left out: {reason}")
+        else:
+            save(figure, path, DPI)
+            drawn.append(path.name)
+    return drawn

@@ -1,0 +1,162 @@
+"""The leaderboard: agents of many sweeps against each other, in their environment and over all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from brittlestar.errors import UserError
+from brittlestar.results.load import Row, sort_key
+from brittlestar.statistics import stats
+from brittlestar.studies.stress.agents import Agent
+from brittlestar.studies.stress.ranking import pareto_front, rank_intervals, reward_norm, robust_score
+from brittlestar.studies.stress.runs import normalise
+from brittlestar.studies.stress.standings import LEVEL, METRICS, Standing, reward_stressors, standings
+
+_LIMITS = {"robust_score": (0.0, 1.0), "stability": (0.0, 2.0)}
+_PUBLISHED = {
+    "robust_score": "score", "robust_score_bare": "score_bare", "reward_norm": "reward_norm",
+    "rate_inverted": "rate_inverted",
+}  # fmt: skip
+
+
+@dataclass
+class Leaderboard:
+    """Rows, best first in their environment, and what a reader should know about them."""
+
+    rows: list[Row]
+    notes: list[str]
+
+
+def make_leaderboard(agents: list[Agent], scoring: str, published: list[Agent] | None = None) -> Leaderboard:
+    """Returns one row per agent, environment and mode.
+
+    Args:
+        agents: scored.
+        scoring: how.
+        published: the same agents, scored as published, for `compat_score` beside ours; None leaves it out.
+    """
+    found = standings(agents, scoring)
+    if not found:
+        raise UserError("these sweeps hold no cell with stress: add stressors beside the baseline")
+    rows = _rows(found)
+    if published is not None:
+        known = {_identity(row): row for row in _rows(standings(published, "compat_1_4"))}
+        for row in rows:
+            other = known[_identity(row)]
+            row |= {f"compat_{end}": other[name] for name, end in _PUBLISHED.items()}
+    by = "rank_stability" if scoring == "rigorous" else "rank_robust"
+    rows.sort(
+        key=lambda row: sort_key([row["env"], row["env_id"], not row["deterministic"], _last(row[by]), *_identity(row)])
+    )
+    return Leaderboard(rows, _notes(found, rows, agents, scoring))
+
+
+def _rows(found: list[Standing]) -> list[Row]:
+    """Returns the rows in the order of the standings."""
+    point, draws = np.stack([one.point for one in found]), np.stack([one.draws for one in found], axis=2)
+    places = [one.place for one in found]
+    now, drawn = (_scores(values, places) for values in (point, draws))
+    rows = [_row(one) for one in found]
+    for name, values in now.items():
+        for row, value in zip(rows, values.tolist(), strict=True):
+            row[name] = value
+    for name, limits in _LIMITS.items():
+        found_bounds = [stats.percentile_interval(each, "bootstrap", len(each), LEVEL) for each in drawn[name]]
+        low = np.fmin.reduce([np.asarray(interval.low) for interval in found_bounds])
+        high = np.fmax.reduce([np.asarray(interval.high) for interval in found_bounds])
+        for end, bounds in (("low", low), ("high", high)):
+            for row, bound in zip(rows, np.clip(bounds, *limits).tolist(), strict=True):
+                row[f"{name}_{end}"] = bound
+    for members in _groups(places):
+        clean = point[members, METRICS.index("clean_return")]
+        for i, best in zip(members, _front(clean, now["stability"][members]), strict=True):
+            rows[i] |= {"pareto": best, "n_agents": len(members)}
+    for rank, score in (("rank_robust", "robust_score"), ("rank_stability", "stability")):
+        _rank(rows, rank, now[score], drawn[score], _groups(places))
+        # Modes never compete: both are the same agents.
+        _rank(rows, f"{rank}_overall", now[score], drawn[score], _groups([place[-1] for place in places]))
+    return [row | {"interval_method": one.method} for row, one in zip(rows, found, strict=True)]
+
+
+def _row(one: Standing) -> Row:
+    row = one.label | {"n_seeds": len(one.seeds), "n_stressors": len(one.stressors), "false_alarms": one.alarms}
+    row |= dict(zip(METRICS, one.point.tolist(), strict=True))
+    return row | {"normalised_return": normalise(row["clean_return"], one.returns)}
+
+
+def _scores(values: np.ndarray, places: list[tuple]) -> dict[str, np.ndarray]:
+    """Returns the scores of `(..., agents, metrics)`; each has the shape `(..., agents)`."""
+    identity, rate, excess, returns = (values[..., METRICS.index(name)] for name in METRICS[:4])
+    normed = np.zeros_like(returns)
+    for members in _groups(places):
+        normed[..., members] = reward_norm(returns[..., members])
+    return {
+        "reward_norm": normed,
+        "robust_score": robust_score(identity, rate, normed),
+        "robust_score_bare": robust_score(identity, rate, np.zeros_like(normed)),
+        "stability": 1.0 - excess,
+    }
+
+
+def _groups(keys: Iterable) -> list[list[int]]:
+    found: dict = {}
+    for i, key in enumerate(keys):
+        found.setdefault(key, []).append(i)
+    return list(found.values())
+
+
+def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
+    """Says who is on the front; None for agents without a baseline, who have no stability."""
+    known = np.flatnonzero(~np.isnan(stability) & ~np.isnan(returns))
+    front: list[bool | None] = [None] * len(stability)
+    for i, best in zip(known, pareto_front(returns[known].round(9), stability[known].round(9)), strict=True):
+        front[i] = bool(best)
+    return front
+
+
+def _rank(rows: list[Row], name: str, scores: np.ndarray, draws: np.ndarray, groups: list[list[int]]) -> None:
+    for members in groups:
+        (rank, *first), (_, *second) = (rank_intervals(scores[members], each[:, members], LEVEL) for each in draws)
+        low, high = np.fmin(first[0], second[0]), np.fmax(first[1], second[1])
+        for i, *found in zip(members, rank, low, high, strict=True):
+            whole = [None if math.isnan(value) else int(value) for value in found]
+            rows[i] |= dict(zip((name, f"{name}_low", f"{name}_high"), whole, strict=True))
+
+
+def _identity(row: Row) -> tuple:
+    names = list(row)
+    return tuple(row[name] for name in names[: names.index("n_seeds")])
+
+
+def _last(rank: int | None) -> float:
+    return math.inf if rank is None else rank
+
+
+def _notes(found: list[Standing], rows: list[Row], agents: list[Agent], scoring: str) -> list[str]:
+    notes = []
+    harmless = sorted({str(key[0]) for key in reward_stressors(agents)})
+    if harmless:
+        where = "collapse rates" if scoring == "rigorous" else "stability"
+        notes.append(f"no action of any agent is another one under {', '.join(harmless)}: left out of {where}")
+    lost = [_name(row) for row in rows if math.isnan(row["stability"])]
+    if lost:
+        notes.append(f"no baseline to compare with, so no stability: {'; '.join(lost)}")
+    unknown = sorted({str(row["env_id"]) for row in rows if math.isnan(row["normalised_return"])})
+    if unknown:
+        notes.append(f"no fixed random and reference return (`env.returns`), so none normalised: {', '.join(unknown)}")
+    for members in _groups([one.place for one in found]):
+        kinds = {tuple(sorted(found[i].stressors)) for i in members}
+        if len(kinds) > 1:
+            place = found[members[0]].label["env_id"]
+            notes.append(f"agents in {place} met different stressors: their ranks are no fair comparison")
+    if any(len(one.seeds) == 1 for one in found):
+        notes.append("agents with one seed: intervals over its episodes say nothing about other seeds")
+    return notes
+
+
+def _name(row: Row) -> str:
+    return f"{row['policy']} in {row['env']}"

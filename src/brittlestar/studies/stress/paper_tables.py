@@ -1,0 +1,151 @@
+"""The LaTeX tables of a leaderboard: agents, collapse rates by environment and stressor, false alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from brittlestar.results.load import Row, sort_key
+from brittlestar.statistics import stats
+from brittlestar.studies.stress.agents import Agent
+from brittlestar.studies.stress.latex import Markup, bounded, escape, interval, number, stacked, table
+from brittlestar.studies.stress.runs import agent_label
+from brittlestar.studies.stress.standings import LEVEL, RESAMPLES, false_alarms
+
+_MODES = {True: "det.", False: "stoch."}
+_HEADING = "env"
+_AXES = {
+    "return": lambda row: row["normalised_return"],
+    "stability": lambda row: bounded(row, "stability"),
+    "front": lambda row: row["pareto"],
+    "rank": lambda row: bounded(row, "rank_stability"),
+}  # fmt: skip
+_RATES = {
+    "CR": lambda row: row["rate_shock"],
+    "FPR": lambda row: row["false_alarms"],
+    "robust score": lambda row: bounded(row, "robust_score"),
+    "its rank": lambda row: bounded(row, "rank_robust"),
+}
+
+
+def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
+    """Returns one line per agent.
+
+    Args:
+        rows: of the leaderboard.
+        scoring: how they were scored.
+        labels: columns that tell agents apart.
+    """
+    columns: dict[str, Callable[[Row], Any]] = _AXES | _RATES
+    if "compat_score" in rows[0]:
+        columns |= {"compat score": lambda row: row["compat_score"]}
+    by = "stability" if scoring == "rigorous" else "robust score"
+    caption = (
+        f"Agents by {by}, scored by {scoring}. Return: without stress, 0 at random and 1 at the reference. "
+        "Stability: 1 minus the mean excess of the collapse rate over that of the same episodes without stress. Front: "
+        "no other agent of the environment beats it in one of both without losing in the other. In brackets: "
+        f"{100 * LEVEL:g} % intervals, bootstrap with {RESAMPLES} resamples."
+    )
+    if "deterministic" in labels:
+        caption += " Actions: the policy's best (det.) or sampled ones (stoch.)."
+    left = [name for name in labels if name not in ("algorithm", _HEADING)]
+    lines: list[list[Any]] = []
+    for place, part in _grouped(rows, lambda row: row[_HEADING] if _HEADING in labels else None).items():
+        lines += [] if place is None else [[place]]
+        lines += [[*(_text(row, name) for name in left), *(show(row) for show in columns.values())] for row in part]
+    heads = [*map(_head, left), *(stacked(*name.split()) for name in columns)]
+    return table(lines, heads, caption, "leaderboard", left=len(left))
+
+
+def stress_table(runs: list[Row], scoring: str) -> str:
+    """Returns collapse rates of the shock, environments by stressors, with intervals over seeds."""
+    places = _grouped(runs, _place)
+    stressors = sorted({_stressor(row) for row in runs}, key=lambda key: (key[0], sort_key(key[1:])))
+    names = [str(name) for _, name, _ in stressors]
+    strengths = [f"{strength:g}" if names.count(str(name)) > 1 else "" for _, name, strength in stressors]
+    lines = [
+        [name, *(_rate(cells.get(key, []), scoring) for key in stressors)]
+        for name, cells in ((name, _grouped(rows, _stressor)) for name, rows in places.items())
+    ]
+    words = [f"{name}_{more}".strip("_").split("_") for name, more in zip(names, strengths, strict=True)]
+    heads = [stacked(*map(escape, parts)) for parts in words]
+    note = "A dash: identical actions, so that it cannot affect behaviour."
+    if scoring != "rigorous":
+        note = r"\dag: identical actions; the rate is the stressor's own bookkeeping."
+    caption = (
+        f"Collapse rates in the shock, scored by {scoring}: means over agents, seeds and modes. In brackets: "
+        f"{100 * LEVEL:g} % intervals of the mean over these agents (Student's t over seeds, at least "
+        "Wilson's over episodes). "
+    )
+    return table(lines, ["environment", *heads], Markup(escape(caption) + note), "stress")
+
+
+def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> str:
+    """Returns the share of events without stress in each environment."""
+    places: dict[str, list[list[np.ndarray]]] = {}
+    for agent in agents:
+        events = false_alarms(agent, scoring)
+        if events:
+            places.setdefault(_place(agent_label(agent)), []).append(events)
+    lines = []
+    for name, found in sorted(places.items()):
+        every = np.concatenate([events for agent in found for events in agent])
+        wilson = stats.wilson(int(every.sum()), len(every), LEVEL)
+        row = {"rate": float(every.mean()), "rate_low": wilson.low, "rate_high": wilson.high}
+        each = [float(np.concatenate(agent).mean()) for agent in found]
+        lines.append([name, len(found), len(every), bounded(row, "rate", 3), number(max(each), 3)])
+    accepted = f"at most {alpha:g} by construction" if scoring == "rigorous" else "0.05 intended"
+    caption = (
+        f"Unstressed episodes that {scoring} takes for a collapse ({accepted}), with Wilson's {100 * LEVEL:g} % "
+        "interval over episodes, and the rate of the agent with the most."
+    )
+    return table(lines, ["environment", "agents", "episodes", "FPR", "highest"], caption, "false_alarms")
+
+
+def _rate(rows: list[Row], scoring: str) -> Markup:
+    if not rows:
+        return number(None)
+    same = all(row["reward_only"] for row in rows)
+    if same and scoring == "rigorous":
+        return number(None)
+    seeds = np.array([np.mean([row["rate_shock"] for row in part]) for part in _grouped(rows, _seed).values()])
+    n = sum(row["n_shock"] for row in rows)
+    if not n:
+        return number(None)
+    wilson = stats.wilson(round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), n, LEVEL)
+    student = stats.t_interval(seeds, LEVEL)
+    low = max(0.0, float(np.fmin(student.low, wilson.low)))
+    high = min(1.0, float(np.fmax(student.high, wilson.high)))
+    shown = number(float(seeds.mean())) + (r"\dag" if same else "")
+    return stacked(shown, interval(low, high))
+
+
+def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def _place(row: Row) -> str:
+    return str(row["env_id"])
+
+
+def _seed(row: Row) -> int:
+    return int(row["seed"])
+
+
+def _stressor(row: Row) -> tuple:
+    return not row["is_baseline"], row["perturbation"], row["strength"]
+
+
+def _text(row: Row, name: str) -> str:
+    if name == "deterministic":
+        return _MODES[row[name]]
+    return "" if row[name] is None else str(row[name])
+
+
+def _head(name: str) -> str:
+    return "mode" if name == "deterministic" else name

@@ -1,0 +1,76 @@
+"""What a schedule did: rates of collapse per phase, drops, tail of the returns, recovery."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brittlestar.errors import require
+from brittlestar.studies.stress.compat_channels import CHANNELS
+from brittlestar.studies.stress.study import Scored
+
+CALM_EPISODES = 3
+"""In a row without an event: recovered. One alone may be luck."""
+
+
+def summarise(scored: Scored) -> dict[str, float]:
+    """Returns one row of the table of schedules; what has no episodes is nan.
+
+    `rate_*` are collapse rates, `rate_pre` is the false-alarm rate. Drops are PRE minus SHOCK, so that a loss is
+    positive. `recovery_episodes` counts episodes of POST, and `residual` is PRE minus POST of the identity.
+    """
+    within = {phase: scored.within(phase) for phase in ("pre", "shock", "post")}
+    row = {
+        "episodes": float(len(scored.score)),
+        "return_mean": float(scored.returns.mean()),
+        "return_std": float(scored.returns.std()),
+        "identity_mean": float(scored.identity.mean()),
+        "identity_std": float(scored.identity.std()),
+        "rate": float(scored.event.mean()),
+    }
+    row |= {f"rate_{phase}": _mean(scored.event[rows]) for phase, rows in within.items()}
+    columns = {name: scored.channels[:, i] for i, name in enumerate(CHANNELS)}
+    for name, values in (columns | {"identity": scored.identity, "return": scored.returns}).items():
+        pre, shock, post = (_mean(values[rows]) for rows in within.values())
+        row |= {f"{name}_pre": pre, f"{name}_shock": shock, f"{name}_post": post, f"{name}_drop": pre - shock}
+    shocked = scored.returns[within["shock"]]
+    row |= {"cvar_05": cvar(shocked, 0.05), "cvar_25": cvar(shocked, 0.25)}
+    row |= {"shock_score": scored.shock_score, "shock_event": float(scored.shock_event), "threshold": scored.threshold}
+    row |= {f"mad_{name}": float(mad) for name, mad in zip(CHANNELS, scored.mads, strict=False)}
+    row["recovery_episodes"] = recovery_episodes(scored.event[within["post"]])
+    row["residual"] = row["identity_pre"] - row["identity_post"]
+    return row
+
+
+def cvar(returns: np.ndarray, share: float) -> float:
+    """Returns the mean of the worst `ceil(share n)` returns.
+
+    Example:
+        >>> cvar(np.array([5.0, 1.0, 3.0, 2.0]), 0.5)
+        1.5
+    """
+    require(0 < share <= 1, "share", "in (0, 1]", share)
+    worst = max(1, math.ceil(share * len(returns) - 1e-9))
+    return _mean(np.sort(returns)[:worst])
+
+
+def recovery_episodes(events: np.ndarray, calm: int = CALM_EPISODES) -> float:
+    """Returns how many episodes after the shock pass until `calm` in a row are without an event; nan if never.
+
+    Example:
+        >>> recovery_episodes(np.array([True, False, True, False, False, False]))
+        3.0
+        >>> recovery_episodes(np.array([True, False, True]))
+        nan
+    """
+    require(calm >= 1, "calm", "at least 1", calm)
+    window = min(calm, len(events))
+    if not window:
+        return math.nan
+    quiet = np.lib.stride_tricks.sliding_window_view(~np.asarray(events, dtype=bool), window).all(axis=1)
+    return float(np.argmax(quiet)) if quiet.any() else math.nan
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.mean(values)) if len(values) else math.nan

@@ -1,0 +1,123 @@
+"""The published scores where the golden files do not reach: vectors, short phases, no variance."""
+
+import math
+
+import numpy as np
+import pytest
+
+from brittlestar.engine.behaviour import Layout
+from brittlestar.errors import UserError
+from brittlestar.studies.stress import compat
+from brittlestar.studies.stress.compat_channels import compat_channels
+from brittlestar.studies.stress.phases import summarise
+from brittlestar.studies.stress.study import Episodes, score_study, thirds
+
+DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)
+
+
+def plain_channels(trajectories, phases):
+    """The formulas of version 1.4 for vectors, episode by episode, in double precision."""
+    ema, last, anchor, mean, squares, known, found = 0.0, None, [], None, 0.0, 0, []
+    for (actions, _, rewards, (violation, regret)), phase in zip(trajectories, phases, strict=True):
+        actions, steps, total = actions.astype(float), len(actions), rewards.sum()
+        jerk = np.mean([np.linalg.norm(actions[t] - 2 * actions[t - 1] + actions[t - 2]) for t in range(2, steps)])
+        signature = np.array([*actions.mean(0), *actions.std(0), jerk, rewards.mean(), rewards.std()])
+        competence = 1 / (1 + math.exp(-abs(6 * (total - ema) / 500)))
+        ema = 0.95 * ema + 0.05 * total
+        continuity = 1.0 if last is None else math.exp(-np.linalg.norm(signature - last))
+        last = signature
+        if phase == "pre":
+            anchor.append(signature)
+        integrity = math.exp(-np.linalg.norm(signature - np.mean(anchor, axis=0)))
+        if violation == 0 == regret:
+            centred = actions - actions.mean(0)
+            axes = np.linalg.eigh(centred.T @ centred)[1]
+            entropy = np.mean([plain_entropy(centred @ axis) for axis in axes.T])
+            if phase == "pre":
+                known, before = known + 1, entropy if mean is None else mean
+                mean = 0.9 * before + 0.1 * entropy
+                squares += (entropy - before) * (entropy - mean)
+                meaning = 1.0
+            else:
+                slope = math.log(20) / (1.645 * math.sqrt(squares / (known - 1))) if known >= 5 else 3.0
+                meaning = math.exp(-slope * max(0.0, entropy - mean))
+        else:
+            meaning = math.exp(-4 * violation / steps) * math.exp(-regret / max(1, abs(total), steps))
+        found.append([competence, math.exp(-2 * jerk), continuity, integrity, meaning])
+    return np.array(found)
+
+
+def plain_entropy(values):
+    bins = min(10, len(values) // 2)
+    shares = np.histogram(values, bins)[0] / len(values)
+    return -sum(share * math.log(share) for share in shares if share > 0) / math.log(bins)
+
+
+@pytest.mark.parametrize("episodes", [9, 12, 15, 30])
+def test_vectors_as_in_the_formulas(table, make_vectors, rng, episodes):
+    trajectories, phases = make_vectors(rng, episodes, noise=0.2), thirds(episodes)
+    shock = phases.index("shock")
+    trajectories[shock] = (*trajectories[shock][:3], (3.0, 20.0))
+    got = compat_channels(table(VECTORS, trajectories), phases, proxy=True)
+    np.testing.assert_allclose(got, plain_channels(trajectories, phases), atol=2e-6)
+    assert got[:, 4].min() < 0.9
+
+
+@pytest.mark.parametrize("scoring", ["compat_1_4", "compat_1_0"])
+@pytest.mark.parametrize("episodes", [1, 2, 3, 4])
+def test_phases_of_one_episode_or_none(table, make_discrete, rng, scoring, episodes):
+    reference = Episodes(table(DISCRETE, make_discrete(rng, 60)), thirds(60))
+    run = Episodes(table(DISCRETE, make_discrete(rng, episodes)), thirds(episodes))
+    row = summarise(score_study(scoring, reference, {"baseline": run, "trust_violation": run})["trust_violation"])
+    assert math.isnan(row["rate_shock"]) == (episodes < 2) and math.isnan(row["rate_post"]) == (episodes < 3)
+    assert 0 <= row["shock_score"] <= 1 and 0 <= row["rate_pre"] <= 1
+
+
+@pytest.mark.parametrize("scoring", ["compat_1_4", "compat_1_0"])
+@pytest.mark.parametrize("steps", [1, 40])
+def test_without_any_variance_scores_are_numbers(table, scoring, steps):
+    same = (np.arange(steps) % 2, np.zeros(steps), np.zeros(steps), (0.0, 0.0))
+    run = Episodes(table(DISCRETE, [same] * 60), thirds(60))
+    got = score_study(scoring, run, {"baseline": run, "other": run})
+    for scored in got.values():
+        assert (scored.score == 0.5).all() and scored.event.all(), "at the threshold is an event, as published"
+        assert (scored.channels[:, 2:] == 1).all()
+
+
+def test_the_threshold_of_the_baseline_stays_in_force(table, make_discrete, rng):
+    reference, run, shaky = (
+        Episodes(table(DISCRETE, make_discrete(rng, 60, jitter=jitter)), thirds(60)) for jitter in (0.3, 0.3, 0.6)
+    )
+    after = score_study("compat_1_4", reference, {"baseline": shaky, "x": run})["x"]
+    before = score_study("compat_1_4", reference, {"x": run, "baseline": shaky})["x"]
+    assert (after.score == before.score).all() and after.threshold == before.threshold
+    assert (before.event == (before.score >= before.threshold)).all()
+    assert after.event.sum() != before.event.sum()
+
+
+def test_weights_favour_steady_channels(rng):
+    channels = np.column_stack([0.5 + spread * rng.normal(size=500) for spread in (0.4, 0.1, 0.1, 0.1, 0.0)])
+    got = compat.weights(channels)
+    assert got.sum() == pytest.approx(1) and got[0] < got[1] < got[4]
+    # The steadiest is held back by the floor, a quarter of the median: twice the weight of the median channel.
+    assert got[4] / np.median(got[1:4]) == pytest.approx(2, rel=0.05)
+
+
+def test_meaning_with_spread_is_clipped_at_zero_in_calibration_only():
+    norm = compat.Norm(0.5, np.array([0.9, 0.0, 0.8]), np.array([0.0, 0.0, 0.1]), np.zeros(5))
+    signs = np.array([[0.9, 0.0, 1.0]])
+    assert compat.raw_1_4(norm, signs, True) == pytest.approx(0)
+    assert compat.raw_1_4(norm, signs, False) == pytest.approx(0.2 / 0.14826, rel=1e-5)
+
+
+def test_a_gain_of_the_shock_as_a_whole_is_no_drop_in_1_0_only():
+    norm = compat.Norm(0.5, np.array([0.9, 0.02, 1.0]), np.array([0.1, 0.1, 0.0]), np.zeros(5))
+    gain, none = np.array([[0.9, -0.3, 1.0]]), np.array([[0.9, 0.0, 1.0]])
+    assert compat.raw_1_0(norm, gain, False) == compat.raw_1_0(norm, none, False)
+    assert compat.raw_1_4(norm, gain, False) > compat.raw_1_4(norm, none, False)
+
+
+def test_unknown_scoring_is_explained(table, make_discrete, rng):
+    run = Episodes(table(DISCRETE, make_discrete(rng, 3)), thirds(3))
+    with pytest.raises(UserError, match="`scoring` cannot be 'rigorus'; did you mean `rigorous`?"):
+        score_study("rigorus", run, {})

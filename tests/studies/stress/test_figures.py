@@ -1,0 +1,272 @@
+"""The figures of a benchmark: drawn from a small real study, and nothing in them overlaps."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+from omegaconf import OmegaConf
+from PIL import Image
+
+from brittlestar.cells import run as cell
+from brittlestar.config import config_folder
+from brittlestar.results.load import load_cells, split_references
+from brittlestar.studies.stress.agents import score_agents
+from brittlestar.studies.stress.figures import draw_figures, figures
+from brittlestar.studies.stress.figures.rows import BASELINE, UnsuitedError, mean_over_policies, read_study
+from brittlestar.studies.stress.leaderboard import make_leaderboard
+from brittlestar.studies.stress.plots import plot_stress
+from brittlestar.studies.stress.references import reference_jobs
+from brittlestar.studies.stress.runs import run_rows
+from brittlestar.studies.stress.tables import stress_tables
+
+POLICIES = {
+    "zoo/cartpole_ppo": "cartpole",
+    "zoo/cartpole_dqn": "cartpole",
+    "zoo/mountain_car_trpo": "mountain_car",
+    "random": "pendulum",
+}
+STRESSORS = ("baseline", "resource_constraint", "trust_violation", "reward_noise")
+SCORINGS = ("rigorous", "compat_1_4")
+
+
+def option(group: str, name: str, **values) -> dict:
+    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
+    return {key: value for key, value in node.items() if key != "defaults"} | values
+
+
+def make_job(folder, policy: str, stressor: str, seed: int, deterministic: bool) -> cell.Job:
+    config = {
+        "env": option("env", POLICIES[policy], max_steps=25),
+        "policy": option("policy", policy),
+        "perturbation": option("perturbation", stressor),
+        "mitigation": option("mitigation", "none"),
+        "stress_schedule": option("stress_schedule", "phases", segments=[["pre", 8], ["shock", 8], ["post", 8]]),
+        "episodes": 24,
+        "seed": seed,
+        "episode_seeds": "independent",
+        "deterministic": deterministic,
+        "record": "behaviour",
+        "reference": 230,
+        "scoring": "rigorous",
+        "alpha": 0.05,
+        "lanes": 64,
+        "threads": None,
+        "store": str(folder / "store"),
+        "study": "stress",
+    }
+    choices = {"env": POLICIES[policy], "policy": policy, "perturbation": stressor}
+    return cell.Job(config, str(folder / f"{policy.replace('/', '-')}-{stressor}-{seed}-{deterministic}"), choices)
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    jobs = [make_job(folder, *one) for one in itertools.product(POLICIES, STRESSORS, (0, 1, 2), (True, False))]
+    for job in [*reference_jobs(jobs, folder), *jobs]:
+        done = cell.run(job)
+        assert done.status == "done", done.error
+    return split_references(load_cells([folder]))
+
+
+@pytest.fixture(scope="module")
+def studies(cells):
+    """The rows of stress, runs, episodes and leaderboard, by scoring."""
+    found = {}
+    for scoring in SCORINGS:
+        agents = score_agents(*cells, scoring, 0.05)
+        tables = stress_tables(agents, scoring, 0.05)
+        board = make_leaderboard(agents, scoring).rows
+        found[scoring] = (tables.stress, run_rows(agents, scoring), tables.episodes, board)
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows(studies):
+    return studies["rigorous"]
+
+
+def shown_texts(figure) -> list[Text]:
+    """Texts that a reader sees: no empty ones, and no labels of ticks beyond the axis."""
+    hidden: set[Text] = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                    hidden |= {tick.label1, tick.label2}
+    return [
+        text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and text not in hidden
+    ]
+
+
+def faults(figure) -> list[str]:
+    """Says which texts overlap, and which leave the canvas."""
+    figure.draw_without_rendering()
+    boxes = [(text.get_text(), text.get_window_extent()) for text in shown_texts(figure)]
+    canvas = figure.bbox
+    found = [
+        f"leaves the canvas: {text!r}"
+        for text, box in boxes
+        if box.x0 < 2 or box.y0 < 2 or box.x1 > canvas.x1 - 2 or box.y1 > canvas.y1 - 2
+    ]
+    for (a, one), (b, two) in itertools.combinations(boxes, 2):
+        wide, high = min(one.x1, two.x1) - max(one.x0, two.x0), min(one.y1, two.y1) - max(one.y0, two.y0)
+        if wide > 0.5 and high > 0.5:
+            found.append(f"overlap: {a!r} and {b!r}")
+    return found
+
+
+def test_the_helper_sees_faults():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2, 2))
+    figure.text(0.5, 0.5, "one")
+    assert faults(figure) == []
+    figure.text(0.55, 0.5, "two")
+    figure.text(0.95, 0.1, "three")
+    assert faults(figure) == ["leaves the canvas: 'three'", "overlap: 'one' and 'two'"]
+
+
+@pytest.fixture(scope="module")
+def large(rows):
+    return read_study(*(widen(table) for table in rows))
+
+
+@pytest.mark.parametrize("name", figures())
+def test_no_text_overlaps(rows, name):
+    assert faults(figures()[name](read_study(*rows))) == []
+
+
+@pytest.mark.parametrize("name", figures())
+def test_no_text_overlaps_in_a_large_study(large, name):
+    assert faults(figures()[name](large)) == []
+
+
+def widen(table: list[dict]) -> list[dict]:
+    """The same rows under other names: more environments, longer names, more stressors. For the layout only."""
+    places = ("cartpole", "mountain_car_continuous", "half_cheetah", "fetch_reach")
+    noises = {"resource_constraint": "sensor_blackout", "trust_violation": "observation_noise"}
+    found = []
+    for row, place in itertools.product(table, places):
+        name = place + str(row["policy"]).removeprefix("zoo/").removeprefix(row["env"])
+        row = row | {"env": place, "policy": f"zoo/{name}", "env_id": place}
+        found.append(row)
+        if row.get("perturbation") in noises:
+            found.append(row | {"perturbation": noises[row["perturbation"]]})
+    return found
+
+
+def test_every_figure_is_a_file_of_300_dpi(rows, tmp_path, capsys):
+    names = draw_figures(*rows, tmp_path)
+    assert len(names) == len(figures()) == 15 and not capsys.readouterr().out
+    for name in names:
+        with Image.open(tmp_path / f"{name}.png") as picture:
+            assert picture.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+            # Neither empty nor without contrast in grey.
+            assert np.asarray(picture.convert("L")).std() > 5
+        assert (tmp_path / f"{name}.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_one_agent_alone_draws_what_it_can(rows, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("brittlestar.studies.stress.figures.DPI", 30)
+    few = [[row for row in table if row["policy"] == "zoo/cartpole_ppo"] for table in rows]
+    few = [[row for row in table if row.get("deterministic", True) and row.get("seed", 0) == 0] for table in few]
+    (tmp_path / "figure_action_spaces.png").touch()
+    drawn = draw_figures(*few, tmp_path)
+    assert {"figure_collapse_map", "figure_channel_radar", "figure_leaderboard"} <= set(drawn)
+    said = capsys.readouterr().out
+    for name, reason in {
+        "action_spaces": "of one kind",
+        "mode_agreement": "in both modes",
+        "seed_boxes": "one seed only",
+        "algorithms": "fewer than two algorithms",
+    }.items():
+        assert f"figure {name} left out: " in said and reason in said
+        assert not (tmp_path / f"figure_{name}.png").exists()
+    for name in drawn:
+        assert faults(figures()[name.removeprefix("figure_")](read_study(*few))) == []
+
+
+def test_missing_columns_do_not_stop_the_others(rows):
+    missing = {
+        "algorithm": "algorithms",
+        "discrete": "action_spaces",
+        "meaning_shock": "channel_radar",
+        "score": "scores_by_schedule",
+        "normalised_return": "reward_collapse",
+    }
+    without = [[{key: value for key, value in row.items() if key not in missing} for row in table] for table in rows]
+    study, reasons = read_study(*without), {}
+    for name, draw in figures().items():
+        try:
+            draw(study)
+        except UnsuitedError as reason:
+            reasons[name] = str(reason)
+    assert {name: reason.split("`")[3] for name, reason in reasons.items()} == {b: a for a, b in missing.items()}
+
+
+def test_no_rows_draw_nothing(tmp_path, capsys):
+    assert draw_figures([], [], [], [], tmp_path) == []
+    assert capsys.readouterr().out.count("is empty") == 15
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_what_cannot_affect_behaviour_is_no_collapse(studies, scoring):
+    """In compat the rate of a reward stressor is its own bookkeeping; no figure shows it."""
+    study = read_study(*studies[scoring])
+    assert study.silent == {"reward noise"} and study.acting == ["resource constraint", "trust violation"]
+    assert study.stressors[0] == BASELINE
+    calm = {(row["agent"], row["mode"]): row["rate_shock"] for row in study.stress if row["stressor"] == BASELINE}
+    for row in study.stress:
+        if row["stressor"] == "reward noise":
+            assert row["rate_shock"] == calm[row["agent"], row["mode"]] and row["excess"] == 0
+    figure = figures()["collapse_map"](study)
+    patches = [patch for patch in figure.axes[0].patches if patch.get_hatch()]
+    proven: dict[tuple, list[bool]] = {}
+    for row in study.stress:
+        proven.setdefault((row["agent"], row["stressor"]), []).append(row["proven"])
+    assert len(patches) == sum(map(all, proven.values())) >= len(POLICIES), "a cell stands for both modes"
+
+
+def test_cells_of_the_map_are_the_table(rows):
+    study = read_study(*rows)
+    figure = figures()["collapse_map"](study)
+    picture = figure.axes[0].images[0].get_array()
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    y = labels.index("cartpole dqn")
+    rates = [
+        row["rate_shock"]
+        for row in rows[0]
+        if row["policy"] == "zoo/cartpole_dqn" and row["perturbation"] == "trust_violation"
+    ]
+    assert len(rates) == 2
+    assert picture[y, study.stressors.index("trust violation")] == pytest.approx(np.mean(rates))
+
+
+def test_means_are_over_policies_and_intervals_hold_them(rows):
+    study = read_study(*rows)
+    part = [row for row in study.stress if row["stressor"] == "trust violation"]
+    mean = mean_over_policies(part, "rate_shock")
+    assert mean.n == len(POLICIES)
+    assert mean.value == pytest.approx(np.mean([row["rate_shock"] for row in part]))
+    assert 0 <= mean.low <= mean.value <= mean.high <= 1
+    alone = mean_over_policies([row for row in part if row["agent"] == "pendulum random"], "rate_shock")
+    assert alone.n == 1 and not math.isnan(alone.low), "one policy has an interval over its seeds"
+
+
+def test_the_radar_of_one_agent_keeps_its_labels_off_the_edge(cells, tmp_path, monkeypatch):
+    from brittlestar.studies.stress import plots
+
+    kept = []
+    monkeypatch.setattr(plots, "save", lambda figure, path: kept.append(figure))
+    agents = [agent for agent in score_agents(*cells, "rigorous", 0.05) if agent.label["policy"] == "zoo/cartpole_ppo"]
+    plot_stress(stress_tables(agents[:1], "rigorous", 0.05), tmp_path)
+    assert len(kept) == 2
+    radar = kept[1]
+    assert faults(radar) == []
+    margin = 0.1 * radar.dpi
+    for text in shown_texts(radar):
+        box = text.get_window_extent()
+        assert box.x0 >= margin and box.x1 <= radar.bbox.x1 - margin, text.get_text()

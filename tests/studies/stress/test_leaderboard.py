@@ -1,0 +1,483 @@
+"""Agents against each other: ranks and their intervals, correlations, LaTeX, and the command."""
+
+import csv
+import itertools
+import json
+import math
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from brittlestar.cells import run as cell
+from brittlestar.config import config_folder
+from brittlestar.engine.behaviour import Behaviour, Layout
+from brittlestar.errors import UserError
+from brittlestar.reports.summary import summarise
+from brittlestar.studies.stress import latex
+from brittlestar.studies.stress.agents import Agent, Run, Stressor
+from brittlestar.studies.stress.correlations import correlate, correlation_rows
+from brittlestar.studies.stress.latex import MOST_ROWS, escape, stacked, table
+from brittlestar.studies.stress.leaderboard import make_leaderboard
+from brittlestar.studies.stress.leaderboard_report import write_leaderboard
+from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
+from brittlestar.studies.stress.ranking import rank_intervals, ranks
+from brittlestar.studies.stress.references import reference_jobs
+from brittlestar.studies.stress.runs import run_rows
+from brittlestar.studies.stress.study import Episodes, Scored, thirds
+
+ROOT = Path(__file__).parents[2]
+LAYOUT = Layout(actions=2)
+INVERSION = "valence_inversion"
+AGENTS = {"zoo/cartpole_ppo": "ppo", "zoo/cartpole_dqn": "dqn", "random": ""}
+
+
+def make_run(rng, seed: int, rate: float, value: float = 100.0, digest: int = 0, episodes: int = 60) -> Run:
+    """A run whose shock has events at a rate; its actions are those of all runs with the same digest."""
+    phases = thirds(episodes)
+    shock = np.array([phase == "shock" for phase in phases])
+    values = np.zeros((episodes, len(LAYOUT.columns)))
+    returns = value + np.random.default_rng(seed).normal(size=episodes)
+    for name, column in {"length": 10, "return": returns, "digest": np.where(shock, digest, 0)}.items():
+        values[:, LAYOUT.columns.index(name)] = column
+    event = rng.random(episodes) < np.where(shock, rate, 0.05)
+    identity = 0.9 - 0.5 * event
+    channels = np.tile(identity[:, None], (1, 5))
+    scored = Scored(phases, returns, channels, identity, 1 - identity, event, 0.5, 0.5, False)
+    return Run(seed, Episodes(Behaviour(LAYOUT, values), phases), scored, phases)
+
+
+def make_agent(rng, policy="a", rates=(0.3, 0.6), seeds=(0, 1, 2), env="cartpole", spread=0.0, baseline=True, **values):
+    """An agent with a baseline, a stressor for each rate, and inverted rewards, which change no action."""
+    calm = {seed: make_run(rng, seed, 0.05, **values) for seed in seeds}
+    found = [Stressor(stressor("baseline", 0.0), list(calm.values()), is_baseline=True)] if baseline else []
+    for i, rate in enumerate(rates):
+        shifted = [float(np.clip(rate + spread * rng.normal(), 0, 1)) for _ in seeds]
+        runs = [make_run(rng, seed, own, digest=i + 1, **values) for seed, own in zip(seeds, shifted, strict=True)]
+        found.append(Stressor(stressor(f"noise_{i}", 1.0), runs))
+    found.append(Stressor(stressor(INVERSION, 1.0), [calm[seed] for seed in seeds]))
+    config = {"env": {"id": f"{env}-v1", "returns": {"random": 20.0, "reference": 120.0}}, "deterministic": True}
+    return Agent({"env": env, "policy": policy}, found, config | {"policy": {"_target_": "RandomPolicy"}})
+
+
+def stressor(name: str, strength: float) -> dict:
+    return {"perturbation": name, "strength_name": "level", "strength": strength}
+
+
+def board(agents, scoring="rigorous"):
+    return make_leaderboard(agents, scoring).rows
+
+
+def test_numbers_by_hand(rng):
+    (row,) = board([make_agent(rng, rates=(1.0, 1.0), value=70.0)])
+    assert row["rate_shock"] == 1.0
+    assert row["n_stressors"] == 2, "inverted rewards move nobody"
+    assert 0.9 < row["excess"] <= 1.0
+    assert row["stability"] == pytest.approx(1 - row["excess"])
+    assert row["normalised_return"] == pytest.approx(0.5, abs=0.01)
+    assert row["robust_score"] == pytest.approx(0.55 * row["identity"])
+    assert row["robust_score_bare"] == row["robust_score"], "the only agent has reward_norm 0"
+
+
+def test_in_compat_every_stressor_has_a_rate(rng):
+    agents = [make_agent(rng, rates=(1.0, 1.0))]
+    (row,) = board(agents, "compat_1_4")
+    inverted = [run.scored.event[run.scored.within("shock")].mean() for run in agents[0].stressors[-1].runs]
+    assert row["n_stressors"] == 3
+    assert row["rate_shock"] == pytest.approx((1 + 1 + np.mean(inverted)) / 3)
+    assert row["rate_inverted"] == pytest.approx(np.mean(inverted))
+    assert row["stability"] < 0.1, "which inverted rewards cannot lift"
+
+
+def test_a_stable_agent_is_not_taken_for_a_stressor_without_effect(rng):
+    firm, other = make_agent(rng, "firm"), make_agent(rng, "other")
+    for each in firm.stressors[1:]:
+        each.runs = firm.stressors[0].runs
+    rows = {row["policy"]: row for row in board([firm, other])}
+    assert rows["firm"]["stability"] == 1.0
+    assert rows["firm"]["n_stressors"] == rows["other"]["n_stressors"] == 2
+
+
+def test_better_agents_rank_first(rng):
+    agents = [make_agent(rng, name, (rate, rate)) for name, rate in (("c", 0.9), ("a", 0.1), ("b", 0.5))]
+    for scoring in ("rigorous", "compat_1_4"):
+        rows = board(agents, scoring)
+        assert [row["policy"] for row in rows] == ["a", "b", "c"]
+        assert [row["rank_stability"] for row in rows] == [row["rank_robust"] for row in rows] == [1, 2, 3]
+        assert [row["rank_stability_low"] for row in rows] == [row["rank_stability_high"] for row in rows] == [1, 2, 3]
+
+
+def test_intervals_hold_the_rank(rng):
+    seeds = [(0,), (0, 1), (0, 1, 2), (3, 4, 5, 6)]
+    agents = [make_agent(rng, str(i), rng.random(2), seeds[i % 4], "xy"[i % 2], 0.1) for i in range(12)]
+    for row in board(agents):
+        for name in ("rank_robust", "rank_stability", "rank_robust_overall", "rank_stability_overall"):
+            assert 1 <= row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] <= 12
+        for name in ("robust_score", "stability"):
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+        assert row["n_agents"] == 6
+        assert "2000 resamples" in row["interval_method"]
+
+
+def test_seeds_that_agree_by_chance_do_not_settle_a_rank(rng):
+    """Two agents with the same rate in both seeds, one episode apart: the episodes say that it may be luck."""
+    agents = [make_agent(rng, name, (0.5,), (0, 1)) for name in "ab"]
+    for agent, hits in zip(agents, (10, 11), strict=True):
+        for run in agent.stressors[0].runs + agent.stressors[1].runs:
+            run.scored.event[:] = False
+        for run in agent.stressors[1].runs:
+            run.scored.event[np.flatnonzero(run.scored.within("shock"))[:hits]] = True
+    rows = board(agents)
+    assert [row["excess"] for row in rows] == [0.5, 0.55]
+    for row in rows:
+        assert (row["rank_stability_low"], row["rank_stability_high"]) == (1, 2)
+        assert row["stability_high"] - row["stability_low"] > 0.2
+
+
+def test_agents_in_a_tie_share_their_rank(rng):
+    twins = [make_agent(np.random.default_rng(7), name) for name in "ab"]
+    rows = board([*twins, make_agent(rng, "c", (1.0, 1.0))])
+    assert [(row["rank_stability"], row["rank_stability_low"], row["rank_stability_high"]) for row in rows] == [
+        (1, 1, 2), (1, 1, 2), (3, 3, 3)
+    ]  # fmt: skip
+    assert rows[0]["pareto"] is rows[1]["pareto"] is True
+
+
+def test_the_order_of_agents_changes_nothing(rng):
+    agents = [make_agent(rng, str(i), rng.random(2), env="xy"[i % 2]) for i in range(6)]
+    assert board(agents) == board(agents[::-1])
+
+
+def test_unknown_scores_have_no_rank():
+    best, worst = ranks(np.array([[1.0, np.nan, 1.0 + 1e-14]]))
+    assert best.tolist()[0][::2] == [1.0, 1.0] and worst.tolist()[0][::2] == [2.0, 2.0]
+    assert math.isnan(best[0, 1]) and math.isnan(worst[0, 1])
+    scores = np.array([0.2, np.nan, 0.5])
+    rank, low, high = rank_intervals(scores, np.random.default_rng(0).normal(scores, 0.5, (500, 3)))
+    assert (rank[2], low[2], high[2], high[0]) == (1, 1, 2, 2)
+
+
+def test_without_a_baseline_there_is_no_stability(rng):
+    found = make_leaderboard([make_agent(rng, "a"), make_agent(rng, "b", baseline=False)], "rigorous")
+    (row,) = [row for row in found.rows if row["policy"] == "b"]
+    assert math.isnan(row["stability"]) and row["rank_stability"] is None and row["pareto"] is None
+    assert row["rank_robust"] in (1, 2)
+    assert any("no baseline to compare with" in note and "b in cartpole" in note for note in found.notes)
+    assert found.rows[0]["rank_stability_high"] == 1, "nobody else has a rank"
+
+
+def test_notes_tell_what_cannot_be_compared(rng):
+    agents = [make_agent(rng, "a", (0.1,)), make_agent(rng, "b", (0.1, 0.5), seeds=(0,))]
+    del agents[1].config["env"]["returns"]
+    notes = "\n".join(make_leaderboard(agents, "rigorous").notes)
+    for part in ("under valence_inversion: left out", "different stressors", "`env.returns`", "agents with one seed"):
+        assert part in notes
+
+
+def test_only_a_baseline_is_refused(rng):
+    agent = make_agent(rng)
+    agent.stressors = agent.stressors[:1]
+    with pytest.raises(UserError, match="no cell with stress"):
+        make_leaderboard([agent], "rigorous")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "spread"), [(1, 0.0), (3, 0.0), (3, 0.1), (6, 0.1)])
+def test_rank_intervals_cover_the_true_rank(rng, seeds, spread):
+    """Agents whose true order is known, some close together: 95 % intervals hold their true ranks."""
+    true = np.array([0.2, 0.3, 0.35, 0.5, 0.8])
+    covered = total = single = 0
+    for _ in range(150):
+        agents = [make_agent(rng, str(i), (r, r), tuple(range(seeds)), spread=spread) for i, r in enumerate(true)]
+        for row in board(agents):
+            rank = int(row["policy"]) + 1
+            covered += row["rank_stability_low"] <= rank <= row["rank_stability_high"]
+            single += row["rank_stability_low"] == row["rank_stability_high"]
+            total += 1
+    assert covered / total >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / total)
+    assert single > 0.05 * total, "intervals that hold every rank would cover, too"
+
+
+def test_correlations_of_known_columns(rng):
+    x = rng.normal(size=200)
+    found = correlate(x, -x + 0.5 * rng.normal(size=200))
+    assert found["n"] == 200 and found["pearson"] < -0.8 and found["pearson_p"] < 1e-9 and found["spearman"] < -0.8
+    assert correlate(np.append(x, np.nan), np.append(x**3, 1.0))["spearman"] == pytest.approx(1.0)
+    line = np.arange(4.0)
+    assert correlate(line, line)["spearman_p"] == pytest.approx(2 / 24), "two orders of 24 are in line"
+    for few in (np.array([1.0, 2.0]), np.ones(9)):
+        assert math.isnan(correlate(few, few)["pearson"])
+
+
+def test_the_reward_term_alone_can_turn_a_correlation(rng):
+    """The better the return, the worse the behaviour: the published score hides it."""
+    agents = [make_agent(rng, str(i), (0.2 + 0.05 * i,) * 2, value=20.0 + 10 * i) for i in range(8)]
+    rows = {row["correlation"]: row for row in correlation_rows(board(agents))}
+    assert rows["return and stability"]["pearson"] < -0.8
+    assert rows["reward_norm and robust score without its reward term"]["pearson"] < -0.8
+    assert rows["reward_norm and robust score"]["pearson"] > 0
+    assert rows["reward_norm and CR_shock under valence_inversion"]["n"] == 8
+
+
+def check_latex(text: str) -> list[list[str]]:
+    """Returns the cells of a table, after checking that LaTeX could read it."""
+    depth = 0
+    for brace in re.findall(r"[{}]", re.sub(r"\\.", "", text)):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    assert re.findall(r"\\begin\{(\w+)\}", text) == re.findall(r"\\end\{(\w+)\}", text)[::-1]
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\caption{", r"\label{tab:"):
+        assert text.count(rule) == 1
+    assert text.index(r"\toprule") < text.index(r"\midrule")
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith(("%", r"\label")))
+    bare = re.sub(r"\\.", "", plain.replace(r"~\%", ""))
+    assert not re.search(r"[_#%^~]", bare) and bare.count("$") % 2 == 0, "special characters"
+    columns = re.search(r"\\begin\{(?:tabular|longtable)\}\{([lr]+)\}", text)[1]
+    lines = [line for line in plain.splitlines() if re.search(r"(?<!\\)&", line)]
+    cells = [re.split(r"(?<!\\)&", line.removesuffix(r"\\")) for line in lines]
+    assert {len(row) for row in cells} == {len(columns)}
+    return [[cell.strip() for cell in row] for row in cells]
+
+
+def test_special_characters_are_escaped():
+    text = escape(r"a_b 50% $x$ {y} #1 ~^\ & <z>")
+    assert text == (
+        r"a\_b 50\% \$x\$ \{y\} \#1 \textasciitilde{}\textasciicircum{}\textbackslash{} \& \textless{}z\textgreater{}"
+    )
+    cells = check_latex(table([["a_b & {c", None]], ["50 %", "x"], "Of {a} #1_x.", "one"))
+    assert cells[1] == [r"a\_b \& \{c", "--"]
+
+
+def test_long_tables_go_over_pages():
+    text = table([[str(i), i] for i in range(MOST_ROWS + 1)], ["a", "b"], "Many.", "many")
+    assert r"\begin{longtable}" in text and r"\endhead" in text
+    assert len(check_latex(text)) == MOST_ROWS + 2
+
+
+@pytest.mark.parametrize("scoring", ["rigorous", "compat_1_4"])
+def test_the_latex_tables(rng, scoring):
+    agents = [make_agent(rng, f"my_{i}", (0.2, 0.9), env=f"env_{i}") for i in range(2)]
+    rows = check_latex(leaderboard_table(board(agents, scoring), scoring, ["env", "policy"]))
+    assert rows[0][:3] == ["policy", stacked("return"), stacked("stability")]
+    assert [row[0] for row in rows[1:]] == [r"my\_0", r"my\_1"]
+    rates = check_latex(stress_table(run_rows(agents, scoring), scoring))
+    assert rates[0][1:] == [
+        stacked(*words) for words in (["baseline"], ["noise", "0"], ["noise", "1"], ["valence", "inversion"])
+    ]
+    assert (rates[1][-1] == "--") == (scoring == "rigorous"), "identical actions are no collapse"
+    low, high = map(float, re.search(r"\[(.*), (.*)\]", rates[1][3]).groups())
+    assert 0.7 < low < 0.9 < high <= 1.0
+    alarms = check_latex(false_alarm_table(agents, scoring, 0.05))
+    assert [row[:3] for row in alarms[1:]] == [
+        [f"env\\_{i}-v1", "1", str(180 if scoring == "rigorous" else 120)] for i in range(2)
+    ]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex (texlive-latex-recommended)")
+@pytest.mark.parametrize("most_rows", [MOST_ROWS, 1])
+def test_latex_sets_the_tables_within_the_page(rng, tmp_path, monkeypatch, most_rows):
+    monkeypatch.setattr(latex, "MOST_ROWS", most_rows)
+    agents = [make_agent(rng, f"zoo/mountain_car_continuous_{i}", (0.2, 0.9), env=f"env_{i}") for i in range(2)]
+    rows = [row | {"compat_score": 0.5, "deterministic": True} for row in board(agents, "rigorous")]
+    tables = [
+        leaderboard_table(rows, "rigorous", ["env", "policy", "deterministic"]),
+        stress_table(run_rows(agents, "rigorous"), "rigorous"),
+        false_alarm_table(agents, "rigorous", 0.05),
+    ]
+    head = r"\documentclass[a4paper]{article}\usepackage{booktabs,longtable}\usepackage[margin=2cm]{geometry}"
+    text = "\n".join([head, r"\begin{document}", *tables, r"\end{document}"])
+    (tmp_path / "tables.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "Overfull" not in done.stdout and "too large" not in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("folder", ["stress", "stress_1_0"])
+def test_published_formula_on_published_rows(golden, folder):
+    """Both agents of the reference as if in one environment: every number of the score comes from its summary."""
+    reader = runpy.run_path(str(Path(__file__).with_name("test_golden_stress.py")))
+    files = [path for path in reader["FILES"] if path.parts[-3] == folder]
+    if not files:
+        pytest.skip(f"no stress studies in {golden}")
+    agents, expected = [], {}
+    for path in files:
+        study, scored = reader["read_study"](path), reader["scored"](path)
+        found = [
+            Stressor(stressor(name, float(name != "baseline")), [Run(0, study[name], one, list(one.phases))])
+            for name, one in scored.items()
+        ]
+        found[0].is_baseline = found[0].name == "baseline"
+        config = {"env": {"id": "golden"}, "policy": {}, "deterministic": True}
+        agents.append(Agent({"env": "golden", "policy": path.parent.name}, found, config))
+        rows = [row for name, (row,) in reader["rows_of"](path, "eval_results.csv").items() if name != "baseline"]
+        columns = ("identity_mean", "collapse_rate_shock", "reward_mean")
+        expected[path.parent.name] = [np.mean([float(row[name]) for row in rows]) for name in columns]
+    returns = [values[2] for values in expected.values()]
+    for row in board(agents, reader["SCORINGS"][folder]):
+        identity, rate, value = expected[row["policy"]]
+        assert [row["identity"], row["rate_shock"], row["return_mean"]] == pytest.approx([identity, rate, value])
+        normed = (value - min(returns)) / (max(returns) - min(returns)) if len(returns) > 1 else 0.0
+        assert row["robust_score"] == pytest.approx(0.55 * identity + 0.30 * (1 - rate) + 0.15 * normed, abs=1e-6)
+
+
+def command(folder: Path, *arguments: str):
+    words = [sys.executable, str(ROOT / "scripts" / "leaderboard.py"), *arguments]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
+
+
+def option(group: str, name: str, **values) -> dict:
+    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
+    return {key: value for key, value in node.items() if key != "defaults"} | values
+
+
+def make_job(folder: Path, env: str, policy: str, noise: str, seed: int) -> cell.Job:
+    config = {
+        "env": option("env", env, max_steps=30),
+        "policy": option("policy", policy),
+        "perturbation": option("perturbation", noise),
+        "mitigation": option("mitigation", "none"),
+        "stress_schedule": option("stress_schedule", "phases", segments=[["pre", 10], ["shock", 10], ["post", 10]]),
+        "episodes": 30,
+        "seed": seed,
+        "episode_seeds": "independent",
+        "deterministic": True,
+        "record": "behaviour",
+        "reference": 230,
+        "scoring": "rigorous",
+        "alpha": 0.05,
+        "lanes": 16,
+        "threads": None,
+        "store": str(folder / "store"),
+        "study": "stress",
+    }
+    place = folder / f"{policy}-{noise}-{seed}".replace("/", "_")
+    return cell.Job(config, str(place), {"env": env, "policy": policy, "perturbation": noise})
+
+
+@pytest.fixture(scope="module")
+def sweeps(tmp_path_factory) -> Path:
+    """Two real sweeps: three agents in one environment, one in another."""
+    folder = tmp_path_factory.mktemp("sweeps")
+    noises = ("baseline", "trust_violation", "observation_noise", INVERSION)
+    agents = {"first": ("cartpole", AGENTS, (0, 1)), "second": ("pendulum", ["random"], (0,))}
+    for name, (env, policies, seeds) in agents.items():
+        jobs = [make_job(folder / name, env, *more) for more in itertools.product(policies, noises, seeds)]
+        for job in [*reference_jobs(jobs, folder / name), *jobs]:
+            outcome = cell.run(job)
+            assert outcome.status == "done", outcome.error
+    return folder
+
+
+def read(path: Path) -> list[dict]:
+    return json.loads(path.read_text())
+
+
+def test_the_command_ranks_real_sweeps(sweeps, tmp_path):
+    done = command(sweeps, "first", "second", "--out", str(tmp_path), "--no-figures")
+    assert done.returncode == 0, done.stderr
+    rows = read(tmp_path / "leaderboard.json")
+    assert [(row["env"], row["n_seeds"], row["n_agents"]) for row in rows] == [("cartpole", 2, 3)] * 3 + [
+        ("pendulum", 1, 1)
+    ]
+    assert {row["policy"]: row["algorithm"] for row in rows} == AGENTS
+    assert sorted(row["rank_robust_overall"] for row in rows)[0] == 1
+    assert all(0 <= row["compat_score"] <= 1 for row in rows)
+    for part in ("stability", "compat score", "return and stability", "under valence_inversion", f"{tmp_path}/"):
+        assert part in done.stdout
+    page = (tmp_path / "leaderboard.md").read_text()
+    assert "return and stability" in page and "2000 resamples" in page and "note: " in page
+    for name in ("leaderboard", "stress", "false_alarms"):
+        check_latex((tmp_path / f"{name}.tex").read_text())
+    for suffix in ("csv", "json", "parquet", "md"):
+        assert all((tmp_path / f"{name}.{suffix}").is_file() for name in ("leaderboard", "correlations"))
+
+
+@pytest.mark.parametrize("scoring", ["rigorous", "compat_1_4", "compat_1_0"])
+def test_the_order_of_folders_changes_nothing(sweeps, tmp_path, scoring):
+    folders, outs = [str(sweeps / "first"), str(sweeps / "second")], [tmp_path / "ab", tmp_path / "ba"]
+    for order, out in zip((folders, folders[::-1]), outs, strict=True):
+        write_leaderboard(order, out, scoring, figures=False)
+    names = sorted(path.name for path in outs[0].iterdir())
+    assert len(names) == 11
+    for name in names:
+        assert (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_figures_are_drawn(sweeps, tmp_path):
+    pytest.importorskip("brittlestar.studies.stress.figures")
+    shown = write_leaderboard([str(sweeps / "first"), str(sweeps / "second")], tmp_path)
+    drawn = list((tmp_path / "figures").glob("*.png"))
+    assert drawn and "figures  " in shown
+    assert all(path.with_suffix(".pdf").is_file() and path.stem in shown for path in drawn)
+
+
+def test_the_table_of_runs(sweeps):
+    summarise([str(sweeps / "first")], sweeps / "first")
+    with open(sweeps / "first" / "stress_runs.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 4 * 2
+    stress = {(row["policy"], row["perturbation"]): row for row in read(sweeps / "first" / "stress.json")}
+    episodes = read(sweeps / "first" / "stress_episodes.json")
+    for (policy, noise), row in stress.items():
+        mine = [run for run in rows if (run["policy"], run["perturbation"]) == (policy, noise)]
+        assert [run["seed"] for run in mine] == ["0", "1"]
+        for name in ("rate_pre", "rate_shock", "rate_post", "competence_shock", "cvar_25"):
+            assert np.mean([float(run[name]) for run in mine]) == pytest.approx(row[name])
+        # Random actions do not hang on what is seen.
+        blind = noise == INVERSION or (policy, noise) == ("random", "observation_noise")
+        assert {run["reward_only"] for run in mine} == {str(blind)}
+        assert {run["is_baseline"] for run in mine} == {str(noise == "baseline")}
+        for run in mine:
+            own = [
+                e for e in episodes if (e["policy"], e["perturbation"], str(e["seed"])) == (policy, noise, run["seed"])
+            ]
+            pre, shock = (np.mean([e["return"] for e in own if e["phase"] == phase]) for phase in ("pre", "shock"))
+            assert float(run["normalised_return"]) == pytest.approx((pre - 21.82) / (475.0 - 21.82))
+            assert float(run["return_degradation"]) == pytest.approx((pre - shock) / pre)
+            assert float(run["return_mean"]) == pytest.approx(np.mean([e["return"] for e in own]))
+            assert float(run["identity"]) == pytest.approx(np.mean([e["identity"] for e in own]))
+    assert {(run["algorithm"], run["on_policy"]) for run in rows} == {("ppo", "True"), ("dqn", "False"), ("", "")}
+    assert {run["discrete"] for run in rows} == {run["deterministic"] for run in rows} == {"True"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: DIR"),
+        (["nowhere"], "nowhere is no folder"),
+        (["first", "--scoring", "compat_14"], "did you mean `compat_1_4`"),
+        (["first", "--alpha", "1.5"], "`alpha` must be between 0 and 1, got 1.5"),
+    ],
+)
+def test_mistakes_get_one_line(sweeps, arguments, message):
+    done = command(sweeps, *arguments)
+    assert done.returncode != 0 and message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout
+
+
+def test_a_sweep_without_recorded_behaviour_is_refused(tmp_path, make_cell, save_cells):
+    save_cells(tmp_path / "plain", [make_cell()])
+    with pytest.raises(UserError, match="plain: no finished cell has recorded behaviour .* experiment=stress"):
+        write_leaderboard([str(tmp_path / "plain")], tmp_path)
+
+
+def test_sweeps_of_several_scorings_need_a_choice(sweeps, tmp_path):
+    job = make_job(tmp_path, "cartpole", "random", "trust_violation", 0)
+    job.config["scoring"] = "compat_1_4"
+    assert cell.run(job).status == "done"
+    with pytest.raises(UserError, match="several `scoring`: compat_1_4, rigorous; choose by `--scoring`"):
+        write_leaderboard([str(sweeps / "second"), str(tmp_path)], tmp_path)
+
+
+def test_without_a_reference_pass_there_is_no_score(tmp_path):
+    assert cell.run(make_job(tmp_path, "cartpole", "random", "trust_violation", 0)).status == "done"
+    with pytest.raises(UserError, match="has no reference pass in this sweep"):
+        write_leaderboard([str(tmp_path)], tmp_path)

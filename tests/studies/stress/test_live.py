@@ -1,0 +1,263 @@
+"""Stress studies on the engine: recorded, stored, scored, whatever the lanes."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from brittlestar.cells import run as cell
+from brittlestar.cells import store as records
+from brittlestar.cells.identity import cell_hash, engine_digest
+from brittlestar.config import config_folder
+from brittlestar.errors import UserError
+from brittlestar.reports.summary import summarise
+from brittlestar.results.load import load_cells, split_references
+from brittlestar.studies.stress.references import agent_of, reference_jobs
+
+STRESSORS = (
+    "baseline", "concept_drift", "resource_constraint", "trust_violation", "valence_inversion", "observation_noise",
+    "sensor_blackout", "reward_noise",
+)  # fmt: skip
+EPISODES = {"segments": [["pre", 12], ["shock", 12], ["post", 12]]}
+
+
+def option(group: str, name: str, **values) -> dict:
+    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
+    return {key: value for key, value in node.items() if key != "defaults"} | values
+
+
+def make_job(
+    folder: Path,
+    stressor: str,
+    seed: int = 0,
+    lanes: int = 16,
+    env: str = "cartpole",
+    max_steps: int | None = 40,
+    **values,
+) -> cell.Job:
+    config = {
+        "env": option("env", env, max_steps=max_steps),
+        "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
+        "perturbation": option("perturbation", stressor),
+        "mitigation": option("mitigation", "none"),
+        "stress_schedule": option("stress_schedule", "phases", **EPISODES),
+        "episodes": 36,
+        "seed": seed,
+        "episode_seeds": "independent",
+        "deterministic": True,
+        "record": "behaviour",
+        "reference": 230,
+        "scoring": "rigorous",
+        "alpha": 0.05,
+        "lanes": lanes,
+        "threads": None,
+        "store": str(folder / "store"),
+        "study": "stress",
+    } | values
+    return cell.Job(config, str(folder / f"{stressor}-{seed}-{lanes}"), {"env": env, "perturbation": stressor})
+
+
+def behaviour(job: cell.Job) -> np.ndarray:
+    outcome = cell.run(job)
+    assert outcome.status in ("done", "cached"), outcome.error
+    return records.read_rows(Path(job.folder), records.BEHAVIOUR)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Path:
+    """All stressors of one agent, two seeds, with their reference passes."""
+    folder = tmp_path_factory.mktemp("study")
+    jobs = [make_job(folder, stressor, seed) for stressor in STRESSORS for seed in (0, 1)]
+    for job in [*reference_jobs(jobs, folder), *jobs]:
+        assert cell.run(job).status == "done"
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(study) -> dict[str, dict]:
+    _, shown = summarise([str(study)], study)
+    rows = {row["perturbation"]: row for row in json.loads((study / "stress.json").read_text())}
+    assert "cannot affect behaviour" in shown
+    return rows
+
+
+@pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout", "trust_violation"])
+def test_lanes_change_nothing(stressor, tmp_path):
+    carried = {} if stressor == "trust_violation" else {"perturbation": option("perturbation", stressor, carry="shock")}
+    tables = [behaviour(make_job(tmp_path / str(lanes), stressor, lanes=lanes, **carried)) for lanes in (1, 3, 16)]
+    assert np.array_equal(tables[0], tables[1])
+    assert np.array_equal(tables[0], tables[2])
+
+
+def test_a_drift_goes_on_from_episode_to_episode(tmp_path):
+    published = option("perturbation", "concept_drift", protocol="compat_1_4")
+    on = behaviour(make_job(tmp_path / "on", "concept_drift", perturbation=published))
+    anew = behaviour(make_job(tmp_path / "anew", "concept_drift"))
+    column = list(records.read_manifest(tmp_path / "on" / "concept_drift-0-16")["behaviour_columns"]).index("regret")
+    assert (on[:12, column] == 0).all()
+    assert (on[24:, column] == 0).all()
+    assert (on[12:24, column] > 0).all()
+    assert not np.array_equal(on[13:24], anew[13:24])
+
+
+@pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout"])
+def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monkeypatch):
+    from brittlestar.engine.rollout import _Run
+
+    rolled, roll = [], _Run._roll
+    monkeypatch.setattr(
+        _Run, "_roll", lambda run, episodes, *rest: (rolled.append(episodes), roll(run, episodes, *rest))
+    )
+    carried = option("perturbation", stressor, carry="shock")
+    behaviour(make_job(tmp_path, stressor, env="pendulum", perturbation=carried))
+    assert rolled[-1] == list(range(36)), "no episode runs twice"
+
+
+def test_one_reference_pass_serves_all_stressors(study):
+    cells, passes = split_references(load_cells([study]))
+    assert len(cells) == 16
+    assert len(passes) == 2
+    assert {agent_of(one.config) for one in cells} == {agent_of(one.config) for one in passes}
+    starts = [records.read_rows(one.folder)[:, 1] for one in (*cells[:1], *passes)]
+    assert len(set(np.concatenate(starts).tolist())) == 36 + 2 * 230, "no start state is used twice"
+
+
+def test_a_finished_study_is_found_again(study, tmp_path):
+    jobs = [make_job(study, stressor) for stressor in STRESSORS]
+    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
+        job.folder = str(tmp_path / "again" / Path(job.folder).name)
+        assert cell.run(job).status == "cached"
+        assert (Path(job.folder) / records.BEHAVIOUR).is_file()
+
+
+def test_scoring_is_no_part_of_a_cell(tmp_path):
+    config = make_job(tmp_path, "valence_inversion").config
+    assert cell_hash(config) == cell_hash(config | {"scoring": "compat_1_4", "alpha": 0.01, "reference": None})
+    assert cell_hash(config) != cell_hash(config | {"record": None})
+
+
+def test_rewards_cannot_affect_a_frozen_policy(table):
+    for stressor in ("valence_inversion", "reward_noise"):
+        assert table[stressor]["verdict"] == "cannot affect behaviour: identical actions in 24 of 24 episodes"
+        assert table[stressor]["rate_shock"] == table["baseline"]["rate_shock"]
+        assert table[stressor]["excess"] == 0
+
+
+def test_every_number_has_an_interval(table):
+    for name in ("rate_pre", "rate_shock", "rate_post", "identity_drop", "meaning_drop", "return_drop", "cvar_25"):
+        for row in table.values():
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    assert all(row["false_alarms"] == table["baseline"]["false_alarms"] for row in table.values())
+
+
+def test_the_table_of_episodes_has_scores_and_phases(study, table):
+    with open(study / "stress_episodes.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 16 * 36
+    assert {row["phase"] for row in rows} == {"pre", "shock", "post"}
+    events = [row["event"] == "True" for row in rows if row["perturbation"] == "baseline"]
+    assert np.mean(events) == pytest.approx(table["baseline"]["false_alarms"])
+    for name in ("stress_timeline", "stress_radar"):
+        assert (study / f"{name}.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("scoring", ["compat_1_4", "compat_1_0"])
+def test_the_same_cells_score_as_published(study, scoring, tmp_path):
+    tmp_path.joinpath("out").mkdir()
+    summarise([str(study)], tmp_path / "out", scoring=scoring)
+    rows = {row["perturbation"]: row for row in json.loads((tmp_path / "out" / "stress.json").read_text())}
+    # The published slip: the stressor's own bookkeeping counts, though no action is another one.
+    assert rows["valence_inversion"]["identity_drop"] > rows["baseline"]["identity_drop"] + 0.1
+    assert rows["valence_inversion"]["verdict"].startswith("cannot affect behaviour")
+
+
+def test_an_unknown_scoring_is_refused(study, tmp_path):
+    with pytest.raises(UserError, match="did you mean `compat_1_4`"):
+        summarise([str(study)], tmp_path, scoring="compat_14")
+
+
+def test_too_few_reference_episodes_are_refused(tmp_path):
+    jobs = [make_job(tmp_path, "baseline", reference=60)]
+    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
+        cell.run(job)
+    with pytest.raises(UserError, match="needs at least 230 reference episodes"):
+        summarise([str(tmp_path)], tmp_path)
+
+
+@pytest.mark.parametrize("env", ["frozen_lake", "pendulum"])
+def test_other_spaces_take_the_same_path(env, tmp_path):
+    # At random nobody crosses the lake: no reward to turn around, which is an error of the study, not of the agent.
+    rewarded = [name for name in STRESSORS if (env, name) != ("frozen_lake", "valence_inversion")]
+    for stressor in rewarded:
+        assert np.isfinite(behaviour(make_job(tmp_path, stressor, env=env))).all()
+
+
+def test_trajectories_are_kept_on_request(tmp_path):
+    job = make_job(tmp_path, "valence_inversion", record="trajectories")
+    table = behaviour(job)
+    with np.load(Path(job.folder) / records.TRAJECTORIES) as file:
+        lengths, rewards, seen = (file[name] for name in ("lengths", "rewards", "seen_rewards"))
+        assert len(file["actions"]) == lengths.sum()
+    assert np.array_equal(lengths, table[:, 0])
+    shock = np.repeat(np.arange(36), lengths) // 12 == 1
+    assert np.array_equal(seen, np.where(shock, -rewards, rewards))
+
+
+def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_path):
+    import brittlestar.cells.identity as identity
+
+    before = engine_digest()
+    root = tmp_path / "brittlestar"
+    (root / "stress").mkdir(parents=True)
+    for name in ("rigorous", "recorder"):
+        (root / "stress" / f"{name}.py").write_text("x = 1")
+    monkeypatch.setattr(identity, "__file__", str(root / "identity.py"))
+    digests = []
+    for name in ("", "rigorous", "recorder"):
+        if name:
+            (root / "stress" / f"{name}.py").write_text("x = 2")
+        engine_digest.cache_clear()
+        digests.append(engine_digest())
+    engine_digest.cache_clear()
+    assert digests[0] == digests[1] != digests[2]
+    assert before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env", "agent"), [("mountain_car", "dqn/MountainCar-v0_1"), ("cartpole", "ppo/CartPole-v1_1")]
+)
+def test_published_rates_come_out_live(env, agent, golden, tmp_path):
+    """Six seeds of ours against the two published ones: no farther apart than seeds are among themselves."""
+    checkpoint = golden.parent / "checkpoints" / "rl-trained-agents" / agent
+    if not checkpoint.is_dir():
+        pytest.skip(f"no trained agent in {checkpoint}")
+    policy = option("policy", "zoo_folder", path=str(checkpoint))
+    common = {"policy": policy, "episodes": 120, "reference": 300, "scoring": "compat_1_4", "max_steps": None}
+    jobs = []
+    for stressor in STRESSORS:
+        perturbation = option("perturbation", stressor)
+        perturbation |= {"protocol": "compat_1_4"} if "protocol" in perturbation else {}
+        schedule = option("stress_schedule", "phases")
+        values = common | {"perturbation": perturbation, "stress_schedule": schedule}
+        jobs += [make_job(tmp_path, stressor, seed, 64, env, **values) for seed in range(6)]
+    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
+        assert cell.run(job).status == "done"
+    summarise([str(tmp_path)], tmp_path)
+    ours = _shock_rates(json.loads((tmp_path / "stress_runs.json").read_text()), "perturbation", "rate_shock")
+    with open(golden / "stress" / agent.replace("/", "_").removesuffix("_1") / "eval_results.csv") as file:
+        theirs = _shock_rates(list(csv.DictReader(file)), "schedule", "collapse_rate_shock")
+    for stressor in STRESSORS:
+        a, b = ours[stressor], theirs[stressor]
+        error = max(np.std(a, ddof=1), 0.05) * np.sqrt(1 / len(a) + 1 / len(b))
+        assert abs(np.mean(a) - np.mean(b)) < 3 * error, (stressor, a, b)
+
+
+def _shock_rates(rows: list[dict], name: str, rate: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row[name], []).append(float(row[rate]))
+    return found
