@@ -1,6 +1,6 @@
 """Evaluates one cell, or a grid with `-m`; `python run.py --help` says how."""
 
-from brittlestar.app import main
+from brittlestar.commands.run import main
 
 if __name__ == "__main__":
     main()

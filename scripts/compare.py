@@ -1,42 +1,6 @@
 """Says whether the policy of sweep A is more robust than that of sweep B."""
 
-from __future__ import annotations
-
-import argparse
-import json
-import sys
-
-from brittlestar.errors import UserError
-from brittlestar.results.compare import compare, verdict
-from brittlestar.results.write import markdown
-from brittlestar.terminal import quiet_end
-
-
-@quiet_end
-def main() -> None:
-    """Parses the command line and compares."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("a", metavar="DIR_A")
-    parser.add_argument("b", metavar="DIR_B", help="may be the same folder, with other conditions")
-    parser.add_argument("--where-a", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of A")
-    parser.add_argument("--where-b", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of B")
-    parser.add_argument("--measure", help="metric to compare (default: the environment's headline)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args()
-    try:
-        result = compare(options.a, options.b, options.where_a, options.where_b, options.measure)
-    except UserError as error:
-        sys.exit(f"compare.py: {error}")
-    if options.json:
-        print(json.dumps(vars(result), indent=1))
-        return
-    shared = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
-    print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {shared}\n")
-    print(markdown(result.levels, result.levels[0]))
-    curve = result.curve
-    print(f"\nover the curve: A {curve['a']:.4f}, B {curve['b']:.4f}, difference {curve['difference']:+.4f} "
-          f"[{curve['low']:+.4f}, {curve['high']:+.4f}] ({curve['method']})\n{verdict(result)}")  # fmt: skip
-
+from brittlestar.commands.compare import main
 
 if __name__ == "__main__":
     main()

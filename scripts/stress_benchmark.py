@@ -1,16 +1,6 @@
 """Puts the policies of the zoo under stress, ranks them, draws the figures, and writes docs/stress_benchmark.md."""
 
-from __future__ import annotations
-
-import os
-import sys
-from pathlib import Path
-
-# Before numpy is imported, as in run.py: what starts here keeps to one core each.
-os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-sys.path[0] = str(Path(__file__).resolve().parents[1])
+from brittlestar.commands.stress_benchmark import main
 
 if __name__ == "__main__":
-    from brittlestar.studies.stress.page.main import main
-
     main()

@@ -50,7 +50,7 @@ def test_the_wheel_works_away_from_the_checkout(shell):
     pip("wheel", "-w", str(shell.folder / "wheels"), str(ROOT))
     wheel = next((shell.folder / "wheels").glob("*.whl"))
     subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), "unpacked"], cwd=shell.folder, check=True)
-    code = "import sys; from brittlestar.app import main; from brittlestar.config import config_folder; "
+    code = "import sys; from brittlestar.commands.run import main; from brittlestar.config import config_folder; "
     code += "assert 'unpacked' in str(config_folder()); main()"
     for options in (["env=cartpole", "policy=random"], ["policy=zoo/cartpole_ppo"]):
         done = subprocess.run(

@@ -42,7 +42,7 @@ def test_what_the_user_adds_is_kept():
 
 @pytest.mark.parametrize(("name", "alive"), [("a2c", True), ("ppo", False)])
 def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
-    folder = Path(__file__).parents[2] / f"shared/checkpoints/rl-trained-agents/{name}/Ant-v3_1"
+    folder = Path(__file__).parents[3] / f"shared/checkpoints/rl-trained-agents/{name}/Ant-v3_1"
     if not folder.is_dir():
         pytest.skip("needs the trained agents of ../shared/checkpoints")
     assert resolve(AUTO, {"path": str(folder)})["kwargs"] == {"post_constraint": alive}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar.api import load
+from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
 from brittlestar.engine.delivery import measure
 from brittlestar.engine.envpool_lanes import make_lanes
@@ -15,7 +15,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import MlpPolicy, as_policy
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ENVS = {"box": "half_cheetah", "box and choices": "cartpole", "dict": "fetch_reach", "choices": "CliffWalking-v1"}
 STEPS = 60
 STRESSORS = (

@@ -3,7 +3,7 @@ import pytest
 import yaml
 from gymnasium import spaces
 
-from brittlestar.api import load
+from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
 from brittlestar.engine import delivery
 from brittlestar.engine.lanes import Lanes

@@ -20,7 +20,7 @@ from brittlestar.results.compare import compare
 from brittlestar.results.load import load_cells
 from brittlestar.statistics import stats
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 from brittlestar.studies.results_page import curves, hardened, page, published, readme, studies  # noqa: E402
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GRID = ["env=cartpole", "policy=random", "episodes=4", "perturbation.sigma=0,0.1,0.3", "seed=0,1,2"]
 TABLES = ("episodes", "cells", "curve", "summary", "failures")
 FORMATS = ("csv", "parquet", "md", "json")
@@ -155,7 +155,7 @@ def test_two_different_mistakes_are_both_told(shell):
 
 
 def test_a_broken_aggregate_step_ends_non_zero(monkeypatch, capsys):
-    from brittlestar import callbacks
+    from brittlestar.commands import sweep_end as callbacks
 
     def broken(config):
         raise ImportError("cannot import name")
@@ -168,7 +168,7 @@ def test_a_broken_aggregate_step_ends_non_zero(monkeypatch, capsys):
 
 
 def test_many_reasons_are_cut_short():
-    from brittlestar.callbacks import SHOWN_REASONS, failure_lines
+    from brittlestar.commands.sweep_end import SHOWN_REASONS, failure_lines
 
     lines = failure_lines([{"error": f"reason {i}", "overrides": f"seed={i}"} for i in range(SHOWN_REASONS + 5)])
     assert len(lines.splitlines()) == SHOWN_REASONS + 2

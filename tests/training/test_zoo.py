@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from brittlestar.api import load
 from brittlestar.cells.identity import _files
+from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder, options
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo

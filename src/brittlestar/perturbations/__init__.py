@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brittlestar.lazy import lazily
+from brittlestar import lazily
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.actions import ActionPerturbation

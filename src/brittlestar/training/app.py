@@ -10,10 +10,10 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from brittlestar.app import INTERRUPTED, expand_arguments, run_hydra
 from brittlestar.cells.run import cores
+from brittlestar.commands.run import INTERRUPTED, expand_arguments, run_hydra
+from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError, require
-from brittlestar.terminal import quiet_end
 from brittlestar.training.stopping import StoppedError, stoppable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ NEUTRAL = ("threads", "store", "save_every", "episodes")
 def main() -> None:
     """Trains one policy, or a grid with `-m`."""
     if {"-h", "--help"} & set(sys.argv[1:]):
-        from brittlestar.help import train_help
+        from brittlestar.commands.help import train_help
 
         print(train_help())
         return

@@ -26,7 +26,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     import hydra
     from hydra.core.global_hydra import GlobalHydra
 
-    from brittlestar.app import explain
+    from brittlestar.commands.run import explain
     from brittlestar.config import config_folder, plain, register
 
     register()

@@ -15,14 +15,14 @@ import pytest
 from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
-from brittlestar.api import load
+from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 from brittlestar.results.load import load_cells
 from brittlestar.studies.hardening import choice
 from brittlestar.studies.hardening.study import default_levels, prepare
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 SCRIPT = "scripts/harden.py"
 POLICY = "def balance(seen):\n    return int(seen[2] + 0.3 * seen[3] + 0.02 * seen[0] + 0.05 * seen[1] > 0)\n"
 SHORT = ["env=cartpole", "env.max_steps=30", "env.success.threshold=30", "env.lanes=8"]

@@ -16,7 +16,7 @@ from brittlestar.studies.stress.phases import summarise
 from brittlestar.studies.stress.proof import same_actions
 from brittlestar.studies.stress.study import Episodes, score_study, thirds
 
-GOLDEN = Path(os.environ.get("BRITTLESTAR_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
+GOLDEN = Path(os.environ.get("BRITTLESTAR_GOLDEN", Path(__file__).parents[4] / "shared" / "golden"))
 SCORINGS = {"stress": "compat_1_4", "stress_1_0": "compat_1_0"}
 FILES = [file for folder in SCORINGS for file in sorted((GOLDEN / folder).glob("*/*.npz"))]
 TOLERANCE = 1e-6

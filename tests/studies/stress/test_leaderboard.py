@@ -32,7 +32,7 @@ from brittlestar.studies.stress.references import reference_jobs
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.study import Episodes, Scored, thirds
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LAYOUT = Layout(actions=2)
 INVERSION = "valence_inversion"
 AGENTS = {"zoo/cartpole_ppo": "ppo", "zoo/cartpole_dqn": "dqn", "random": ""}

@@ -24,7 +24,7 @@ from brittlestar.policies.zoo import cards as zoo
 from brittlestar.statistics.conformal import conformal_threshold
 from brittlestar.sweeps.option_globs import expand_options
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
 from brittlestar.studies.stress.page import main, page, pictures, study, words  # noqa: E402
 from brittlestar.studies.stress.page.alarms import alarms, event_chances  # noqa: E402

@@ -7,16 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from brittlestar.app import expand_arguments, run_hydra
+from brittlestar.commands.run import expand_arguments, run_hydra
+from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
-from brittlestar.terminal import quiet_end
 
 
 @quiet_end
 def main() -> None:
     """Hardens one policy, or a grid with `-m`."""
     if {"-h", "--help"} & set(sys.argv[1:]):
-        from brittlestar.help import harden_help
+        from brittlestar.commands.help import harden_help
 
         print(harden_help())
         return

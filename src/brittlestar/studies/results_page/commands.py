@@ -10,7 +10,7 @@ from typing import Any
 
 from brittlestar.errors import UserError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def run_sweep(command: list[str]) -> bool:

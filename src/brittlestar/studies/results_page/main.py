@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from brittlestar.cells.store import make_folder
+from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
-from brittlestar.terminal import quiet_end
 
 from . import page, published, readme
 from .commands import read_seeds

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from brittlestar.api import load
 from brittlestar.cells import run as cell
+from brittlestar.commands.notebook import load
 from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy

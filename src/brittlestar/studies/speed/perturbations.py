@@ -6,7 +6,7 @@ import copy
 import statistics
 import time
 
-from brittlestar.api import load
+from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout

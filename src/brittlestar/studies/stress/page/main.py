@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from brittlestar.cells.store import make_folder
+from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
 from brittlestar.studies.results_page.commands import read_seeds, run_sweep
-from brittlestar.terminal import quiet_end
 
 from . import page
 from .study import EPISODES, PAGE, REFERENCE, Plan

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NoReturn, cast
 
+from brittlestar.commands.arguments import expanded
+from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError, nearest
-from brittlestar.overrides import expanded
-from brittlestar.terminal import quiet_end
 
 INTERRUPTED = 130
 
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Evaluates one cell, or a grid with `-m`."""
     if {"-h", "--help"} & set(sys.argv[1:]):
-        from brittlestar.help import help_text
+        from brittlestar.commands.help import help_text
 
         print(help_text())
         return
@@ -62,7 +62,7 @@ def _list(arguments: list[str]) -> None:
     """Prints the options of a config group."""
     from pathlib import Path
 
-    from brittlestar.help import list_text
+    from brittlestar.commands.help import list_text
 
     place = arguments.index("--list")
     folders = [Path(b) for a, b in pairwise(arguments) if a in ("--config-dir", "-cd")]

@@ -1,8 +1,8 @@
 import pytest
 
+from brittlestar.commands.help import list_text
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
-from brittlestar.help import list_text
 
 GROUPS = ("perturbation", "mitigation", "stress_schedule")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from brittlestar.terminal import CLOSED
+from brittlestar.commands.terminal import CLOSED
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(

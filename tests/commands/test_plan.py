@@ -12,8 +12,8 @@ import pytest
 
 from brittlestar.statistics import stats
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "plan.py"
-SOURCES = str(Path(stats.__file__).parents[1])
+SCRIPT = Path(__file__).parents[2] / "scripts" / "plan.py"
+SOURCES = str(Path(stats.__file__).parents[2])
 
 
 def plan(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -27,7 +27,7 @@ def test_help_is_worth_reading_and_quick(shell):
 
 
 def test_help_loads_no_heavy_package(shell):
-    code = "import sys; sys.argv = ['run.py', '--help']; from brittlestar.app import main; main(); "
+    code = "import sys; sys.argv = ['run.py', '--help']; from brittlestar.commands.run import main; main(); "
     code += "sys.exit(bool({'numpy', 'hydra', 'gymnasium', 'torch'} & set(sys.modules)))"
     import subprocess
     import sys

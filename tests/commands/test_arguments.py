@@ -1,7 +1,7 @@
 import pytest
 
+from brittlestar.commands.arguments import expand_list, expanded
 from brittlestar.errors import UserError
-from brittlestar.overrides import expand_list, expanded
 
 
 def test_a_list_composes_its_options_in_order_and_nothing_else(shell):
