@@ -15,7 +15,7 @@ from brittlestar.commands.notebook import load
 from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.sweeps.launch import Composer
+from brittlestar.sweeps.compose import Composer
 
 from .figures import Figure
 from .replay import Episode, bare_env, bare_speed, count_steps, record

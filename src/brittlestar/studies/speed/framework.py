@@ -9,7 +9,7 @@ from statistics import median
 
 from brittlestar.cells import run as cell
 from brittlestar.engine import rollout
-from brittlestar.sweeps.launch import Composer
+from brittlestar.sweeps.compose import Composer
 
 from .figures import Figure
 from .sweeps import make_launcher

@@ -13,7 +13,7 @@ import numpy as np
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.randomness import generator
-from brittlestar.sweeps.launch import Composer
+from brittlestar.sweeps.compose import Composer
 
 from .sweeps import make_launcher
 

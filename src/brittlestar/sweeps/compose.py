@@ -1,0 +1,75 @@
+"""Composes the cells of a sweep: the groups once per combination, then the values of each cell."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import DictConfig, flag_override
+
+from brittlestar.cells.run import Job
+from brittlestar.config import GROUPS, Config, plain
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+    from hydra_plugins.brittlestar_plugins.cells import CellLauncher
+
+
+class Composer:
+    """Composes cells of one sweep: groups once per combination, then values.
+
+    Hydra takes about 0.1 s to compose a config from its groups. In a sweep most cells differ by values
+    only, so what the groups gave is kept.
+    """
+
+    def __init__(self, launcher: CellLauncher) -> None:
+        assert launcher.hydra_context and launcher.config
+        self._loader = launcher.hydra_context.config_loader
+        self._config = launcher.config
+        self._keys = {field.name for field in dataclasses.fields(Config)}
+        self._parser = OverridesParser.create(config_loader=self._loader)
+        self._folder = Path(str(self._config.hydra.sweep.dir)).absolute()
+        self._bases: dict[tuple, tuple[DictConfig, dict]] = {}
+        self._parsed: dict[str, Override] = {}
+
+    def job(self, overrides: Sequence[str], number: int) -> Job:
+        """Returns the job of one list of overrides."""
+        parsed = [self._parse(text) for text in overrides]
+        values = [override for override in parsed if self._is_value(override)]
+        groups = tuple(override.input_line or "" for override in parsed if override not in values)
+        # All cells of a sweep set the same keys, so each one can be written over the last.
+        config, choices = self._base(groups, tuple(override.key_or_group for override in values))
+        ConfigLoaderImpl._apply_overrides_to_config(values, config)
+        return Job(plain(config), str(self._folder / str(number)), choices, list(overrides))
+
+    def _parse(self, text: str) -> Override:
+        if text not in self._parsed:
+            self._parsed[text] = self._parser.parse_override(text)
+        return self._parsed[text]
+
+    def _is_value(self, override: Override) -> bool:
+        if override.is_add() or override.is_force_add() or override.is_delete():
+            return False
+        if isinstance(override.value(), dict):
+            # Merged into what is there, so it needs what the groups gave, not what the last cell left.
+            return False
+        top, _, rest = override.key_or_group.partition(".")
+        return top in self._keys and (bool(rest) or top not in GROUPS)
+
+    def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
+        if (groups, keys) not in self._bases:
+            # Without other groups, the config of the sweep is the config of its cells.
+            load = self._loader.load_sweep_config
+            config = load(self._config, list(groups)) if groups else copy.deepcopy(self._config)
+            choices = plain(config.hydra.runtime.choices)
+            with flag_override(config, ["struct", "readonly"], False):
+                config.pop("hydra")
+            shown = {key: value for key, value in choices.items() if not key.startswith("hydra/")}
+            self._bases[groups, keys] = config, shown
+        return self._bases[groups, keys]
