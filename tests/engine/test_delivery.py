@@ -40,7 +40,7 @@ class Boastful(Broken):
     """Does nothing, and tells otherwise."""
 
     def perturb(self, array, step):
-        step.note("masked_fraction", np.full(len(array), 0.5))
+        step.report_effect("masked_fraction", np.full(len(array), 0.5))
         return array.copy()
 
 
@@ -52,7 +52,7 @@ class SwappedReward(Perturbation):
     amount: float = 1.0
 
     def perturb_reward(self, reward, step):
-        step.note("swapped", np.full(len(reward), 0.5))
+        step.report_effect("swapped", np.full(len(reward), 0.5))
         return reward - 2 * reward * step.of(self, "amount", reward)
 
 
@@ -75,7 +75,7 @@ def test_masks_on_what_is_zero_anyway_are_no_masks():
     mask = MaskObservation(p=1.0, kind="group", groups={"contacts": [27, 28]})
     lanes = Lanes(EnvSpec(id="Ant-v5", max_steps=3), 1)
     rows = rollout(lanes, Parts(RandomPolicy(), mask), Plan(1))
-    assert rows.notes["masked_fraction"].all()
+    assert rows.effects["masked_fraction"].all()
     with pytest.raises(HarnessError, match="MaskObservation with p = 1.0 changed nothing"):
         measure(mask, rows)
 
@@ -104,7 +104,7 @@ def test_parts_tell_in_which_share_of_the_steps_they_acted():
     assert found["delivered/late"] == 0.5
 
 
-def test_rewards_count_and_notes_are_kept():
+def test_a_changed_reward_counts_and_reported_effects_are_recorded():
     rows = roll(SwappedReward())
     found = measure(SwappedReward(), rows)
     assert found["swapped"] == 0.5

@@ -6,7 +6,7 @@ from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 
 
-def play(perturbation, truth, *, level=1.0, parameter=None, seed=0, episodes=None, space=None, notes=None):
+def play(perturbation, truth, *, level=1.0, parameter=None, seed=0, episodes=None, space=None, effects=None):
     """What is seen of `truth`, `(steps, lanes, ...)`, in episodes that start together; `level` may change by step."""
     count, lanes = truth.shape[:2]
     box = spaces.Box(-np.inf, np.inf, truth.shape[2:], truth.dtype.type)
@@ -17,8 +17,8 @@ def play(perturbation, truth, *, level=1.0, parameter=None, seed=0, episodes=Non
         draws.at(episodes, np.full(lanes, t))
         step = Step(np.full(lanes, now), np.full(lanes, t == 0), draws, parameter)
         seen.append(perturbation.perturb_observation(truth[t], step))
-        if notes is not None:
-            notes.append(step.notes)
+        if effects is not None:
+            effects.append(step.effects)
     return np.array(seen)
 
 

@@ -77,8 +77,8 @@ def test_it_changes_images_of_any_layout_and_keeps_them_images(part, space, make
     changed = seen != images
     if images.ndim == 4:
         changed = changed.any(axis=1 if space.shape[0] < space.shape[2] else 3)
-    np.testing.assert_allclose(step.notes["pixels_changed"], changed.mean(axis=(1, 2)))
-    assert step.notes["pixels_changed"].max() > 0.05
+    np.testing.assert_allclose(step.effects["pixels_changed"], changed.mean(axis=(1, 2)))
+    assert step.effects["pixels_changed"].max() > 0.05
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -107,7 +107,7 @@ def test_strength_zero_is_exactly_the_identity(part, space, make_step):
     assert np.array_equal(show(none, images, make_step, space)[0], images)
     seen, step = show(part, images, make_step, space, level=0.0)
     assert np.array_equal(seen, images)
-    assert not step.notes["pixels_changed"].any()
+    assert not step.effects["pixels_changed"].any()
 
 
 @pytest.mark.parametrize("part", RANDOM)
@@ -148,7 +148,7 @@ def test_an_entry_of_a_dict(make_step):
     assert (after["camera"] == 255).all()
     assert (after["wrist"] == 255).all()
     assert (after["joints"] == 1).all()
-    assert step.notes["pixels_changed"].tolist() == [0.5, 0.5]
+    assert step.effects["pixels_changed"].tolist() == [0.5, 0.5]
     assert part.observation_space(space) is space
 
 
@@ -250,7 +250,7 @@ def test_a_sweep_records_the_share_of_pixels_that_changed():
     # A patch of 5 x 5 on 12 x 10; a black pixel can be there already, but hardly ever is.
     assert measure(part, one)["pixels_changed"] == pytest.approx(25 / 120, rel=0.01)
     np.testing.assert_array_equal(one.values, two.values)
-    np.testing.assert_array_equal(one.notes["pixels_changed"], two.notes["pixels_changed"])
+    np.testing.assert_array_equal(one.effects["pixels_changed"], two.effects["pixels_changed"])
 
 
 def test_a_learner_sees_images_in_the_same_space():

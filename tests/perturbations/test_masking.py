@@ -148,7 +148,7 @@ def test_where_says_which_zero_a_normalising_policy_is_shown(where, shown):
     rows = rollout(lanes, Parts(policy, mask), Plan(episodes=2))
     seen = mask.kept[""].astype(np.float32)
     np.testing.assert_allclose(policy._inputs.read(seen, None, None)[0][0], [shown, shown], atol=1e-6)
-    assert rows.notes["masked_fraction"].tolist() == [1.0, 1.0]
+    assert rows.effects["masked_fraction"].tolist() == [1.0, 1.0]
 
 
 def test_noise_after_normalisation_is_standard(play):
@@ -217,7 +217,7 @@ def test_the_delivered_fraction_of_several_entries_is_over_all_of_them(make_step
     mask.bind(space, BOX, lanes=200)
     step = make_step(lanes=200)
     seen = mask.perturb_observation({"a": np.ones((200, 2)), "b": np.ones((200, 6))}, step)
-    assert set(np.unique(step.notes["masked_fraction"])) == {0.0, 0.5}
+    assert set(np.unique(step.effects["masked_fraction"])) == {0.0, 0.5}
     hit = (seen["a"] == 0).any(axis=1)
     assert np.array_equal(hit, (seen["b"] == 0).any(axis=1)), "the same steps"
     assert hit.mean() == pytest.approx(0.5, abs=0.15)
@@ -229,7 +229,7 @@ def test_a_schedule_of_the_engine_reaches_r():
     rows = rollout(
         lanes, Parts(RandomPolicy(), mask, schedule=Linear(warmup_steps=100, parameter="r")), Plan(episodes=2)
     )
-    assert rows.notes["masked_fraction"].mean() == pytest.approx(
+    assert rows.effects["masked_fraction"].mean() == pytest.approx(
         np.floor(np.arange(100) / 100 * 3).mean() / 3, abs=0.02
     )
 
@@ -331,7 +331,7 @@ def test_a_cell_masks_the_groups_of_its_environment():
     lanes = Lanes(load("env", "half_cheetah", max_steps=5), 2)
     legs = MaskObservation(p=1.0, r=0.5, kind="group", groups=["back_leg", "front_leg"])
     rows = rollout(lanes, Parts(RandomPolicy(), legs), Plan(2))
-    np.testing.assert_allclose(rows.notes["masked_fraction"], 6 / 17)
+    np.testing.assert_allclose(rows.effects["masked_fraction"], 6 / 17)
 
 
 def test_one_ratio_and_a_ratio_for_each_lane_mask_the_same():

@@ -71,12 +71,12 @@ def everything(lanes):
 
 
 def at(perturbation, world, level=1.0, step=0, episode=0, seed=0):
-    """Lets one lane's perturbation act once, and returns what it notes."""
+    """Lets one lane's perturbation act once, and returns the effect that it reports."""
     draws = LaneDraws(seed, "test", 1)
     draws.at(np.array([episode]), np.array([step]))
     now = Step(np.array([level]), np.array([step == 0]), draws)
     perturbation.perturb_world([world], now)
-    return float(now.notes["world_change"][0])
+    return float(now.effects["world_change"][0])
 
 
 def bound(perturbation):
@@ -180,8 +180,8 @@ def test_rows_do_not_depend_on_the_number_of_lanes(name):
         for count, threads in ((1, 1), (3, 2))
     )
     assert np.array_equal(one.values, many.values, equal_nan=True)
-    for note in one.notes:
-        assert np.array_equal(one.notes[note], many.notes[note]), note
+    for name in one.effects:
+        assert np.array_equal(one.effects[name], many.effects[name]), name
 
 
 RAMPED = {
@@ -216,8 +216,8 @@ def test_a_ramp_is_the_same_in_any_lane_and_leaves_nothing_behind(name, schedule
         assert everything(used) == before
     for other in rows[1:]:
         assert np.array_equal(rows[0].values, other.values, equal_nan=True)
-        assert {note: values.tobytes() for note, values in rows[0].notes.items()} == {
-            note: values.tobytes() for note, values in other.notes.items()
+        assert {name: values.tobytes() for name, values in rows[0].effects.items()} == {
+            name: values.tobytes() for name, values in other.effects.items()
         }
 
 

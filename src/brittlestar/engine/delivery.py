@@ -8,13 +8,13 @@ from brittlestar.engine.rollout import Rows
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import Compose, Perturbation
 from brittlestar.perturbations.compose import DELIVERED
-from brittlestar.perturbations.world import NOTE
+from brittlestar.perturbations.world import WORLD_CHANGE
 from brittlestar.schedules import StressSchedule
 
 MEASURES = ("observation_change", "observation_touched", "action_change", "reward_change")
-"""Columns of an episode row that tell a change of a channel."""
-_PROOFS = (*MEASURES, NOTE)
-"""What is measured from outside, and edits of the simulator; other notes are what a perturbation says of itself."""
+"""Columns of an episode row that hold the change of a channel."""
+_PROOFS = (*MEASURES, WORLD_CHANGE)
+"""What is measured from outside, and edits of the simulator; perturbations report the other effects themselves."""
 
 
 def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | None = None) -> dict[str, float | None]:
@@ -35,7 +35,7 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
         # Missing in episodes before anything was ever changed, and for good in a channel that is left alone.
         known = not np.isnan(values).all()
         delivered[name] = float(np.sqrt(np.mean(np.nan_to_num(values) ** 2))) if known else None
-    delivered |= {name: float(np.mean(values)) for name, values in rows.notes.items()}
+    delivered |= {name: float(np.mean(values)) for name, values in rows.effects.items()}
     if not perturbation.is_identity and not any(delivered.get(name) for name in _PROOFS):
         raise HarnessError(
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "

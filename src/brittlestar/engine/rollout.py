@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar.engine.calibration import EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
-from brittlestar.engine.effects import BOOKKEEPING, Notes
+from brittlestar.engine.effects import BOOKKEEPING, EffectLog
 from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.metrics import COLUMNS, EpisodeMetrics
@@ -86,8 +86,8 @@ class Rows:
 
     values: np.ndarray
     phases: list[str]
-    notes: dict[str, np.ndarray] = field(default_factory=dict)
-    """What the perturbation said about its effect: the mean over each episode."""
+    effects: dict[str, np.ndarray] = field(default_factory=dict)
+    """What the perturbation reported about its effect: the mean over each episode."""
     behaviour: Behaviour | None = None
     """What the policy did, where the plan asked for it."""
     trajectories: dict[str, np.ndarray] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class _Run:
         self.level, self.first = np.ones(count), np.ones(count, dtype=bool)
         self.values = np.full((plan.episodes, len(COLUMNS)), np.nan)
         self.worlds = lanes.worlds() if parts.perturbation.needs_world else []
-        self.notes = Notes(plan.episodes, count)
+        self.effects = EffectLog(plan.episodes, count)
         self.recorder = self._recorder() if plan.record else None
         self.phase_names = [parts.schedule.phase(episode) for episode in range(plan.episodes)]
         self.phases = list(dict.fromkeys(self.phase_names))
@@ -150,7 +150,7 @@ class _Run:
         finally:
             for world in self.worlds:
                 world.restore()
-        rows = Rows(self.values, self.phases, self.notes.means)
+        rows = Rows(self.values, self.phases, self.effects.means)
         if self.recorder:
             rows.behaviour, rows.trajectories = self.recorder.behaviour, self.recorder.trajectories()
         return rows
@@ -231,7 +231,7 @@ class _Run:
         self.episode[lane] = self.todo.popleft()
         self.lanes.reset(lane, self.reset_seeds[self.episode[lane]])
         self.metrics.begin(lane, self.lanes.observation)
-        self.notes.begin(lane)
+        self.effects.begin(lane)
         if self.recorder:
             self.recorder.begin(lane)
 
@@ -262,8 +262,8 @@ class _Run:
         self.metrics.update(batch, seen_reward)
         if self.recorder:
             self.recorder.update(commanded, batch.reward, seen_reward)
-            self.recorder.account(*(self.notes.now.get(name, 0.0) for name in BOOKKEEPING))
-        self.notes.take()
+            self.recorder.account(*(self.effects.now.get(name, 0.0) for name in BOOKKEEPING))
+        self.effects.add_step()
         ended = self.active[(batch.terminated | batch.truncated)[self.active]]
         for lane in ended.tolist():
             self._keep(lane, self.metrics.row(lane, batch))
@@ -278,11 +278,11 @@ class _Run:
     def _edit_worlds(self) -> None:
         step = self._step("perturbation/world")
         self.parts.perturbation.perturb_world(self.worlds, step)
-        self.metrics.disturb(step.notes.get("world_change", self.level) > 0)
+        self.metrics.disturb(step.effects.get("world_change", self.level) > 0)
 
     def _keep(self, lane: int, row: dict[str, float]) -> None:
         episode = int(self.episode[lane])
-        self.notes.keep(lane, episode, int(row["length"]))
+        self.effects.end(lane, episode, int(row["length"]))
         if self.recorder:
             self.recorder.keep(lane, episode)
         row["episode"], row["phase"] = episode, self.phases.index(self.phase_names[episode])
@@ -294,7 +294,7 @@ class _Run:
 
     def _step(self, channel: str) -> Step:
         self.draws[channel].at(self.episode, self.metrics.length)
-        return Step(self.level, self.first, self.draws[channel], self.parts.schedule.parameter, self.notes.now)
+        return Step(self.level, self.first, self.draws[channel], self.parts.schedule.parameter, self.effects.now)
 
     def _command(self, seen: Any, true: Any) -> np.ndarray:
         clean = self._ask(true)[0].copy() if self.plan.divergence and seen is not true else None

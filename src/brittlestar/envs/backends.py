@@ -14,8 +14,8 @@ BACKENDS = ("auto", "gymnasium", "envpool")
 
 INSTALL = "`pip install brittlestar[envpool]`"
 
-# Compared step by step from the same state: the same physics, rewards and ends. Anything else stays with Gymnasium;
-# so do Fetch, HalfCheetah, Hopper and Walker2d, which `brittlestar.envs.fast` steps as fast without the making of pools.
+# Compared step by step from the same state: the same physics, rewards and ends. Gymnasium runs everything else, and
+# Fetch, HalfCheetah, Hopper and Walker2d too: `brittlestar.envs.fast` steps them as fast, without making pools.
 _SAME = frozenset(
     {
         "CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "FrozenLake-v1",

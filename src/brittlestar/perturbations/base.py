@@ -26,7 +26,7 @@ class Step:
         first: `(lanes,)`, true at the first call of an episode: forget the lane's past.
         draws: random numbers, one stream per lane; `draws.episodes` and `draws.steps` say where each lane is.
         parameter: name of the field that the level multiplies in place of the strength.
-        notes: what a perturbation says about its effect, for the proof of delivery: name to `(lanes,)`.
+        effects: what a perturbation reports about its effect, for the proof of delivery: name to `(lanes,)`.
         key: the entry of a dict observation that is perturbed now; empty for a plain observation.
         observation: for `perturb_reward` only: the true observation that came with the reward.
     """
@@ -35,7 +35,7 @@ class Step:
     first: np.ndarray
     draws: LaneDraws
     parameter: str | None = None
-    notes: dict[str, np.ndarray] = field(default_factory=dict)
+    effects: dict[str, np.ndarray] = field(default_factory=dict)
     key: str = ""
     observation: Any = None
 
@@ -66,13 +66,13 @@ class Step:
         """Returns `first` with as many axes as `array`, to choose with it."""
         return _for_lanes(self.first, array)
 
-    def note(self, name: str, values: np.ndarray) -> None:
-        """Tells the proof of delivery what was done in each lane; the mean over a cell is recorded."""
-        self.notes[name] = self.notes[name] + values if name in self.notes else values
+    def report_effect(self, name: str, values: np.ndarray) -> None:
+        """Reports to the proof of delivery what was done in each lane; the mean over a cell is recorded."""
+        self.effects[name] = self.effects[name] + values if name in self.effects else values
 
     def part(self, name: str) -> Step:
         """Returns the step as one part of a composition sees it."""
-        return Step(self.level, self.first, self.draws.child(name), notes=self.notes, observation=self.observation)
+        return Step(self.level, self.first, self.draws.child(name), effects=self.effects, observation=self.observation)
 
 
 def _for_lanes(values: np.ndarray, array: np.ndarray) -> np.ndarray:

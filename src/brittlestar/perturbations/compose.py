@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
 
 DELIVERED = "delivered/"
-"""Prefix of the notes of a composition: in which share of the steps a part changed anything."""
+"""Prefix of the effects of a composition: the share of the steps in which a part changed anything."""
 
 
 @dataclass
@@ -99,11 +99,11 @@ class Compose(Perturbation):
         for name, part in self.acting.items():
             if part.needs_world and not part.is_identity:
                 own = step.part(name)
-                own.notes = {}
+                own.effects = {}
                 part.perturb_world(worlds, own)
-                for note, values in own.notes.items():
-                    step.note(note, values)
-                    step.note(DELIVERED + name, (values != 0).astype(np.float64))
+                for effect, values in own.effects.items():
+                    step.report_effect(effect, values)
+                    step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
     def unsettled(self, episodes: int) -> list[int]:
         """Returns the episodes that any part must see again."""
@@ -115,7 +115,7 @@ class Compose(Perturbation):
                 continue
             after = channel(part)(value, step.part(name))
             if after is not value:
-                step.note(DELIVERED + name, _differs(value, after).astype(np.float64))
+                step.report_effect(DELIVERED + name, _differs(value, after).astype(np.float64))
             value = after
         return value
 

@@ -42,7 +42,7 @@ class ImagePerturbation(ObservationPerturbation):
         return space
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Paints, clips to the range of the image, and notes the share of pixels that changed."""
+        """Paints, clips to the range of the image, and reports the share of pixels that changed."""
         pixels, white = _as_pixels(array), self._whites[step.key]
         painted = self.paint(pixels, white, step)
         if painted.dtype != array.dtype:
@@ -50,7 +50,7 @@ class ImagePerturbation(ObservationPerturbation):
             painted = np.clip(painted, 0, white).astype(array.dtype)
         elif array.dtype != np.uint8:
             painted = np.clip(painted, 0, white)
-        step.note("pixels_changed", _share_changed(pixels, painted) / (len(self.keys) if step.key else 1))
+        step.report_effect("pixels_changed", _share_changed(pixels, painted) / (len(self.keys) if step.key else 1))
         return _as_array(painted, array)
 
     def in_floats(self, pixels: np.ndarray, name: str, step: Step) -> tuple[np.ndarray, np.ndarray]:

@@ -32,7 +32,7 @@ class MaskObservation(ObservationPerturbation):
         >>> mask.bind(spaces.Box(-9, 9, (4,)), spaces.Discrete(2), lanes=1)
         >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
         >>> seen = mask.perturb_observation(np.array([[1.0, 2.0, 3.0, 4.0]]), step)
-        >>> int((seen == 0).sum()), step.notes["masked_fraction"].tolist()
+        >>> int((seen == 0).sum()), step.effects["masked_fraction"].tolist()
         (2, [0.5])
     """
 
@@ -117,7 +117,7 @@ class MaskObservation(ObservationPerturbation):
         """Masks one array."""
         flat = array.reshape(len(array), -1)
         mask = self._hit[:, None] & self._mask(flat, step)
-        step.note("masked_fraction", mask.sum(axis=1) / self._size)
+        step.report_effect("masked_fraction", mask.sum(axis=1) / self._size)
         seen = np.where(mask, FILLS[self.fill](self, flat, step), flat)
         self.kept[step.key] = seen
         return seen.reshape(array.shape)

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest, require
 from brittlestar.perturbations.base import Perturbation, Step
-from brittlestar.perturbations.world import NOTE, forget_restored, new_owner, part_names, require_model
+from brittlestar.perturbations.world import WORLD_CHANGE, forget_restored, new_owner, part_names, require_model
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Push(Perturbation):
         changed = ((sizes != self._sizes) | turned).nonzero()[0]
         if len(changed):
             self._put(worlds, changed, sizes, turned)
-        step.note(NOTE, self._felt.copy())
+        step.report_effect(WORLD_CHANGE, self._felt.copy())
 
     def _acts(self, step: Step) -> tuple[Any, Any]:
         """Returns in which lanes a push takes another direction, and in which one is on."""

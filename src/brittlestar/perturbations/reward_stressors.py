@@ -32,7 +32,7 @@ class ResourceConstraint(DefaultAction):
         >>> weak = ResourceConstraint(scale=1.0)
         >>> weak.bind(spaces.Box(-1.0, 1.0, (1,)), spaces.Box(-1.0, 1.0, (1,)), lanes=1)
         >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> weak.perturb_action(np.array([[1.0]]), step).tolist(), step.notes["regret"].tolist()
+        >>> weak.perturb_action(np.array([[1.0]]), step).tolist(), step.effects["regret"].tolist()
         ([[0.4]], [0.6])
     """
 
@@ -61,7 +61,9 @@ class ResourceConstraint(DefaultAction):
             return action
         sent = super().perturb_action(action, step)
         gap = (sent.astype(np.float64) - action).reshape(len(action), -1)
-        step.note("regret", self._hit.ravel().astype(np.float64) if self._discrete else np.linalg.norm(gap, axis=1))
+        step.report_effect(
+            "regret", self._hit.ravel().astype(np.float64) if self._discrete else np.linalg.norm(gap, axis=1)
+        )
         return sent
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
@@ -117,7 +119,7 @@ class TrustViolation(ActionPerturbation):
         gap = np.abs(sent.astype(np.float64) - action).reshape(len(action), -1)
         moved = gap.any(axis=1) if self._discrete else np.linalg.norm(gap, axis=1) >= _MOVED
         for name in ("violation", "regret"):
-            step.note(name, np.where(moved, self._intensity, 0.0))
+            step.report_effect(name, np.where(moved, self._intensity, 0.0))
         return sent
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
@@ -139,7 +141,7 @@ class ValenceInversion(InvertedReward):
     Example:
         >>> from brittlestar.randomness import LaneDraws
         >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> ValenceInversion(inversion=1.0).perturb_reward(np.array([2.0]), step), step.notes["regret"]
+        >>> ValenceInversion(inversion=1.0).perturb_reward(np.array([2.0]), step), step.effects["regret"]
         (array([-2.]), array([4.]))
     """
 
@@ -148,7 +150,7 @@ class ValenceInversion(InvertedReward):
         if not step.level.any():
             return reward
         seen = super().perturb_reward(reward, step)
-        step.note("regret", np.abs(seen - reward))
+        step.report_effect("regret", np.abs(seen - reward))
         return seen
 
 
@@ -175,7 +177,7 @@ class RewardNoise(RewardPerturbation):
         if not step.level.any():
             return reward
         seen = super().perturb_reward(reward, step)
-        step.note("regret", np.abs(seen - reward))
+        step.report_effect("regret", np.abs(seen - reward))
         return seen
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:

@@ -141,7 +141,7 @@ class ConceptDrift(Stressor):
         moves = self._moves(step.of(self, "k", reward), step.draws.normal())
         # Twice as fast as np.clip for a few numbers.
         self._walk.move(np.minimum(np.maximum(self._walk.state + moves, -self._bound), self._bound), step)
-        step.note("regret", np.abs(self._drift()) * (step.level > 0))
+        step.report_effect("regret", np.abs(self._drift()) * (step.level > 0))
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
 
     def unsettled(self, episodes: int) -> list[int]:
@@ -212,7 +212,7 @@ class SensorBlackout(Stressor):
         self._dark = left > 0
         self._left.move(np.maximum(left - 1.0, 0.0), step)
         lost = self._dark & (step.level > 0)
-        step.note(
+        step.report_effect(
             "regret", np.where(lost, self._magnitude(step.observation), 0.0) if lost.any() else np.zeros(len(lost))
         )
         return reward

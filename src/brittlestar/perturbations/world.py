@@ -17,7 +17,7 @@ from brittlestar.errors import UserError, nearest, require, require_choice
 from brittlestar.perturbations.base import Perturbation, Step
 
 DRAWS = ("fixed", "uniform", "sign")
-NOTE = "world_change"
+WORLD_CHANGE = "world_change"
 _OWNERS = itertools.count()
 
 
@@ -73,7 +73,7 @@ class WorldChange(Perturbation):
             self._edit(worlds, step)
             self._level = step.level.copy()
             self._noted = np.where(self._amounts == 0, 0.0, self._moved)
-        step.note(NOTE, self._noted)
+        step.report_effect(WORLD_CHANGE, self._noted)
 
     def _edit(self, worlds: Sequence[World], step: Step) -> None:
         amounts, targets = self._draw(step)
