@@ -380,18 +380,18 @@ def recorded_cells(make_cell, mean, kinds=("channel", "random"), model=None, **o
 
 def test_a_verdict_is_told_once_per_policy(make_cell):
     tables = aggregate(recorded_cells(make_cell, 500.0, model="a") + recorded_cells(make_cell, -9.0, model="b"))
-    told = {label["model"]: (label["perturbation.kind"], verdict.status) for label, verdict in tables.gate}
-    assert len(tables.gate) == 2
+    told = {label["model"]: (label["perturbation.kind"], verdict.status) for label, verdict in tables.baseline_checks}
+    assert len(tables.baseline_checks) == 2
     assert told == {"a": (None, "baseline mismatch"), "b": (None, "above its record")}
     assert {(row["model"], row["baseline_check"]) for row in tables.summary} == {(m, told[m][1]) for m in told}
     alone = aggregate(recorded_cells(make_cell, 500.0, kinds=["channel"]))
-    assert [label["perturbation"] for label, _ in alone.gate] == ["gaussian_observation"]
+    assert [label["perturbation"] for label, _ in alone.baseline_checks] == ["gaussian_observation"]
 
 
 def test_a_mitigation_that_changes_the_clean_return_has_its_own_verdict(make_cell):
     filtered = {"choices": {"mitigation": "low_pass"}, "return": 500.0}
     tables = aggregate(recorded_cells(make_cell, 500.0) + recorded_cells(make_cell, 500.0, **filtered))
-    assert {label["mitigation"]: verdict.status for label, verdict in tables.gate} == {
+    assert {label["mitigation"]: verdict.status for label, verdict in tables.baseline_checks} == {
         "none": "baseline mismatch",
         "low_pass": "ok",
     }

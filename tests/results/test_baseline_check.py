@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
+from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.results.baseline_check import (
     ABOVE,
     MISMATCH,
     OTHER_LIMIT,
-    Record,
-    check,
+    check_baseline,
     not_compared,
     objections,
     other_limit,
-    recorded,
+    recorded_return,
 )
 
 
@@ -18,8 +18,8 @@ def verdicts(shift, n_record, n_found, spread=(30.0, 30.0), runs=2000, status=(M
     rng = np.random.default_rng(0)
     missed = 0
     for _ in range(runs):
-        record = Record.of(100.0 + spread[0] * rng.standard_normal(n_record))
-        missed += check(record, 100.0 + shift + spread[1] * rng.standard_normal(n_found)).status in status
+        record = RecordedReturn.of(100.0 + spread[0] * rng.standard_normal(n_record))
+        missed += check_baseline(record, 100.0 + shift + spread[1] * rng.standard_normal(n_found)).status in status
     return missed / runs
 
 
@@ -37,9 +37,9 @@ def test_a_policy_that_does_better_is_above_its_record_and_not_in_doubt():
     assert verdicts(50.0, 20, 20, status=[ABOVE]) > 0.95
     assert verdicts(50.0, 20, 20, status=[MISMATCH]) == 0
     # Also where returns are below 0.
-    assert check(Record(-200.0, 9.0, 10), np.full(20, -110.0)).status == ABOVE
-    assert check(Record(-110.0, 9.0, 10), np.full(20, -200.0)).status == MISMATCH
-    verdict = check(Record(171.0, 0.0, 5), np.full(20, 500.0))
+    assert check_baseline(RecordedReturn(-200.0, 9.0, 10), np.full(20, -110.0)).status == ABOVE
+    assert check_baseline(RecordedReturn(-110.0, 9.0, 10), np.full(20, -200.0)).status == MISMATCH
+    verdict = check_baseline(RecordedReturn(171.0, 0.0, 5), np.full(20, 500.0))
     assert str(verdict).startswith("above its record: recorded 171 [171, 171] (5 episodes), found 500")
 
 
@@ -49,18 +49,18 @@ def test_a_difference_that_matters_to_nobody_is_no_mismatch():
 
 
 def test_a_bare_number_is_a_record():
-    assert check(Record(500.0), np.full(20, 499.0)).status == "ok"
-    assert check(Record(500.0), np.full(20, 100.0)).status == MISMATCH
+    assert check_baseline(RecordedReturn(500.0), np.full(20, 499.0)).status == "ok"
+    assert check_baseline(RecordedReturn(500.0), np.full(20, 100.0)).status == MISMATCH
 
 
 def test_the_verdict_shows_both_sides_with_intervals():
-    text = str(check(Record(500.0, 0.0, 10), np.array([90.0, 110.0, 100.0])))
+    text = str(check_baseline(RecordedReturn(500.0, 0.0, 10), np.array([90.0, 110.0, 100.0])))
     assert text == "baseline mismatch: recorded 500 [500, 500] (10 episodes), found 100 [75.16, 124.8] (3 episodes)"
 
 
 def test_a_cell_without_a_record():
-    assert recorded({}) is None
-    assert recorded({"record": {"mean": 1.0, "std": 2.0, "episodes": 3}}) == Record(1.0, 2.0, 3)
+    assert recorded_return({}) is None
+    assert recorded_return({"record": {"mean": 1.0, "std": 2.0, "episodes": 3}}) == RecordedReturn(1.0, 2.0, 3)
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def test_the_time_limit_of_a_record_is_the_registered_one(env, limit):
 
 
 def test_under_another_time_limit_nothing_is_compared_and_that_is_said_once():
-    short = [check(Record(500.0, 0.0, 10), np.full(20, value), max_steps=40) for value in (40.0, 12.0)]
+    short = [check_baseline(RecordedReturn(500.0, 0.0, 10), np.full(20, value), max_steps=40) for value in (40.0, 12.0)]
     assert [verdict.status for verdict in short] == [OTHER_LIMIT] * 2
     assert str(short[0]).endswith("found 40 [40, 40] (20 episodes) in 40 steps, not compared")
     told = "time limit differs (`env.max_steps` = 40): no return is compared with its record"
     assert not_compared(short) == [told]
-    assert not_compared([check(Record(500.0), np.full(20, 100.0))]) == []
+    assert not_compared([check_baseline(RecordedReturn(500.0), np.full(20, 100.0))]) == []
 
 
 def test_what_a_baseline_check_objects_to():
-    missed = check(Record(500.0), np.full(20, 100.0))
-    above = check(Record(100.0), np.full(20, 500.0))
-    short = check(Record(500.0), np.full(20, 40.0), max_steps=40)
-    assert objections([above, check(Record(1.0), np.ones(5))]) == []
+    missed = check_baseline(RecordedReturn(500.0), np.full(20, 100.0))
+    above = check_baseline(RecordedReturn(100.0), np.full(20, 500.0))
+    short = check_baseline(RecordedReturn(500.0), np.full(20, 40.0), max_steps=40)
+    assert objections([above, check_baseline(RecordedReturn(1.0), np.ones(5))]) == []
     assert objections([above, missed, short]) == [str(missed), *not_compared([short])]
     assert "no policy came with a recorded return" in objections([])[0]

@@ -51,7 +51,7 @@ def _tell(config: Any) -> str:
         return f"brittlestar: {len(tables.failures)} of {_cells(len(tables.failures + tables.cells))} failed"
     if tables.failures:
         return failure_lines(tables.failures)
-    against = objections([verdict for _, verdict in tables.gate]) if config.check == "baseline" else []
+    against = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []
     return f"brittlestar: {'; '.join(against)}" if against else ""
 
 

@@ -137,6 +137,18 @@ def register_robotics(env_id: str) -> None:
         gym.register_envs(gymnasium_robotics)
 
 
+def registered_limit(env_id: str) -> int | None:
+    """Returns the time limit, in steps, that an id is registered with; None for an unknown id or no limit.
+
+    Example:
+        >>> registered_limit("CartPole-v1")
+        500
+    """
+    register_robotics(env_id)
+    spec = gym.registry.get(env_id)
+    return spec.max_episode_steps if spec else None
+
+
 @contextlib.contextmanager
 def _share_model(like: gym.Env | None) -> Iterator[None]:
     """Hands the model of one environment to those made meanwhile, instead of a compiled copy of 10 MB each.

@@ -19,8 +19,8 @@ from brittlestar.errors import UserError, nearest, require
 from brittlestar.policies.base import DelegatingPolicy, Policy, Space, describe
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
+from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.policies.scaling import Fit, Scaling
-from brittlestar.results.baseline_check import Record
 
 HER_KEYS = ["observation", "desired_goal"]
 """What a network with a plain observation is shown of a goal environment, in this order."""
@@ -66,7 +66,7 @@ class Sb3Policy(DelegatingPolicy):
             raise UserError(f"{self.path} is a folder: take `policy=zoo_folder`, or a zip in it")
         require(self.frame_stack >= 1, "frame_stack", "at least 1", self.frame_stack)
         require(self.time_limit is None or self.time_limit >= 1, "time_limit", "null or at least 1", self.time_limit)
-        self.record = Record(self.recorded) if self.recorded is not None else _find_record(self.path)
+        self.record = RecordedReturn(self.recorded) if self.recorded is not None else _find_record(self.path)
         found = self.statistics or find_statistics(self.path)
         shown = _Shown(None if found == "none" else found, self.time_limit, self.frame_stack, self.adapter)
         self._policy = _load(self.path, shown, self.trust, self.algorithm)
@@ -129,14 +129,14 @@ class _Shown(NamedTuple):
         return Fit(ANT_WITHOUT_CONTACTS if self.adapter == "ant_v3" else width, width)
 
 
-def _find_record(path: str) -> Record | None:
+def _find_record(path: str) -> RecordedReturn | None:
     """Returns what was recorded beside a zip: by an evaluation in training, or for the hub."""
     place = local(path).absolute()
     scores = read_scores(place.with_name("evaluations.npz"))
-    return _published(place.with_name("results.json")) if scores is None else Record.of(scores)
+    return _published(place.with_name("results.json")) if scores is None else RecordedReturn.of(scores)
 
 
-def _published(path: Path) -> Record | None:
+def _published(path: Path) -> RecordedReturn | None:
     if not path.is_file():
         return None
     try:
@@ -145,7 +145,11 @@ def _published(path: Path) -> Record | None:
     except (ValueError, TypeError, KeyError, RecursionError):
         # Any program may call its file so.
         return None
-    return Record(mean, std, int(episodes)) if math.isfinite(mean + std) and std >= 0 and 1 <= episodes < 1e9 else None
+    return (
+        RecordedReturn(mean, std, int(episodes))
+        if math.isfinite(mean + std) and std >= 0 and 1 <= episodes < 1e9
+        else None
+    )
 
 
 def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Policy:

@@ -28,7 +28,7 @@ def run(job: cell.Job) -> cell.Outcome:
     assert manifest is not None
     tables = aggregate([Cell(manifest, folder)])
     print(describe(job, outcome, manifest, tables))
-    missed = objections([verdict for _, verdict in tables.gate]) if job.config.get("check") == "baseline" else []
+    missed = objections([check for _, check in tables.baseline_checks]) if job.config.get("check") == "baseline" else []
     return dataclasses.replace(outcome, status="failed", error="; ".join(missed)) if missed else outcome
 
 
@@ -47,7 +47,7 @@ def describe(job: cell.Job, outcome: cell.Outcome, manifest: dict[str, Any], tab
     lines += [f"delivered: {', '.join(noted)}"] if noted else []
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
-    lines += [str(verdict) for _, verdict in tables.gate]
+    lines += [str(check) for _, check in tables.baseline_checks]
     return "\n".join(lines)
 
 

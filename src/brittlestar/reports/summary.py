@@ -157,16 +157,21 @@ def _model(cell: Cell) -> str:
 
 
 def mismatches(tables: Tables) -> list[str]:
-    """Says which policies miss their recorded return before anything disturbs them."""
-    varied = _varied(tables)
-    return [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == MISMATCH]
+    """Returns a note for each policy that misses its recorded return before anything disturbs it."""
+    return _check_notes(tables, MISMATCH)
 
 
 def beside_records(tables: Tables) -> list[str]:
-    """Says which policies are better than their record, and once if the time limit forbids to compare."""
+    """Returns notes on policies above their record, and one if the time limit forbids to compare."""
+    limits = not_compared([check for _, check in tables.baseline_checks])
+    return _check_notes(tables, ABOVE) + [f"note: {line}" for line in limits]
+
+
+def _check_notes(tables: Tables, status: str) -> list[str]:
     varied = _varied(tables)
-    above = [f"note: {_where(label, varied)}{verdict}" for label, verdict in tables.gate if verdict.status == ABOVE]
-    return above + [f"note: {line}" for line in not_compared([verdict for _, verdict in tables.gate])]
+    return [
+        f"note: {_where(label, varied)}{check}" for label, check in tables.baseline_checks if check.status == status
+    ]
 
 
 def remarks(tables: Tables) -> list[str]:

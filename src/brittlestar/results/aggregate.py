@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.errors import UserError
-from brittlestar.results import baseline_check as gate
+from brittlestar.policies.recorded_return import RecordedReturn
+from brittlestar.results.baseline_check import BaselineCheck, check_baseline, other_limit, recorded_return
 from brittlestar.results.load import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
 from brittlestar.results.resampling import LEVEL, Drawn, resample, shape_method, threshold_of
 from brittlestar.statistics import stats
@@ -29,8 +30,8 @@ class Tables:
     failures: list[Row]
     finished: list[Cell]
     grouping: Grouping
-    gate: list[tuple[Row, gate.Verdict]]
-    """Verdict on every policy that came with a record, and the label of its curves; None where they differ."""
+    baseline_checks: list[tuple[Row, BaselineCheck]]
+    """The check of every policy that has a recorded return, with the label of its curves; None where they differ."""
 
     def episodes(self) -> Iterator[tuple[Row, Cell]]:
         """Yields the label of every finished cell, with the cell."""
@@ -61,34 +62,34 @@ def aggregate(cells: list[Cell]) -> Tables:
     tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels), [])
     curves = (Curve(dict(zip(grouping.columns, label, strict=True)), curve) for label, curve in members.items())
     for curve, drawn in resample(curves):
-        record = gate.recorded(curve.cells[0].manifest)
-        found = record and _verdict(curve, record)
-        checked = {} if record is None else {"baseline_check": found.status if found else "no clean cell"}
-        tables.cells += [row | checked for row in _cell_rows(curve)]
-        tables.curve += [row | checked for row in _curve_rows(curve, drawn)]
-        tables.summary += [row | checked for row in _summary_rows(curve, drawn)]
-        tables.gate += [(curve.label, found)] if found else []
-    tables.gate = _once_per_policy(tables.gate)
+        recorded = recorded_return(curve.cells[0].manifest)
+        check = recorded and _baseline_check(curve, recorded)
+        column = {} if recorded is None else {"baseline_check": check.status if check else "no clean cell"}
+        tables.cells += [row | column for row in _cell_rows(curve)]
+        tables.curve += [row | column for row in _curve_rows(curve, drawn)]
+        tables.summary += [row | column for row in _summary_rows(curve, drawn)]
+        tables.baseline_checks += [(curve.label, check)] if check else []
+    tables.baseline_checks = _once_per_policy(tables.baseline_checks)
     return tables
 
 
-def _verdict(curve: Curve, record: gate.Record) -> gate.Verdict | None:
-    """Compares the record with all clean episodes of a curve."""
+def _baseline_check(curve: Curve, recorded: RecordedReturn) -> BaselineCheck | None:
+    """Compares the recorded return with all clean episodes of a curve."""
     clean = [cell for cell in curve.cells if cell.strength == 0]
     if not clean:
         return None
     column = clean[0].manifest["columns"].index("return")
     returns = np.concatenate([cell.rows()[:, column] for cell in clean])
-    return gate.check(record, returns, gate.other_limit(clean[0].config["env"]))
+    return check_baseline(recorded, returns, other_limit(clean[0].config["env"]))
 
 
-def _once_per_policy(checked: list[tuple[Row, gate.Verdict]]) -> list[tuple[Row, gate.Verdict]]:
-    """Joins equal verdicts of curves that differ in what disturbs the policy: their clean episodes are the same."""
+def _once_per_policy(checks: list[tuple[Row, BaselineCheck]]) -> list[tuple[Row, BaselineCheck]]:
+    """Joins equal checks of curves that differ in what disturbs the policy: their clean episodes are the same."""
     joined: dict[tuple, Row] = {}
-    for label, verdict in checked:
-        key = tuple(v for c, v in label.items() if c.partition(".")[0] not in _DISTURBING), verdict
+    for label, check in checks:
+        key = tuple(v for c, v in label.items() if c.partition(".")[0] not in _DISTURBING), check
         joined[key] = {c: v if v == label[c] else None for c, v in joined.get(key, label).items()}
-    return [(label, verdict) for (_, verdict), label in joined.items()]
+    return [(label, check) for (_, check), label in joined.items()]
 
 
 def _order(cells: list[Cell], grouping: Grouping) -> list[int]:

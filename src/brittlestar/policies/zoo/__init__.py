@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from brittlestar.policies.base import DelegatingPolicy
+from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.zoo import cards as zoo
-from brittlestar.results.baseline_check import Record
 
 
 @dataclass
@@ -23,5 +23,5 @@ class ZooPolicy(DelegatingPolicy):
         self.path = f"zoo/{self.name}"
         self.trained_in: str = card["env"]
         clean = card["clean"]
-        self.record = Record(clean["return"]["mean"], clean["return"]["std"], clean["episodes"])
+        self.record = RecordedReturn(clean["return"]["mean"], clean["return"]["std"], clean["episodes"])
         self._policy = Sb3Policy(str(zoo.HOME / self.name / zoo.POLICY), adapter=self.adapter)
