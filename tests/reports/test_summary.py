@@ -194,8 +194,8 @@ def test_the_script_tells_mistakes_in_one_line(make_cell, fail_cell, save_cells,
     save_cells(tmp_path / "b", curve(make_cell, choices={"perturbation": "gaussian_action"}))
     refused = shell("a", "b", script="scripts/aggregate.py", check=False)
     assert refused.returncode == 1
-    assert refused.stderr.startswith("aggregate.py: these are different studies: a is gaussian_observation")
+    assert refused.stderr.startswith("brittlestar: these are different studies: a is gaussian_observation")
     assert len(refused.stderr.splitlines()) == 1
     mixed = shell("a", "b", "--mixed", script="scripts/aggregate.py", check=False)
-    assert (mixed.returncode, mixed.stderr) == (1, "aggregate.py: 1 cells failed, see failures.csv\n")
+    assert (mixed.returncode, mixed.stderr) == (1, "brittlestar: 1 cells failed, see failures.csv\n")
     assert len(shell.table("a", "curve")) == 4

@@ -254,7 +254,7 @@ def test_the_script_says_who_is_more_robust(sweep, tmp_path, shell):
     assert "the same episodes: paired tests" in done.stdout
     assert done.stdout.rstrip().endswith("a is more robust than b over the curve")
     refused = shell("a", "nowhere", script="scripts/compare.py", check=False)
-    assert (refused.returncode, refused.stderr) == (1, "compare.py: nowhere is no folder\n")
+    assert (refused.returncode, refused.stderr) == (1, "brittlestar: nowhere is no folder\n")
 
 
 def alarms(seeds: int, spread: float, paired: bool, runs: int = 200, episodes: int = 20) -> float:

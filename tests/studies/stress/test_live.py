@@ -209,21 +209,20 @@ def test_trajectories_are_kept_on_request(tmp_path):
 def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_path):
     import brittlestar.cells.identity as identity
 
-    before = engine_digest()
     root = tmp_path / "brittlestar"
-    (root / "stress").mkdir(parents=True)
-    for name in ("rigorous", "recorder"):
-        (root / "stress" / f"{name}.py").write_text("x = 1")
-    monkeypatch.setattr(identity, "__file__", str(root / "identity.py"))
+    files = [root / "engine/behaviour_recorder.py", root / "studies/stress/rigorous.py"]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text("x = 1")
+    monkeypatch.setattr(identity, "__file__", str(root / "cells" / "identity.py"))
     digests = []
-    for name in ("", "rigorous", "recorder"):
-        if name:
-            (root / "stress" / f"{name}.py").write_text("x = 2")
+    for file in (None, *reversed(files)):
+        if file:
+            file.write_text("x = 2")
         engine_digest.cache_clear()
         digests.append(engine_digest())
     engine_digest.cache_clear()
     assert digests[0] == digests[1] != digests[2]
-    assert before
 
 
 @pytest.mark.slow
