@@ -1,6 +1,6 @@
 import io
 
-from brittlestar.sweeps.progress import Progress, _clock
+from brittlestar.sweeps.progress import LiveLine, Progress, clock
 
 
 class Terminal(io.StringIO):
@@ -29,4 +29,20 @@ def test_a_log_file_gets_whole_lines():
 
 
 def test_clock():
-    assert [_clock(s) for s in (5, 65, 3700)] == ["0:05", "1:05", "1:01:40"]
+    assert [clock(s) for s in (5, 65, 3700)] == ["0:05", "1:05", "1:01:40"]
+
+
+def test_a_live_line_is_rewritten_and_removed():
+    stream = Terminal()
+    line = LiveLine(stream)
+    assert line.is_due
+    line.draw("one")
+    assert not line.is_due
+    line.close(clear=True)
+    assert stream.getvalue() == "\r\x1b[2Kone\r\x1b[2K"
+
+
+def test_a_stream_that_is_no_terminal_gets_no_line_unless_asked():
+    assert not LiveLine(io.StringIO()).is_due
+    assert LiveLine(io.StringIO(), log_seconds=0).is_due
+    assert not LiveLine(Terminal(), live=False).live

@@ -60,17 +60,17 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize(("stream", "mark"), [(Terminal(), "\r"), (io.StringIO(), "\n")])
 def test_progress_shows_success_and_the_time_left(stream, mark, tmp_path, monkeypatch):
-    monkeypatch.setattr("brittlestar.training.watch._REDRAW_SECONDS", 0.0)
-    monkeypatch.setattr("brittlestar.training.watch._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("brittlestar.sweeps.progress.REDRAW_SECONDS", 0.0)
+    monkeypatch.setattr("brittlestar.training.watch.LOG_SECONDS", 0.0)
     run(tmp_path, PPO, live_line(stream=stream))
     lines = [line for line in stream.getvalue().split(mark) if line]
     assert 10 <= len(lines) <= 64
     assert "256/256 steps, success" in lines[-1]
-    assert lines[-1].endswith("0:00:00 left")
+    assert lines[-1].endswith(", 0:00 left")
 
 
 def test_several_trainings_say_which_one_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("brittlestar.training.watch._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("brittlestar.training.watch.LOG_SECONDS", 0.0)
     stream = Terminal()
     run(tmp_path, PPO, live_line("one", stream))
     assert all(line.startswith("one: ") for line in stream.getvalue().splitlines())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,12 @@ from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.baseline_check import objections
 from brittlestar.results.load import Cell
 from brittlestar.results.write import markdown, text
+from brittlestar.sweeps.progress import LiveLine, clock
 
 
 def run(job: cell.Job) -> cell.Outcome:
     """Runs a cell and prints what it gave."""
-    outcome = cell.run(job, _live_line(job.config["episodes"]))
+    outcome = _run_with_live_line(job)
     if outcome.status == "failed":
         return outcome
     folder = Path(outcome.folder)
@@ -60,17 +59,14 @@ def _metrics(row: dict[str, Any], names: list[str]) -> str:
     return markdown(shown, ["metric", "mean", "low", "high"])
 
 
-def _live_line(total: int) -> Callable[[int], None]:
-    started, live = time.monotonic(), sys.stderr.isatty()
-    last = [0.0]
+def _run_with_live_line(job: cell.Job) -> cell.Outcome:
+    line, started, total = LiveLine(), time.monotonic(), job.config["episodes"]
 
     def show(done: int) -> None:
-        now = time.monotonic()
-        if not live or (now - last[0] < 0.2 and done < total):
-            return
-        last[0] = now
-        left = (total - done) * (now - started) / done
-        sys.stderr.write(f"\r\x1b[2K{done}/{total} episodes, {left:.0f} s left" if done < total else "\r\x1b[2K")
-        sys.stderr.flush()
+        if line.is_due:
+            left = (total - done) * (time.monotonic() - started) / done
+            line.draw(f"{done}/{total} episodes, {clock(left)} left")
 
-    return show
+    outcome = cell.run(job, show)
+    line.close(clear=True)
+    return outcome

@@ -1,15 +1,59 @@
-"""A live line for long work in a terminal, and a few quiet lines elsewhere."""
+"""A live line for long work in a terminal, and a line now and then elsewhere."""
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
 from collections import Counter
 from typing import TextIO
 
-_REDRAW_SECONDS = 0.5
-_QUIET_SECONDS = 30.0
+REDRAW_SECONDS = 0.5
+
+
+def clock(seconds: float) -> str:
+    """Writes a duration as minutes and seconds, with hours where there are some.
+
+    Example:
+        >>> clock(65), clock(3700)
+        ('1:05', '1:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class LiveLine:
+    """A line of text that is rewritten on a terminal, and written anew at longer intervals elsewhere.
+
+    Args:
+        stream: by default the standard error.
+        log_seconds: interval of the lines in a stream that is no terminal; by default there are none.
+        live: False writes whole lines on a terminal too, for several writers.
+    """
+
+    def __init__(self, stream: TextIO | None = None, log_seconds: float = math.inf, live: bool = True) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self.live = live and self._stream.isatty()
+        self.seconds = REDRAW_SECONDS if self.live else log_seconds
+        self._last = -math.inf if self.live else time.monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the interval since the last line is over."""
+        return time.monotonic() - self._last >= self.seconds
+
+    def draw(self, text: str) -> None:
+        """Writes a line in place of the last one."""
+        self._last = time.monotonic()
+        self._stream.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
+        self._stream.flush()
+
+    def close(self, clear: bool = False) -> None:
+        """Ends the line on a terminal, or removes it."""
+        self._stream.write(("\r\x1b[2K" if clear else "\n") if self.live else "")
+        self._stream.flush()
 
 
 class Progress:
@@ -26,8 +70,7 @@ class Progress:
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
         self.total, self.running, self.episodes = total, 0, 0
-        self._stream = sys.stderr if stream is None else stream
-        self._live = self._stream.isatty()
+        self._line = LiveLine(stream, log_seconds=30.0)
         self._counts: Counter[str] = Counter()
         self._started = time.monotonic()
         self._stop = threading.Event()
@@ -40,9 +83,8 @@ class Progress:
     def __exit__(self, *exception: object) -> None:
         self._stop.set()
         self._ticker.join()
-        self._draw()
-        self._stream.write("\n" if self._live else "")
-        self._stream.flush()
+        self._line.draw(self.line())
+        self._line.close()
 
     def add(self, status: str, episodes: int) -> None:
         """Counts one cell that ended as done, cached or failed."""
@@ -60,19 +102,9 @@ class Progress:
         if computed:
             text += f", {self.episodes / seconds:.1f} episodes/s"
         if computed and ended < self.total:
-            text += f", {_clock((self.total - ended) * seconds / computed)} left"
+            text += f", {clock((self.total - ended) * seconds / computed)} left"
         return text
 
     def _tick(self) -> None:
-        while not self._stop.wait(_REDRAW_SECONDS if self._live else _QUIET_SECONDS):
-            self._draw()
-
-    def _draw(self) -> None:
-        self._stream.write(f"\r\x1b[2K{self.line()}" if self._live else f"{self.line()}\n")
-        self._stream.flush()
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+        while not self._stop.wait(self._line.seconds):
+            self._line.draw(self.line())

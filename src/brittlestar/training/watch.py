@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
@@ -10,12 +9,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
+from brittlestar.sweeps.progress import LiveLine, clock
+
 if TYPE_CHECKING:
     from brittlestar.training.session import Session
 
-_REDRAW_SECONDS = 0.5
-_QUIET_SECONDS = 10.0
-_QUIET_SHARE = 0.05
+LOG_SECONDS = 10.0
+"""Shortest time between two lines in a stream that is no terminal."""
+LOG_SHARE = 0.05
+"""Smallest share of the training between two such lines."""
 
 
 class Watch(BaseCallback):
@@ -61,21 +63,17 @@ def live_line(name: str = "", stream: TextIO | None = None) -> Callable[[Any], N
         name: of the training, where several write to the same place.
         stream: where to; by default the standard error.
     """
-    out = sys.stderr if stream is None else stream
-    live, prefix = out.isatty() and not name, f"{name}: " if name else ""
-    last_time, last_share = time.monotonic() if not live else 0.0, 0.0
+    line, prefix = LiveLine(stream, LOG_SECONDS, live=not name), f"{name}: " if name else ""
+    last_share = 0.0
 
     def show(session: Session) -> None:
-        nonlocal last_time, last_share
-        now, steps, total = time.monotonic(), int(session.model.num_timesteps), session.algo.steps
-        waits = _REDRAW_SECONDS if live else _QUIET_SECONDS
-        if now - last_time < waits or (not live and steps / total < last_share + _QUIET_SHARE):
+        nonlocal last_share
+        steps, total = int(session.model.num_timesteps), session.algo.steps
+        if not line.is_due or (not line.live and steps / total < last_share + LOG_SHARE):
             return
-        last_time, last_share = now, steps / total
-        left = max(0, total - steps) * (now - session.opened) / max(steps - session.first_step, 1)
-        line = f"{prefix}{steps:,}/{total:,} steps{_score(session)}, {_clock(left)} left"
-        out.write(f"\r\x1b[2K{line}" if live else f"{line}\n")
-        out.flush()
+        last_share = steps / total
+        left = max(0, total - steps) * (time.monotonic() - session.opened) / max(steps - session.first_step, 1)
+        line.draw(f"{prefix}{steps:,}/{total:,} steps{_score(session)}, {clock(left)} left")
 
     return show
 
@@ -95,14 +93,3 @@ def _score(session: Session) -> str:
         return ""
     told = f"success {recent['success']:.0%}" if "success" in recent else f"return {recent['return']:.4g}"
     return f", {told} of the last {count} episodes"
-
-
-def _clock(seconds: float) -> str:
-    """Writes a time.
-
-    Example:
-        >>> _clock(3725)
-        '1:02:05'
-    """
-    minutes, seconds = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
