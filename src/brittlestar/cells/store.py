@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.cells.files import make_folder, write_file
 from brittlestar.errors import UserError
 
 ROWS, MANIFEST = "episodes.npy", "manifest.json"
@@ -53,7 +54,7 @@ def write_cell(folder: Path, manifest: dict[str, Any], rows: np.ndarray, more: M
     """
     make_folder(folder)
     for name, content in {ROWS: rows, **(more or {})}.items():
-        _replace(folder / name, functools.partial(_save, content), durable=True)
+        write_file(folder / name, functools.partial(_save, content), durable=True)
     write_manifest(folder, manifest, durable=True)
 
 
@@ -67,8 +68,7 @@ def _save(content: Any, file: Any) -> None:
 def write_manifest(folder: Path, manifest: dict[str, Any], durable: bool = False) -> None:
     """Writes a manifest by rename, after fsync where it must survive a power cut."""
     make_folder(folder)
-    text = json.dumps(manifest, allow_nan=True).encode()
-    _replace(folder / MANIFEST, lambda file: file.write(text), durable)
+    write_file(folder / MANIFEST, json.dumps(manifest, allow_nan=True), durable)
 
 
 def link_rows(source: Path, target: Path, names: Iterable[str] = (ROWS,)) -> None:
@@ -96,24 +96,3 @@ def forget_cells(folder: Path) -> None:
     """Removes what an earlier sweep shows in this folder; the store keeps the cells themselves."""
     for cell in find_cells(folder):
         (cell / MANIFEST).unlink(missing_ok=True)
-
-
-def make_folder(folder: Path) -> None:
-    """Makes a folder, or says in one line why not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}") from None
-
-
-def _replace(path: Path, write: Any, durable: bool) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            write(file)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.rename(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None

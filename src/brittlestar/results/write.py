@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.cells.store import make_folder
+from brittlestar.cells.files import make_folder
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.load import Cell, Row
 

@@ -10,6 +10,7 @@ from hydra.core.utils import JobReturn, JobStatus
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
+from brittlestar.cells.files import make_folder
 from brittlestar.config.build import build
 from brittlestar.errors import UserError
 from brittlestar.sweeps.compose import Composer
@@ -27,7 +28,7 @@ def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first
     jobs = [composer.job(overrides, first + i) for i, overrides in enumerate(job_overrides)]
     _refuse_common_mistake(jobs)
     sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
-    records.make_folder(sweep_folder)
+    make_folder(sweep_folder)
     if first == 0:
         records.forget_cells(sweep_folder)
     # First, because they are the longest.

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.files import write_folder
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo.cards import CARD, HOME, POLICY, STATISTICS, files, read_card, recipe
 from brittlestar.training.zoo_scores import STRESS, is_disturbed, rank, score
@@ -39,21 +40,17 @@ def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
     facts, config = _read(training, METADATA), _read(training, "config.json")
     _check_recipe(name, training, facts, config)
     taken, chosen = max(_candidates(training, config).items(), key=lambda item: item[1])
-    fresh = home / f".{name}"
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    try:
+    choice = {"episodes": CHOICE[0], "seed": CHOICE[1], "taken": taken, "rank": chosen}
+
+    def fill(fresh: Path) -> None:
         _copy(training / taken, fresh)
-        choice = {"episodes": CHOICE[0], "seed": CHOICE[1], "taken": taken, "rank": chosen}
         card = _card(name, training.name, facts, config, fresh) | {"choice": choice}
         if card["bytes"] > MAX_BYTES:
             raise UserError(f"{training} is too large for the zoo: {card['bytes']:,} bytes, at most {MAX_BYTES:,}")
         (fresh / CARD).write_text(json.dumps(card, indent=1) + "\n")
-        shutil.rmtree(home / name, ignore_errors=True)
-        fresh.rename(home / name)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return card
+
+    write_folder(home / name, fill)
+    return read_card(name, home)
 
 
 def check(name: str, home: Path = HOME) -> list[str]:

@@ -6,7 +6,9 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from brittlestar.cells.files import write_file
 
 _NOT_ACTING = ("critic", "target", "value_net", "lstm_critic")
 
@@ -32,13 +34,15 @@ def export_policy(model: Any, path: Path) -> None:
     tensors = io.BytesIO()
     torch.save(weights, tensors)
     text = {key: _without_pickles(value) for key, value in data.items() if not key.startswith("_last")}
-    partial = path.with_suffix(".partial")
-    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("data", json.dumps(text))
-        archive.writestr("policy.pth", tensors.getvalue())
-        archive.writestr("system_info.txt", versions[0])
-        archive.writestr("_stable_baselines3_version", versions[1])
-    partial.rename(path)
+
+    def pack(file: BinaryIO) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("data", json.dumps(text))
+            archive.writestr("policy.pth", tensors.getvalue())
+            archive.writestr("system_info.txt", versions[0])
+            archive.writestr("_stable_baselines3_version", versions[1])
+
+    write_file(path, pack)
 
 
 def _acts(name: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from brittlestar.cells.files import previous, write_folder
 
 PROGRESS = "progress.json"
 
@@ -19,21 +20,17 @@ def write_slot(folder: Path, save: Callable[[Path], None], progress: dict[str, A
         save: writes the files.
         progress: what `read_progress` returns afterwards.
     """
-    fresh, old = folder.with_suffix(".new"), folder.with_suffix(".old")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    save(fresh)
-    (fresh / PROGRESS).write_text(json.dumps(progress))
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    fresh.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+
+    def fill(fresh: Path) -> None:
+        save(fresh)
+        (fresh / PROGRESS).write_text(json.dumps(progress))
+
+    write_folder(folder, fill)
 
 
 def find_slot(folder: Path) -> Path | None:
     """Returns the slot, or its last content if a kill came between two renames; None without one."""
-    for place in (folder, folder.with_suffix(".old")):
+    for place in (folder, previous(folder)):
         if (place / PROGRESS).is_file():
             return place
     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from brittlestar.cells.store import make_folder
+from brittlestar.cells.files import make_folder, write_file
 from brittlestar.errors import UserError
 from brittlestar.results.load import RATES, Cell
 from brittlestar.results.write import text
@@ -96,9 +96,8 @@ def written(folder: Path, choosing: str) -> Choice | None:
 def write(folder: Path, choosing: str, choice: Choice) -> None:
     """Writes down what was chosen, whole or not at all."""
     make_folder(folder)
-    fresh = folder / f".{FILE}"
-    fresh.write_text(json.dumps({"choosing": choosing, "choice": dataclasses.asdict(choice)}, indent=1) + "\n")
-    fresh.rename(folder / FILE)
+    text = json.dumps({"choosing": choosing, "choice": dataclasses.asdict(choice)}, indent=1)
+    write_file(folder / FILE, text + "\n")
 
 
 def _wanted(measure: str, share: float) -> str:

@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.files import write_file
 from brittlestar.reports.summary import remarks, summarise
 from brittlestar.results.load import Row
 from brittlestar.results.write import markdown, text
@@ -114,10 +115,7 @@ def _write_result(path: Path, facts: dict[str, Any], choice: Choice, verdict: Ve
         "normalised_auc_gain": verdict.areas,
         "verdict": lines,
     }
-    # By rename: who finds the file finds all of it.
-    fresh = path.with_name(f".{path.name}")
-    fresh.write_text(json.dumps(_plain(result), indent=1, allow_nan=False) + "\n")
-    fresh.rename(path)
+    write_file(path, json.dumps(_plain(result), indent=1, allow_nan=False) + "\n")
 
 
 def _plain(node: Any) -> Any:

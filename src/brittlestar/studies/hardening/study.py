@@ -13,6 +13,7 @@ from typing import Any
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.cells.auto_env import AUTO, resolve
+from brittlestar.cells.files import make_folder
 from brittlestar.cells.identity import contents
 from brittlestar.config import Config
 from brittlestar.config.build import build
@@ -78,7 +79,7 @@ class Study:
         from brittlestar.sweeps.launch import run_jobs
 
         folder = self.folder / side
-        records.make_folder(folder)
+        make_folder(folder)
         records.forget_cells(folder)
         jobs = self._jobs(side, policy, option)
         outcomes = run_jobs(jobs, {"n_jobs": self.config["n_jobs"]})

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from brittlestar.cells.store import make_folder
+from brittlestar.cells.files import make_folder
 from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
 

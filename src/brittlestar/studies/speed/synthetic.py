@@ -12,6 +12,7 @@ import numpy as np
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
+from brittlestar.cells.files import make_folder
 from brittlestar.randomness import generator
 from brittlestar.sweeps.compose import Composer
 
@@ -29,7 +30,7 @@ def write_cells(folder: Path, seeds: int, episodes: int) -> int:
     grid = list(itertools.product(_GAINS, _ALPHAS, _SIGMAS, range(seeds)))
     for number, values in enumerate(grid):
         target = folder / str(number)
-        records.make_folder(target)
+        make_folder(target)
         # Not by `write_cell`: ten thousand times fsync takes minutes.
         np.save(target / records.ROWS, _rows(rows, columns, number, values[2], episodes))
         records.write_manifest(target, _manifest(manifest, *values, episodes=episodes))

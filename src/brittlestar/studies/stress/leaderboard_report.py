@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.cells.store import make_folder
+from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
 from brittlestar.results.load import Cell, Row, load_cells, split_references
 from brittlestar.studies.stress.agents import recorded, score_agents

@@ -66,7 +66,7 @@ def draw_figures(
     Returns:
         The names of those drawn, without suffix.
     """
-    from brittlestar.cells.store import make_folder
+    from brittlestar.cells.files import make_folder
     from brittlestar.reports.curves import save
     from brittlestar.studies.stress.figures.rows import UnsuitedError, read_study
 

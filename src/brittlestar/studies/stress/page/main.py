@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from brittlestar.cells.store import make_folder
+from brittlestar.cells.files import make_folder
 from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
 from brittlestar.studies.results_page.commands import read_seeds, run_sweep

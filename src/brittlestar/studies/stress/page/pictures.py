@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.cells.store import make_folder
+from brittlestar.cells.files import make_folder
 
 SHOWN = {
     "collapse_map": "Collapse rate in the shock, per environment and stressor",
