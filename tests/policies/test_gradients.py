@@ -7,8 +7,8 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError
 from brittlestar.policies import ConstantPolicy, MlpPolicy, PController, as_policy
+from brittlestar.policies.differences import by_differences
 from brittlestar.policies.exported import OnnxPolicy, TorchScriptPolicy
-from brittlestar.policies.gradients import by_differences
 from brittlestar.policies.heads import Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import ACTIVATIONS
@@ -206,7 +206,7 @@ def test_torchscript_that_answers_with_a_choice(tmp_path):
             return scores.argmax(dim=1)
 
     policy = bound(script(tmp_path / "net.pt", network(4), Argmax()), box(4), spaces.Discrete(2))
-    with pytest.raises(UserError, match="net.pt has no gradients: it answers with a choice"):
+    with pytest.raises(UserError, match="net.pt has no gradients: it returns a choice"):
         policy.differentiate(numbers(LANES, 4))
 
 

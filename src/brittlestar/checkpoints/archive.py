@@ -13,7 +13,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints.algorithms import find_algorithm, squashes
-from brittlestar.checkpoints.reading import damaged, existing, plain
+from brittlestar.checkpoints.files import existing
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.spaces_text import Space, read_space
 from brittlestar.checkpoints.weights import read_weights
 from brittlestar.checkpoints.zip_entries import ZipEntries
@@ -61,13 +62,13 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         with place.open("rb") as file:
             return _read(ZipEntries(file, str(place)), str(place))
     except OSError as error:
-        raise damaged(str(place), error.strerror or error) from None
+        raise unreadable(str(place), error.strerror or error) from None
 
 
 def _read(entries: ZipEntries, path: str) -> Checkpoint:
     for name in ("data", "policy.pth"):
         if name not in entries.names:
-            raise damaged(path, f"it has no entry `{name}`, so it is not a Stable-Baselines3 agent")
+            raise unreadable(path, f"it has no entry `{name}`, so it is not a Stable-Baselines3 agent")
     where = entries.place("data")
     data = _read_json(entries.read("data", MAX_JSON_BYTES), where)
     given = data.get("policy_kwargs")
@@ -103,23 +104,23 @@ def _read_json(content: bytes, where: str) -> dict[str, Any]:
     try:
         data = json.loads(content)
     except RecursionError:
-        raise damaged(where, "its JSON is nested too deeply") from None
+        raise unreadable(where, "its JSON is nested too deeply") from None
     except ValueError as error:
-        raise damaged(where, f"it is not JSON: {error}") from None
+        raise unreadable(where, f"it is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise damaged(where, f"its JSON must be an object, got a {type(data).__name__}")
+        raise unreadable(where, f"its JSON must be an object, got a {type(data).__name__}")
     return data
 
 
 def _policy_class(entry: Any) -> str:
     """Names the class by its module and the owner of its functions: `<function SACPolicy.__init__ at ...>`."""
     if not isinstance(entry, dict):
-        return plain(entry) if isinstance(entry, str) else "unknown"
+        return printable(entry) if isinstance(entry, str) else "unknown"
     texts = [entry.get("__init__"), *entry.values()]
     owners = (re.match(r"<function (\w+)\.\w+ at ", text[:200]) for text in texts if isinstance(text, str))
     owner = next((match[1] for match in owners if match), "")
     module = entry.get("__module__")
-    return plain(".".join(part for part in (module if isinstance(module, str) else "unknown", owner) if part))
+    return printable(".".join(part for part in (module if isinstance(module, str) else "unknown", owner) if part))
 
 
 def _activation(text: Any) -> str | None:
@@ -127,7 +128,7 @@ def _activation(text: Any) -> str | None:
         return None
     match = _ACTIVATION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        return plain(text)
+        return printable(text)
     spelled = re.sub(r"(?:Re|Si|RRe|PRe)LU", lambda part: part[0].capitalize(), match[1])
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", spelled).lower()
 
@@ -136,7 +137,7 @@ def _class_name(text: Any) -> str | None:
     if text is None:
         return None
     match = _CLASS.fullmatch(text) if isinstance(text, str) else None
-    return match[1] if match else plain(text)
+    return match[1] if match else printable(text)
 
 
 def _number(value: Any) -> float | None:
@@ -156,10 +157,10 @@ def _versions(entries: ZipEntries) -> dict[str, str]:
         text = entries.read(name, 1 << 16).decode("utf-8", "replace")
         lines = text.splitlines()[:50] if name == "system_info.txt" else [f"stable_baselines3: {text.strip()}"]
         pairs = [line.lstrip("- ").partition(": ") for line in lines]
-        versions |= {plain(key, 40): plain(value) for key, _, value in pairs if value}
+        versions |= {printable(key, 40): printable(value) for key, _, value in pairs if value}
     return versions
 
 
 def _pickles(entries: ZipEntries, data: dict[str, Any]) -> list[str]:
-    keys = [plain(key) for key, value in data.items() if isinstance(value, dict) and _SERIALIZED in value]
-    return [*(f"data: {key}" for key in keys), *(plain(name) for name in entries.names if name.endswith(".pth"))]
+    keys = [printable(key) for key, value in data.items() if isinstance(value, dict) and _SERIALIZED in value]
+    return [*(f"data: {key}" for key in keys), *(printable(name) for name in entries.names if name.endswith(".pth"))]

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint
-from brittlestar.checkpoints.reading import existing, plain
+from brittlestar.checkpoints.files import existing
+from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder, read_scores
-from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.checkpoints.statistics import Statistics, read_statistics
-from brittlestar.policies.base import describe
 
 _ASIDE = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")
 
@@ -34,7 +34,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in checkpoint.versions.items() if name != "OS")
     settings = {
         "activation": checkpoint.activation or "default",
-        "net_arch": "default" if checkpoint.net_arch is None else plain(checkpoint.net_arch),
+        "net_arch": "default" if checkpoint.net_arch is None else printable(checkpoint.net_arch),
         "gSDE": "yes" if checkpoint.use_sde else "no",
         "squashed": "yes" if checkpoint.squash_output else "no",
         "extractor": checkpoint.features_extractor or "default",
@@ -69,11 +69,11 @@ def actor_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def _describe_folder(folder: ZooFolder) -> list[str]:
     normalized = f"yes {folder.normalize_kwargs or ''}".strip() if folder.normalized else "no"
-    wrappers = [f"{name} {plain(folder.wrapper_kwargs.get(name, ''))}".strip() for name in folder.wrappers]
+    wrappers = [f"{name} {printable(folder.wrapper_kwargs.get(name, ''))}".strip() for name in folder.wrappers]
     return [
         _line("folder", folder.path),
         _line("trained by", f"{folder.algorithm} in {folder.env_id}"),
-        _line("normalised", plain(normalized)),
+        _line("normalised", printable(normalized)),
         _line("wrappers", ", ".join(wrappers) or "none"),
         *([_line("frame stack", f"{folder.frame_stack}")] if folder.frame_stack else []),
     ]
@@ -89,7 +89,7 @@ def _describe_beside(statistics: str | None, recorded: np.ndarray | None) -> lis
 
 def _describe_statistics(statistics: Statistics, path: str) -> list[str]:
     keys = {key: mean.shape for key, mean in statistics.mean.items()}
-    shapes = ", ".join(f"{plain(key)} {shape}".strip() for key, shape in keys.items()) or "none"
+    shapes = ", ".join(f"{printable(key)} {shape}".strip() for key, shape in keys.items()) or "none"
     facts = [
         f"observations {shapes}",
         f"count {statistics.count:g}",
@@ -102,8 +102,8 @@ def _describe_statistics(statistics: Statistics, path: str) -> list[str]:
 
 
 def _space(space: Space) -> str:
-    text = plain(str(space), 200)
-    return text if len(text) <= 100 else describe(space)
+    text = printable(str(space), 200)
+    return text if len(text) <= 100 else describe_space(space)
 
 
 def _shape(array: np.ndarray) -> str:
@@ -111,4 +111,4 @@ def _shape(array: np.ndarray) -> str:
 
 
 def _line(name: str, value: str) -> str:
-    return f"{name:<13}{plain(value, 400)}".rstrip()
+    return f"{name:<13}{printable(value, 400)}".rstrip()

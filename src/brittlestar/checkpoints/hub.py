@@ -7,7 +7,7 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
-from brittlestar.checkpoints.reading import plain
+from brittlestar.checkpoints.messages import printable
 from brittlestar.config import HUB
 from brittlestar.errors import UserError, nearest
 
@@ -32,7 +32,7 @@ def fetch(path: str) -> list[Path]:
     """Downloads what `hub:owner/repo` or `hub:owner/repo/file` names: that file, then those that belong to it."""
     files, reason = _fetch(path)
     if not files:
-        raise UserError(f"{path} cannot be had from the hub: {plain(reason, 300)}")
+        raise UserError(f"{path} cannot be had from the hub: {printable(reason, 300)}")
     return files
 
 
@@ -48,7 +48,7 @@ def split(path: str) -> tuple[str, str]:
     owner, _, rest = path.removeprefix(HUB).partition("/")
     repository, _, file = rest.partition("/")
     if not owner or not repository or ".." in file.split("/"):
-        raise UserError(f"`{plain(path)}` is no id of the hub: write `hub:owner/repo` or `hub:owner/repo/file.zip`")
+        raise UserError(f"`{printable(path)}` is no id of the hub: write `hub:owner/repo` or `hub:owner/repo/file.zip`")
     return f"{owner}/{repository}", file or f"{repository}.zip"
 
 

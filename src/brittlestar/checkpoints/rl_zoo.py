@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.hub import local
-from brittlestar.checkpoints.reading import damaged, existing, plain
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_yaml import read_expression, read_yaml
 from brittlestar.checkpoints.zip_entries import ZipEntries
 from brittlestar.config import HUB
@@ -97,10 +98,10 @@ def read_scores(path: Path) -> np.ndarray | None:
             entries = ZipEntries(file, str(path))
             content = entries.read("results.npy", MAX_SCORES_BYTES)
     except OSError as error:
-        raise damaged(str(path), error.strerror or error) from None
+        raise unreadable(str(path), error.strerror or error) from None
     results = _read_npy(content, entries.place("results.npy"))
     if results.ndim < 2 or not results.size:
-        raise damaged(entries.place("results.npy"), f"shape {results.shape} is not (evaluations, episodes)")
+        raise unreadable(entries.place("results.npy"), f"shape {results.shape} is not (evaluations, episodes)")
     return np.asarray(results[-1].ravel(), dtype=np.float64)
 
 
@@ -110,11 +111,11 @@ def _read_npy(content: bytes, where: str) -> np.ndarray:
     start = 8 + size + int.from_bytes(content[8 : 8 + size], "little")
     header = _NPY_HEADER.fullmatch(content[8 + size : min(start, 1000)])
     if not size or header is None:
-        raise damaged(where, "it is not a plain array of numbers")
+        raise unreadable(where, "it is not a plain array of numbers")
     dtype, shape = np.dtype(header[1].decode()), tuple(int(word) for word in header[3].split(b",") if word.strip())
     rest = content[start:]
     if math.prod(shape) * dtype.itemsize != len(rest):
-        raise damaged(where, f"it is not a plain array: {len(rest)} bytes for {plain(shape, 60)} {dtype}")
+        raise unreadable(where, f"it is not a plain array: {len(rest)} bytes for {printable(shape, 60)} {dtype}")
     return np.frombuffer(rest, dtype).reshape(shape, order="C" if header[2] == b"False" else "F")
 
 
@@ -133,7 +134,7 @@ def _checkpoint(folder: Path) -> Path:
             return zips[wanted]
     if len(zips) == 1:
         return next(iter(zips.values()))
-    found = f"it has {len(zips)} zips; {plain(nearest(name, zips), 300)}" if zips else "it has no zip"
+    found = f"it has {len(zips)} zips; {printable(nearest(name, zips), 300)}" if zips else "it has no zip"
     raise UserError(f"{folder} is not a folder of rl-zoo: there is no {name}, {found}")
 
 
@@ -151,7 +152,7 @@ def _normalize(value: Any, where: str) -> dict[str, Any] | None:
         return {}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return value
-    raise damaged(f"{where}, `normalize`,", f"it must be true, false or a dict, got {plain(value, 60)}")
+    raise unreadable(f"{where}, `normalize`,", f"it must be true, false or a dict, got {printable(value, 60)}")
 
 
 def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
@@ -159,18 +160,20 @@ def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
     wrappers: list[tuple[str, dict[str, Any]]] = []
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str) and item != "None":
-            wrappers.append((plain(item), {}))
+            wrappers.append((printable(item), {}))
         elif isinstance(item, dict) and all(isinstance(name, str) for name in item):
-            wrappers += [(plain(name), _mapping(given)) for name, given in item.items()]
+            wrappers += [(printable(name), _mapping(given)) for name, given in item.items()]
         elif item not in (None, "None"):
-            raise damaged(f"{where}, `env_wrapper`,", f"it must be names of wrappers, got {plain(item, 60)}")
+            raise unreadable(f"{where}, `env_wrapper`,", f"it must be names of wrappers, got {printable(item, 60)}")
     return wrappers
 
 
 def _frame_stack(value: Any, where: str) -> int | None:
     if value is None or (type(value) is int and 1 <= value <= 1000):
         return value
-    raise damaged(f"{where}, `frame_stack`,", f"it must be a whole number from 1 to 1000, got {plain(value, 60)}")
+    raise unreadable(
+        f"{where}, `frame_stack`,", f"it must be a whole number from 1 to 1000, got {printable(value, 60)}"
+    )
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -178,4 +181,4 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any, otherwise: str) -> str:
-    return plain(value) if isinstance(value, str) and value else otherwise
+    return printable(value) if isinstance(value, str) and value else otherwise

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from brittlestar.checkpoints.reading import damaged, plain
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_arrays import Pending, array_calls
 from brittlestar.checkpoints.stubs import Call, Global, Stub, as_key, expect, make_global, name_of, plain_calls
 
@@ -65,9 +65,9 @@ def read_pickle(
             warnings.simplefilter("ignore")
             return machine.run(stream)
     except RecursionError:
-        raise damaged(where, "it is nested too deeply") from None
+        raise unreadable(where, "it is nested too deeply") from None
     except _BROKEN as error:
-        raise damaged(where, f"damaged or unusual pickle ({type(error).__name__}: {error})") from None
+        raise unreadable(where, f"damaged or unusual pickle ({type(error).__name__}: {error})") from None
 
 
 class _Machine:
@@ -257,5 +257,5 @@ def _attributes(state: Any) -> Any:
 
 def _built(value: Any) -> Any:
     if isinstance(value, Pending):
-        raise ValueError(f"{plain(value.kind)} without its state")
+        raise ValueError(f"{printable(value.kind)} without its state")
     return value

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from brittlestar.checkpoints.reading import damaged, plain, read_file
+from brittlestar.checkpoints.files import read_file
+from brittlestar.checkpoints.messages import printable, unreadable
 
 MAX_YAML_BYTES = 256 << 10
 MAX_ALIASES = 100
@@ -58,9 +59,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         settings = yaml.load(content, Loader=_PlainLoader)
     except _BROKEN as error:
         problem = getattr(error, "problem", None) or str(error) or type(error).__name__
-        raise damaged(str(path), f"it is not plain yaml: {problem}") from None
+        raise unreadable(str(path), f"it is not plain yaml: {problem}") from None
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
-        raise damaged(str(path), f"it must be a dict of settings, got a {type(settings).__name__}")
+        raise unreadable(str(path), f"it must be a dict of settings, got a {type(settings).__name__}")
     return settings
 
 
@@ -83,4 +84,4 @@ def read_expression(text: str, where: str) -> Any:
             return {str(part.arg): ast.literal_eval(part.value) for part in body.keywords}
         return ast.literal_eval(body)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        raise damaged(where, f"`{plain(text, 60)}` is not a plain setting") from None
+        raise unreadable(where, f"`{printable(text, 60)}` is not a plain setting") from None

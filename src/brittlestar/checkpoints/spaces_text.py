@@ -1,4 +1,4 @@
-"""Rebuilds the spaces of an agent from the plain text that Stable-Baselines3 stores beside their pickles."""
+"""Spaces as text: rebuilds those that Stable-Baselines3 stores as text, and names spaces in messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.reading import damaged, plain
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_arrays import checked_shape
 
 Space = spaces.Space[Any]
@@ -29,6 +29,22 @@ _KEY = re.compile(r"""\(?(?:'([^'\\]*)'|"([^"\\]*)")(?:, |: )(\w+)\(""")
 _SHAPE_AND_DTYPE = re.compile(r", \(([0-9, ]{0,200})\), (\w{1,20})$")
 
 
+def describe_space(space: Space) -> str:
+    """Names a space by kind and shape, short enough for an error message.
+
+    Example:
+        >>> describe_space(spaces.Box(-1.0, 1.0, (4,)))
+        'Box(4,)'
+        >>> describe_space(spaces.Dict({"goal": spaces.Box(-1.0, 1.0, (3,)), "mode": spaces.Discrete(2)}))
+        'Dict(goal: Box(3,), mode: Discrete(2))'
+    """
+    if isinstance(space, spaces.Box):
+        return f"Box{space.shape}"
+    if isinstance(space, spaces.Dict):
+        return f"Dict({', '.join(f'{key}: {describe_space(part)}' for key, part in space.spaces.items())})"
+    return " ".join(str(space).split())
+
+
 def read_space(entry: Any, where: str) -> Space:
     """Returns the space that the JSON text of an agent describes, as of old gym or of gymnasium.
 
@@ -44,12 +60,12 @@ def read_space(entry: Any, where: str) -> Space:
     shown = entry.get(":type:") if isinstance(entry, dict) else entry
     kind = _KIND.fullmatch(shown) if isinstance(shown, str) else None
     if kind is None or not isinstance(entry, dict):
-        raise damaged(where, f"`{plain(shown, 60)}` is no space of gym or gymnasium; {_TRUST}")
+        raise unreadable(where, f"`{printable(shown, 60)}` is no space of gym or gymnasium; {_TRUST}")
     try:
         return _builder(kind[1])(entry)
     # gymnasium asserts what it cannot build.
     except (ValueError, AssertionError, TypeError, OverflowError, KeyError, IndexError, RecursionError) as error:
-        raise damaged(where, f"{kind[1]}: {str(error) or type(error).__name__}; {_TRUST}") from None
+        raise unreadable(where, f"{kind[1]}: {str(error) or type(error).__name__}; {_TRUST}") from None
 
 
 def _builder(kind: str) -> Callable[[dict[str, Any]], Space]:
@@ -95,7 +111,7 @@ def _numbers(text: Any, shape: tuple[int, ...], dtype: np.dtype[Any], side: str)
     elided = "..." in words
     words = [word for word in words if word != "..."]
     if not words or not all(map(_NUMBER.fullmatch, words)) or ("[" not in str(text) and len(words) > 1):
-        raise ValueError(f"`{side}` is `{plain(text, 60)}`, not numbers")
+        raise ValueError(f"`{side}` is `{printable(text, 60)}`, not numbers")
     if elided and len(set(words)) > 1:
         raise ValueError(f"`{side}` is not whole in the text: numpy left out its middle")
     if elided or "[" not in str(text):
@@ -150,7 +166,7 @@ def _dict(entry: dict[str, Any]) -> Space:
         while place < len(text) and text[place] in "), \n":
             place += 1
     if not parts or text[place:].strip("]}) \n"):
-        raise ValueError(f"`spaces` is `{plain(text[place:], 60)}`, which is not understood")
+        raise ValueError(f"`spaces` is `{printable(text[place:], 60)}`, which is not understood")
     return spaces.Dict(parts)
 
 
@@ -158,13 +174,13 @@ def _part(kind: str, inside: str) -> Space:
     if kind != "Box":
         entry = {"Discrete": "n", "MultiDiscrete": "nvec", "MultiBinary": "n"}
         if kind not in entry:
-            raise ValueError(f"a part is {plain(kind, 30)}; parts of a Dict can be Box, {', '.join(entry)}")
+            raise ValueError(f"a part is {printable(kind, 30)}; parts of a Dict can be Box, {', '.join(entry)}")
         value, _, start = inside.partition(", start=")
         return _builder(kind)({entry[kind]: value, "start": start or 0} if kind == "Discrete" else {entry[kind]: value})
     match = _SHAPE_AND_DTYPE.search(inside[-300:])
     bounds = inside[: -len(match[0])].split(", ") if match else []
     if match is None or len(bounds) != 2:
-        raise ValueError(f"a part is `Box({plain(inside, 60)})`, without bounds, shape and dtype")
+        raise ValueError(f"a part is `Box({printable(inside, 60)})`, without bounds, shape and dtype")
     shape, dtype = _shape([int(size) for size in match[1].split(",") if size.strip()]), _dtype(match[2])
     low, high = (_numbers(text, shape, dtype, side) for side, text in zip(("low", "high"), bounds, strict=True))
     return _make_box(low, high, shape, dtype)
@@ -189,7 +205,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 def _dtype(value: Any) -> np.dtype[Any]:
     match = _DTYPE.search(value) if isinstance(value, str) else None
     if match is None or match[1] == "bool":
-        raise ValueError(f"`dtype` is `{plain(value, 60)}`")
+        raise ValueError(f"`dtype` is `{printable(value, 60)}`")
     return np.dtype(match[1])
 
 
@@ -198,12 +214,12 @@ def _whole_numbers(value: Any) -> list[int]:
         return [_whole(value, 0)]
     words = value if isinstance(value, list) else re.sub(r"[\[\](),]", " ", str(value)).split()
     if not words or len(words) > MAX_ENTRIES:
-        raise ValueError(f"`{plain(value, 60)}` is not a list of whole numbers")
+        raise ValueError(f"`{printable(value, 60)}` is not a list of whole numbers")
     return [_whole(word, 0) for word in words]
 
 
 def _whole(value: Any, least: int | None = None) -> int:
     text = str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
     if not re.fullmatch(r"-?[0-9]{1,18}", text) or (least is not None and int(text) < least):
-        raise ValueError(f"`{plain(value, 60)}` is not a whole number{'' if least is None else f' from {least}'}")
+        raise ValueError(f"`{printable(value, 60)}` is not a whole number{'' if least is None else f' from {least}'}")
     return int(text)

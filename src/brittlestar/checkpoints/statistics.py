@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.checkpoints.reading import damaged, existing, plain, read_file
+from brittlestar.checkpoints.files import existing, read_file
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_pickle import MAX_BYTES, read_pickle
 from brittlestar.checkpoints.stubs import Stub
 
@@ -35,8 +36,8 @@ def read_statistics(path: str | Path) -> Statistics:
     where = str(place)
     saved = read_pickle(read_file(place, MAX_BYTES), where)
     if not isinstance(saved, Stub) or not isinstance(saved.state, dict):
-        shown = plain(saved.name, 80) if isinstance(saved, Stub) else type(saved).__name__
-        raise damaged(where, f"it holds `{shown}`, not a VecNormalize with its state")
+        shown = printable(saved.name, 80) if isinstance(saved, Stub) else type(saved).__name__
+        raise unreadable(where, f"it holds `{shown}`, not a VecNormalize with its state")
     norm_obs = _flag(saved, "norm_obs", where)
     parts = _parts(saved, where) if norm_obs else {}
     moments = {key: _moments(part, _place(where, key)) for key, part in parts.items()}
@@ -56,27 +57,27 @@ def _parts(saved: Stub, where: str) -> dict[str, Any]:
     rms = saved.get("obs_rms")
     parts = rms if isinstance(rms, dict) else {"": rms}
     if not parts or not all(isinstance(key, str) for key in parts):
-        raise damaged(where, "`obs_rms` has no keys of observations")
+        raise unreadable(where, "`obs_rms` has no keys of observations")
     return parts
 
 
 def _moments(part: Any, where: str) -> tuple[np.ndarray, np.ndarray, float]:
     if not isinstance(part, Stub):
-        raise damaged(where, f"the running mean is a {type(part).__name__}")
+        raise unreadable(where, f"the running mean is a {type(part).__name__}")
     mean, var = (_array(part.get(name), f"{where} `{name}`,") for name in ("mean", "var"))
     if mean.shape != var.shape:
-        raise damaged(where, f"the mean has shape {mean.shape}, the variance {var.shape}")
+        raise unreadable(where, f"the mean has shape {mean.shape}, the variance {var.shape}")
     if (var < 0).any():
-        raise damaged(where, f"the variance is negative: {var.min():g}")
+        raise unreadable(where, f"the variance is negative: {var.min():g}")
     return mean, var, _number(part.get("count"), f"{where} `count`,")
 
 
 def _array(value: Any, where: str) -> np.ndarray:
     if not isinstance(value, (np.ndarray, np.floating)) or value.dtype.kind not in "fiu":
-        raise damaged(where, f"it is a {type(value).__name__}, not an array of numbers")
+        raise unreadable(where, f"it is a {type(value).__name__}, not an array of numbers")
     array = np.array(value, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise damaged(where, "it has entries that are not finite")
+        raise unreadable(where, "it has entries that are not finite")
     return array
 
 
@@ -87,17 +88,19 @@ def _check_shapes(saved: Stub, moments: dict[str, tuple[np.ndarray, np.ndarray, 
         part = inner.get(key) if key and isinstance(inner, dict) else space
         shape = part.get("_shape", part.get("shape")) if isinstance(part, Stub) else None
         if isinstance(shape, tuple) and shape != mean.shape:
-            raise damaged(_place(where, key), f"the mean has shape {mean.shape}, observations {plain(shape, 60)}")
+            raise unreadable(
+                _place(where, key), f"the mean has shape {mean.shape}, observations {printable(shape, 60)}"
+            )
 
 
 def _place(where: str, key: str) -> str:
-    return f"{where}, `obs_rms{f'[{plain(key, 40)}]' if key else ''}`,"
+    return f"{where}, `obs_rms{f'[{printable(key, 40)}]' if key else ''}`,"
 
 
 def _flag(saved: Stub, name: str, where: str) -> bool:
     value = saved.get(name)
     if not isinstance(value, bool):
-        raise damaged(where, f"`{name}` must be true or false, got a {type(value).__name__}")
+        raise unreadable(where, f"`{name}` must be true or false, got a {type(value).__name__}")
     return value
 
 
@@ -107,5 +110,5 @@ def _number(value: Any, where: str) -> float:
     if isinstance(value, (float, np.floating, np.integer)) or (type(value) is int and abs(value) < 1 << 1000):
         number = float(value)
     if not number >= 0:
-        raise damaged(where, f"it must be a number from 0, got {number:g} ({type(value).__name__})")
+        raise unreadable(where, f"it must be a number from 0, got {number:g} ({type(value).__name__})")
     return number

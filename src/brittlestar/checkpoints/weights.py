@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from brittlestar.checkpoints.reading import damaged, plain, read_stream
+from brittlestar.checkpoints.files import read_stream
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_arrays import checked_shape
 from brittlestar.checkpoints.safe_pickle import read_pickle
 from brittlestar.checkpoints.stubs import Global
@@ -64,7 +65,7 @@ def read_weights(file: bytes | BinaryIO, name: str) -> dict[str, np.ndarray]:
     read = _open_zip if content.startswith(b"PK") else _open_legacy
     state, load, order = read(io.BytesIO(content), name)
     if not isinstance(state, dict):
-        raise damaged(name, f"it holds {_called(state)}, not a dict of tensors")
+        raise unreadable(name, f"it holds {_called(state)}, not a dict of tensors")
     return _arrays(state, load, order, name)
 
 
@@ -72,11 +73,11 @@ def _open_zip(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage], by
     entries = ZipEntries(stream, name)
     pickles = [entry for entry in entries.names if entry.endswith("/data.pkl") and entry.count("/") == 1]
     if len(pickles) != 1:
-        raise damaged(name, f"{len(pickles)} entries `data.pkl`, a torch file has one")
+        raise unreadable(name, f"{len(pickles)} entries `data.pkl`, a torch file has one")
     folder = pickles[0].removesuffix("data.pkl")
     order = entries.read(f"{folder}byteorder", 16) if f"{folder}byteorder" in entries.names else b"little"
     if order not in (b"little", b"big"):
-        raise damaged(entries.place(f"{folder}byteorder"), f"byte order {order!r}")
+        raise unreadable(entries.place(f"{folder}byteorder"), f"byte order {order!r}")
     state = _unpickle(entries.read(pickles[0], MAX_PICKLE_BYTES), entries.place(pickles[0]))
     return state, lambda storage: entries.read(f"{folder}data/{storage.key}"), "<" if order == b"little" else ">"
 
@@ -84,20 +85,20 @@ def _open_zip(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage], by
 def _open_legacy(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage], bytes], str]:
     magic, version, system = (read_pickle(stream, name) for _ in range(3))
     if (magic, version) != (_LEGACY_MAGIC, _LEGACY_VERSION):
-        raise damaged(name, "it is no torch file; if Stable-Baselines3 can load it, set `policy.trust=true`")
+        raise unreadable(name, "it is no torch file; if Stable-Baselines3 can load it, set `policy.trust=true`")
     if not isinstance(system, dict) or system.get("little_endian") is not True:
-        raise damaged(name, "an old torch file of another byte order; `policy.trust=true` lets torch load it")
+        raise unreadable(name, "an old torch file of another byte order; `policy.trust=true` lets torch load it")
     state = _unpickle(stream, name)
     keys = read_pickle(stream, name)
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-        raise damaged(name, "its list of storages is damaged")
+        raise unreadable(name, "its list of storages is damaged")
     sizes = {value.storage.key: value.storage for value in _tensors(state)}
     contents = {}
     for key in keys:
         if key not in sizes:
-            raise damaged(name, f"a storage `{plain(key, 30)}` of no tensor")
+            raise unreadable(name, f"a storage `{printable(key, 30)}` of no tensor")
         if stream.read(8) != sizes[key].count.to_bytes(8, "little"):
-            raise damaged(name, f"storage `{plain(key, 30)}` has another size than its tensors say")
+            raise unreadable(name, f"storage `{printable(key, 30)}` has another size than its tensors say")
         contents[key] = stream.read(sizes[key].count * sizes[key].itemsize)
     return state, lambda storage: contents.get(storage.key, b""), "<"
 
@@ -144,11 +145,11 @@ def _tensors(state: Any) -> list[_Tensor]:
 def _arrays(state: dict[Any, Any], load: Callable[[_Storage], bytes], order: str, name: str) -> dict[str, np.ndarray]:
     for key, value in state.items():
         if not isinstance(key, str) or not isinstance(value, _Tensor):
-            raise damaged(name, f"`{plain(key, 60)}` is {_called(value)}, not a tensor")
+            raise unreadable(name, f"`{printable(key, 60)}` is {_called(value)}, not a tensor")
     # Tensors may share a storage, so a small file can ask for much memory.
     total = sum(math.prod(tensor.shape) * max(4, tensor.storage.itemsize) for tensor in _tensors(state))
     if total > MAX_WEIGHT_BYTES:
-        raise damaged(name, f"its tensors need {total} bytes, at most {MAX_WEIGHT_BYTES} are read")
+        raise unreadable(name, f"its tensors need {total} bytes, at most {MAX_WEIGHT_BYTES} are read")
     numbers: dict[_Storage, np.ndarray] = {}
     for tensor in _tensors(state):
         if tensor.storage not in numbers:
@@ -158,7 +159,7 @@ def _arrays(state: dict[Any, Any], load: Callable[[_Storage], bytes], order: str
 
 def _numbers(content: bytes, storage: _Storage, order: str, name: str) -> np.ndarray:
     if len(content) < storage.count * storage.itemsize:
-        raise damaged(name, f"storage `{plain(storage.key, 30)}` is cut off")
+        raise unreadable(name, f"storage `{printable(storage.key, 30)}` is cut off")
     if storage.kind == _BFLOAT16:
         halves = np.frombuffer(content, f"{order}u2", storage.count).astype(np.uint32)
         return (halves << 16).view(np.float32)
@@ -175,4 +176,4 @@ def _view(tensor: _Tensor, numbers: np.ndarray) -> np.ndarray:
 
 def _called(value: Any) -> str:
     name = getattr(value, "name", None)
-    return f"`{plain(name, 80)}`" if isinstance(name, str) else f"a {type(value).__name__}"
+    return f"`{printable(name, 80)}`" if isinstance(name, str) else f"a {type(value).__name__}"

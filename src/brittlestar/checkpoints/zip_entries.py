@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from brittlestar.checkpoints.reading import damaged, plain
+from brittlestar.checkpoints.messages import printable, unreadable
 
 MAX_UNPACKED = 1 << 30
 """Most bytes of all entries together."""
@@ -42,13 +42,13 @@ class ZipEntries:
         self._entries: dict[str, zipfile.ZipInfo] = {}
         infos = self._zip.infolist()
         if len(infos) > MAX_ENTRIES:
-            raise damaged(where, f"it has {len(infos)} entries, at most {MAX_ENTRIES} are read")
+            raise unreadable(where, f"it has {len(infos)} entries, at most {MAX_ENTRIES} are read")
         for info in infos:
             self._check(info)
             self._entries[info.filename] = info
         total = sum(info.file_size for info in infos)
         if total > MAX_UNPACKED:
-            raise damaged(where, f"it unpacks to {total} bytes, at most {MAX_UNPACKED} are read")
+            raise unreadable(where, f"it unpacks to {total} bytes, at most {MAX_UNPACKED} are read")
 
     @property
     def names(self) -> list[str]:
@@ -63,56 +63,56 @@ class ZipEntries:
         """Unpacks one entry of at most `most` bytes."""
         place = self.place(name)
         if name not in self._entries:
-            raise damaged(self._where, f"it has no entry `{plain(name)}`")
+            raise unreadable(self._where, f"it has no entry `{printable(name)}`")
         info = self._entries[name]
         if info.file_size > most:
-            raise damaged(place, f"it has {info.file_size} bytes, at most {most} are read")
+            raise unreadable(place, f"it has {info.file_size} bytes, at most {most} are read")
         with self._reading(place), self._zip.open(info) as entry:
             return entry.read(info.file_size)
 
     def place(self, name: str) -> str:
         """Names file and entry for a message."""
-        return f"{self._where}, entry `{plain(name)}`,"
+        return f"{self._where}, entry `{printable(name)}`,"
 
     def _check(self, info: zipfile.ZipInfo) -> None:
         name, place = info.filename, self.place(info.filename)
         if name in self._entries:
-            raise damaged(place, "the name occurs twice")
+            raise unreadable(place, "the name occurs twice")
         if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/"):
-            raise damaged(place, "the name leads out of the archive")
+            raise unreadable(place, "the name leads out of the archive")
         if info.flag_bits & 1:
-            raise damaged(place, "it is encrypted")
+            raise unreadable(place, "it is encrypted")
         # bz2 and lzma unpack a whole chunk at once, however large it gets.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise damaged(place, f"compression {info.compress_type} is not one of stored, deflated")
+            raise unreadable(place, f"compression {info.compress_type} is not one of stored, deflated")
         if info.file_size > _SMALL and info.file_size > MAX_RATIO * info.compress_size:
-            raise damaged(place, f"{info.compress_size} bytes would unpack to {info.file_size}")
+            raise unreadable(place, f"{info.compress_size} bytes would unpack to {info.file_size}")
 
     @contextmanager
     def _reading(self, place: str) -> Iterator[None]:
         try:
             yield
         except _BROKEN as error:
-            raise damaged(place, str(error) or type(error).__name__) from None
+            raise unreadable(place, str(error) or type(error).__name__) from None
 
 
 def _check_directory(file: BinaryIO, where: str) -> None:
     """Refuses a huge table of contents before `zipfile` parses all of it."""
     size = file.seek(0, 2)
     if size > MAX_UNPACKED:
-        raise damaged(where, f"it has {size} bytes, at most {MAX_UNPACKED} are read")
+        raise unreadable(where, f"it has {size} bytes, at most {MAX_UNPACKED} are read")
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)
     end = len(tail) - 22
     if end < 0 or tail[end : end + 4] != b"PK\5\6" or tail[-2:] != b"\0\0":
         end = tail.rfind(b"PK\5\6")
     if end < 0 or len(tail) < end + 22:
-        raise damaged(where, "it is not a zip file, or its end is missing")
+        raise unreadable(where, "it is not a zip file, or its end is missing")
     directory = struct.unpack("<L", tail[end + 12 : end + 16])[0]
     if tail[max(0, end - 20) : end].startswith(b"PK\6\7"):
         directory = _directory64(tail[:end], size - len(tail), where)
     if directory > _DIRECTORY:
-        raise damaged(where, f"its table of contents has {directory} bytes, at most {_DIRECTORY} are read")
+        raise unreadable(where, f"its table of contents has {directory} bytes, at most {_DIRECTORY} are read")
     file.seek(0)
 
 
@@ -121,5 +121,5 @@ def _directory64(tail: bytes, before: int, where: str) -> int:
     record, place = tail[-76:-20], int.from_bytes(tail[-12:-4], "little")
     # Python versions differ in whether they look at the place that is named or just before the end.
     if len(record) < 56 or not record.startswith(b"PK\6\6") or place != before + len(tail) - 76:
-        raise damaged(where, "its zip64 end is damaged")
+        raise unreadable(where, "its zip64 end is damaged")
     return int.from_bytes(record[40:48], "little")

@@ -13,11 +13,11 @@ from brittlestar.errors import UserError, nearest, require
 from brittlestar.perturbations.base import ScaledObservation, Step
 from brittlestar.perturbations.objectives import distance, margin
 from brittlestar.perturbations.random_sign import draw_start, sign
-from brittlestar.policies.gradients import Answer, GradientError, by_differences
+from brittlestar.policies.base import Answer, GradientError, Policy
+from brittlestar.policies.differences import by_differences
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
-    from brittlestar.policies.base import Policy
 
 GRADIENTS = ("auto", "exact", "numeric")
 OFFSET = 0.1

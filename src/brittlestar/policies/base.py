@@ -1,16 +1,16 @@
-"""What a policy is: `predict` on a batch of lanes, as Stable-Baselines3 has it."""
+"""The base class of policies: `predict` on a batch of lanes, with the signature of Stable-Baselines3."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
-from brittlestar.policies.gradients import Answer, GradientError
+from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.errors import UserError
 from brittlestar.randomness import LaneDraws
-
-Space = spaces.Space[Any]
 
 Observation = Any
 """An array with a leading lane axis, or a dict of such arrays."""
@@ -18,71 +18,73 @@ Observation = Any
 Moments = tuple[np.ndarray, np.ndarray]
 """Mean and standard deviation."""
 
+Prediction = tuple[np.ndarray, Any]
+"""Actions with a leading lane axis, and the state to pass to the next `predict`."""
+
+Starts = np.ndarray | None
+"""`(lanes,)`, true where an episode starts; None means that no episode starts."""
+
+
+class GradientError(UserError):
+    """The policy has no gradients with respect to the observation."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The deterministic outputs of a policy and their gradient function.
+
+    Attributes:
+        outputs: `(lanes, n)`: the actions of a Box, flattened; for choices, the scores that decide them.
+        pull: takes `dL/doutputs`, `(lanes, n)`, and returns `dL/dobservation` by entry (`""` for a plain observation).
+            Entries that the policy ignores are absent.
+    """
+
+    outputs: np.ndarray
+    pull: Callable[[np.ndarray], dict[str, np.ndarray]]
+
 
 class Policy:
     """Maps a batch of observations to a batch of actions.
 
-    The engine calls `bind` once per cell, then `predict` once per step for all lanes. The result for a
-    lane must depend on that lane's observation and state alone, never on the other lanes.
+    The engine calls `bind` once per cell, then `predict` once per step for all lanes. The action of a lane must
+    depend on the observation and the state of that lane only.
     """
 
     @property
     def wants_masks(self) -> bool:
-        """Whether `predict` takes `action_masks` too.
+        """Whether `predict` also takes `action_masks`.
 
-        These are the choices that are open in the true state, `(lanes, choices)`, or None if the environment does
-        not say.
+        They are `(lanes, choices)`, true where a choice is valid in the true state, or None if the environment has
+        no masks.
         """
         return False
 
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
-        """Checks the spaces and keeps what `predict` needs; `draws` is the policy's own random stream."""
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Checks the spaces and prepares `predict`; `draws` is the random stream of the policy."""
 
-    def statistics_of(self, observation_space: spaces.Space) -> dict[str, Moments]:
-        """Returns the mean and standard deviation that observations are normalised by; nothing if they are not.
+    def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
+        """Returns the mean and standard deviation that normalise each entry, as flat arrays.
 
-        By entry of a dict observation, `""` for a plain one; flat arrays.
+        The key of a plain observation is `""`. A policy that does not normalise returns an empty dict.
         """
         return {}
 
     def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]:
-        """Returns the actions, lane axis first, and the state to pass in next time."""
+        self, observation: Observation, state: Any = None, episode_start: Starts = None, deterministic: bool = True
+    ) -> Prediction:
+        """Returns the actions and the next state."""
         raise NotImplementedError
 
-    def differentiate(
-        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
-    ) -> Answer:
-        """Returns the answer without chance, and how it moves with the observation; keeps nothing.
+    def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
+        """Returns the deterministic outputs and their gradient function; changes no state.
 
         Raises:
-            GradientError: the policy has none.
+            GradientError: the policy has no gradients.
         """
         raise GradientError(
             f"{type(self).__name__} has no gradients: networks have them (`policy=sb3`, `zoo_folder`, `cleanrl`, "
-            "`torchscript`), and `perturbation.gradient=numeric` finds those of continuous actions by trying"
+            "`torchscript`), and `perturbation.gradient=numeric` estimates those of continuous actions"
         )
-
-
-def describe(space: Space) -> str:
-    """Names a space by kind and shape, short enough for an error message.
-
-    Example:
-        >>> describe(spaces.Box(-1.0, 1.0, (4,)))
-        'Box(4,)'
-        >>> describe(spaces.Dict({"goal": spaces.Box(-1.0, 1.0, (3,)), "mode": spaces.Discrete(2)}))
-        'Dict(goal: Box(3,), mode: Discrete(2))'
-    """
-    if isinstance(space, spaces.Box):
-        return f"Box{space.shape}"
-    if isinstance(space, spaces.Dict):
-        return f"Dict({', '.join(f'{key}: {describe(part)}' for key, part in space.spaces.items())})"
-    return " ".join(str(space).split())
 
 
 def count_lanes(observation: Observation) -> int:
@@ -96,7 +98,7 @@ def count_lanes(observation: Observation) -> int:
 
 
 class StatelessPolicy(Policy):
-    """A policy that keeps nothing from step to step; a subclass writes `act`.
+    """A policy without memory: a subclass implements `act`.
 
     Example:
         >>> class Halve(StatelessPolicy):
@@ -107,13 +109,9 @@ class StatelessPolicy(Policy):
     """
 
     def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]:
-        """Returns the actions and the state as it came."""
+        self, observation: Observation, state: Any = None, episode_start: Starts = None, deterministic: bool = True
+    ) -> Prediction:
+        """Returns the actions and the unchanged state."""
         return self.act(observation), state
 
     def act(self, observation: Observation) -> np.ndarray:
@@ -122,36 +120,27 @@ class StatelessPolicy(Policy):
 
 
 class DelegatingPolicy(Policy):
-    """A policy that another one acts for: a subclass sets `_policy`."""
+    """A policy that forwards every call to another one: a subclass sets `_policy`."""
 
     _policy: Policy
 
     @property
     def wants_masks(self) -> bool:
-        """Whether the other policy wants them."""
+        """Whether the inner policy takes masks."""
         return self._policy.wants_masks
 
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
-        """Passes the spaces on."""
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        """Binds the inner policy."""
         self._policy.bind(observation_space, action_space, draws)
 
-    def statistics_of(self, observation_space: spaces.Space) -> dict[str, Moments]:
-        """Returns those of the other policy."""
+    def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
+        """Returns the statistics of the inner policy."""
         return self._policy.statistics_of(observation_space)
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-        **masks: Any,
-    ) -> tuple[np.ndarray, Any]:
-        """Returns what the other policy answers."""
-        return self._policy.predict(observation, state, episode_start, deterministic, **masks)
+    def predict(self, *args: Any, **kwargs: Any) -> Prediction:
+        """Returns the prediction of the inner policy."""
+        return self._policy.predict(*args, **kwargs)
 
-    def differentiate(
-        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
-    ) -> Answer:
-        """Returns what the other policy answers."""
-        return self._policy.differentiate(observation, state, episode_start)
+    def differentiate(self, *args: Any, **kwargs: Any) -> Answer:
+        """Returns the answer of the inner policy."""
+        return self._policy.differentiate(*args, **kwargs)

@@ -14,16 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import (
-    DelegatingPolicy,
-    Observation,
-    Policy,
-    Space,
-    StatelessPolicy,
-    count_lanes,
-    describe,
-)
+from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, StatelessPolicy, count_lanes
 from brittlestar.randomness import LaneDraws
 
 
@@ -89,7 +82,7 @@ class _ForeignPolicy(Policy):
         if array.shape != shape:
             raise UserError(f"{self._name} must return actions of shape {shape}, got shape {array.shape}")
         if array.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
-            raise UserError(f"{self._name} must return integers for {describe(space)}, got {array.dtype}")
+            raise UserError(f"{self._name} must return integers for {describe_space(space)}, got {array.dtype}")
         return array.astype(space.dtype, copy=False)
 
 

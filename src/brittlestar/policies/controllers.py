@@ -8,9 +8,10 @@ from typing import ClassVar, NoReturn
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Observation
-from brittlestar.policies.simple import Space, StatelessPolicy, describe
+from brittlestar.policies.simple import StatelessPolicy
 from brittlestar.randomness import LaneDraws
 
 _REACH_WIDTH, _OBJECT_WIDTH = 10, 25
@@ -42,7 +43,7 @@ class _FetchController(StatelessPolicy):
             self._refuse("actions Box(4,)", action_space)
 
     def _refuse(self, need: str, got: Space) -> NoReturn:
-        raise UserError(f"{self._name} needs {need}, got {describe(got)}")
+        raise UserError(f"{self._name} needs {need}, got {describe_space(got)}")
 
     def act(self, observation: Observation) -> np.ndarray:
         """Returns the clipped movement, with the gripper left alone."""

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.reading import existing
+from brittlestar.checkpoints.files import existing
+from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.checkpoints.weights import read_weights
 from brittlestar.errors import UserError
-from brittlestar.policies.base import DelegatingPolicy, Observation, Space, StatelessPolicy, count_lanes
-from brittlestar.policies.gradients import Answer, through_torch
+from brittlestar.policies.base import Answer, DelegatingPolicy, Observation, StatelessPolicy, count_lanes
+from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy

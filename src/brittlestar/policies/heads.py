@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Space, describe
 from brittlestar.randomness import LaneDraws
 
 Layer = tuple[np.ndarray, np.ndarray]
@@ -78,7 +78,7 @@ class _Bounded(Head):
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
         if not isinstance(space, spaces.Box) or np.prod(space.shape) != outputs:
-            raise UserError(f"the network gives {outputs} numbers, but actions are {describe(space)}")
+            raise UserError(f"the network gives {outputs} numbers, but actions are {describe_space(space)}")
         self._low, self._high, self._shape = space.low.ravel(), space.high.ravel(), space.shape
 
     def _shaped(self, actions: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ class Greedy(Head):
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
         if not isinstance(space, spaces.Discrete) or space.n != outputs:
-            raise UserError(f"the network needs actions Discrete({outputs}), got {describe(space)}")
+            raise UserError(f"the network needs actions Discrete({outputs}), got {describe_space(space)}")
         self._start = int(space.start)
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
@@ -189,7 +189,7 @@ class Sampled(Head):
         else:
             counts, start = [], np.asarray(0)
         if sum(counts) != outputs:
-            raise UserError(f"the network gives {outputs} logits, but actions are {describe(space)}")
+            raise UserError(f"the network gives {outputs} logits, but actions are {describe_space(space)}")
         self._ends, self._binary = np.cumsum(counts)[:-1], isinstance(space, spaces.MultiBinary) and not self.masked
         self._start, self._shape = start, space.shape or ()
 

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Moments, Observation, Space, count_lanes, describe
+from brittlestar.policies.base import Moments, Observation, count_lanes
 from brittlestar.policies.scaling import Fit, Scaling
 
 
@@ -71,7 +72,7 @@ class Inputs:
         self._frame, self._along = self._axes(space)
         widths = [_width(part) for part in self._parts.values()]
         if 0 in widths or not widths:
-            raise UserError(f"the network takes rows of numbers, got observations {describe(space)}")
+            raise UserError(f"the network takes rows of numbers, got observations {describe_space(space)}")
         base = self.fit.width if self.fit else sum(widths)
         width = (base + (self.time_limit is not None)) * self.stack
         for key, part in self._parts.items():
@@ -99,7 +100,7 @@ class Inputs:
             return {"": space}
         for key in self.keys or []:
             if key not in space.spaces:
-                raise UserError(f"the network takes `{key}`, got observations {describe(space)}")
+                raise UserError(f"the network takes `{key}`, got observations {describe_space(space)}")
         return {key: space.spaces[key] for key in self.keys or sorted(space.spaces)}
 
     def _check_scaling(self, key: str, width: int) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Moments, Observation, Policy, Space, describe
-from brittlestar.policies.gradients import SLOPES, Answer, through_layers
+from brittlestar.policies.base import Answer, Moments, Observation, Policy
+from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs, Reader
 from brittlestar.randomness import LaneDraws, generator
@@ -97,7 +98,9 @@ class MlpPolicy(Policy):
         """Checks that the network fits, and takes the bounds of the actions."""
         width = self._inputs.bind(observation_space)
         if width != self.sizes[0]:
-            raise UserError(f"the network takes {self.sizes[0]} numbers, got {width} of {describe(observation_space)}")
+            raise UserError(
+                f"the network takes {self.sizes[0]} numbers, got {width} of {describe_space(observation_space)}"
+            )
         self._head.bind(action_space, self.sizes[-1])
         self._draws = draws
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Moments, Observation, Space, describe
+from brittlestar.policies.base import Moments, Observation
 from brittlestar.policies.heads import Layer
 from brittlestar.policies.inputs import Reader
 
@@ -50,7 +51,7 @@ class LstmInputs:
         """Checks the observation space and returns how many numbers the network behind the LSTM is shown."""
         width = self._inputs.bind(space)
         if width != self._width:
-            raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe(space)}")
+            raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe_space(space)}")
         return self._units[-1]
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:

@@ -12,11 +12,12 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
+from brittlestar.checkpoints.files import read_file
 from brittlestar.checkpoints.hub import local
-from brittlestar.checkpoints.reading import read_file
 from brittlestar.checkpoints.rl_zoo import read_scores
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest, require
-from brittlestar.policies.base import DelegatingPolicy, Policy, Space, describe
+from brittlestar.policies.base import DelegatingPolicy, Policy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.recorded_return import RecordedReturn
@@ -124,7 +125,7 @@ class _Shown(NamedTuple):
         if self.adapter in (None, "same"):
             return None
         if not isinstance(space, spaces.Box) or self.frame_stack > 1:
-            raise UserError(f"`adapter: {self.adapter}` is for single plain observations, not {describe(space)}")
+            raise UserError(f"`adapter: {self.adapter}` is for single plain observations, not {describe_space(space)}")
         width = int(np.prod(space.shape)) - (self.time_limit is not None)
         return Fit(ANT_WITHOUT_CONTACTS if self.adapter == "ant_v3" else width, width)
 

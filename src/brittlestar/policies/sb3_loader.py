@@ -12,9 +12,10 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import Checkpoint
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Moments, Observation, Policy, Space, count_lanes, describe
-from brittlestar.policies.gradients import Answer, GradientError, through_torch
+from brittlestar.policies.base import Answer, GradientError, Moments, Observation, Policy, count_lanes
+from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.inputs import Inputs, is_image
 from brittlestar.randomness import LaneDraws
 
@@ -98,7 +99,7 @@ class TrustedPolicy(Policy):
         """Checks that the model was made for these spaces."""
         if self.model.action_space.shape != action_space.shape:
             raise UserError(
-                f"the model's actions are {describe(self.model.action_space)}, got {describe(action_space)}"
+                f"the model's actions are {describe_space(self.model.action_space)}, got {describe_space(action_space)}"
             )
         _check_picture(self.model.observation_space, observation_space)
         self._draws = draws
@@ -165,7 +166,7 @@ def _check_picture(expected: Space, shown: Space) -> None:
     """Refuses pictures of another size, or another number of them; channels may come first or last."""
     if is_image(expected) and sorted(expected.shape or ()) != sorted(shown.shape or ()):
         raise UserError(
-            f"the model is shown pictures {describe(expected)}, got {describe(shown)}: stack frames by "
+            f"the model is shown pictures {describe_space(expected)}, got {describe_space(shown)}: stack frames by "
             "`policy.frame_stack` (`policy=zoo_folder` knows how many), and take the environment of its training"
         )
 

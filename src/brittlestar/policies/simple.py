@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Observation, Space, StatelessPolicy, count_lanes, describe
+from brittlestar.policies.base import Observation, StatelessPolicy, count_lanes
 from brittlestar.randomness import LaneDraws
 
 
@@ -44,7 +45,7 @@ class RandomPolicy(StatelessPolicy):
             return functools.partial(self._integer, space.shape, space.start, space.nvec)
         if isinstance(space, spaces.MultiBinary):
             return functools.partial(self._integer, space.shape, 0, 2)
-        raise UserError(f"random_policy cannot draw actions from {describe(space)}")
+        raise UserError(f"random_policy cannot draw actions from {describe_space(space)}")
 
     def _integer(self, shape: tuple[int, ...], start: Any, count: Any) -> np.ndarray:
         return np.asarray(start + np.floor(self._draws.uniform(shape) * count))
@@ -80,7 +81,7 @@ class ConstantPolicy(StatelessPolicy):
         """Spreads the action over the action space, and refuses one that does not fit."""
         wanted, shape = np.asarray(self.action), action_space.shape
         if shape is None or wanted.shape not in ((), shape):
-            raise UserError(f"`action` must be one number or fit {describe(action_space)}, got {self.action}")
+            raise UserError(f"`action` must be one number or fit {describe_space(action_space)}, got {self.action}")
         wanted = np.broadcast_to(wanted, shape)
         # A value that the type cannot hold is reported below.
         with np.errstate(invalid="ignore"):
