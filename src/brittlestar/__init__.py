@@ -17,7 +17,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "commands.notebook": "evaluate load sweep",
+    "commands.notebook": "evaluate sweep",
+    "config.build": "load",
     "envs": "EnvSpec",
     "errors": "UserError",
     "mitigations": "Mitigation",

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
+from brittlestar.config.build import load
 from brittlestar.engine.delivery import measure
 from brittlestar.engine.envpool_lanes import make_lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout

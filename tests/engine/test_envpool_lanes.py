@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from brittlestar.cells import identity
 from brittlestar.cells import run as cell
-from brittlestar.commands.notebook import load
+from brittlestar.config.build import load
 from brittlestar.engine import envpool_lanes as pools
 from brittlestar.engine.envpool_lanes import PoolLanes, make_lanes
 from brittlestar.engine.lanes import Lanes

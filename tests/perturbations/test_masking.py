@@ -3,8 +3,8 @@ import pytest
 import yaml
 from gymnasium import spaces
 
-from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
+from brittlestar.config.build import load
 from brittlestar.engine import delivery
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout

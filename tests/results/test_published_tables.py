@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brittlestar.commands.notebook import load
+from brittlestar.config.build import load
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.perturbations import Perturbation

@@ -12,14 +12,14 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.cells.identity import _files
-from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder, options
+from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.training.adoption import MAX_BYTES, adopt, check
 from brittlestar.training.zoo_pages import list_text, pages, summary, write_pages
 from brittlestar.training.zoo_scores import score
-from brittlestar.training.zoo_trainings import compose, train, train_side_by_side
+from brittlestar.training.zoo_trainings import compose, train_recipe, train_side_by_side
 
 NAMES = list(zoo.recipes())
 SHIPPED = [name for name in NAMES if zoo.is_shipped(name)]
@@ -35,7 +35,7 @@ def tiny(tmp_path_factory):
 
     def make(name):
         home, store = folder / "policies", folder / "trainings"
-        train(name, [*SMALL, f"store={store}"], home)
+        train_recipe(name, [*SMALL, f"store={store}"], home)
         (training,) = (path for path in store.iterdir() if path.name == zoo.read_card(name, home)["training"])
         return home, training
 
@@ -98,7 +98,7 @@ def test_a_training_becomes_a_card(tiny):
 def test_a_finished_training_is_done_once_and_adopted_to_the_same_bytes(tiny):
     home, training = tiny("cartpole_ppo")
     before = zoo.read_card("cartpole_ppo", home)
-    assert not train("cartpole_ppo", [*SMALL, f"store={training.parent}"], home)
+    assert not train_recipe("cartpole_ppo", [*SMALL, f"store={training.parent}"], home)
     (home / "cartpole_ppo" / zoo.CARD).unlink()
     adopt("cartpole_ppo", training, home)
     assert zoo.read_card("cartpole_ppo", home) == before

@@ -6,18 +6,18 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from brittlestar.cells.run import cores
-from brittlestar.config import config_folder, options, plain
-from brittlestar.config.build import build
+from brittlestar.config import config_folder
+from brittlestar.config.build import load
 from brittlestar.engine.delivery import measure
 from brittlestar.engine.envpool_lanes import make_lanes
 from brittlestar.engine.lanes import even_lanes
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import as_policy
@@ -27,7 +27,6 @@ from brittlestar.schedules import Constant, StressSchedule
 
 if TYPE_CHECKING:
     import pandas as pd
-    from omegaconf import DictConfig
 
 
 @dataclass
@@ -38,24 +37,6 @@ class Result:
     cells: pd.DataFrame
     curve: pd.DataFrame
     summary: pd.DataFrame
-
-
-def load(group: str, name: str, **values: Any) -> Any:
-    """Builds a shipped part by its name, with some fields changed.
-
-    Example:
-        >>> load("perturbation", "gaussian_observation", sigma=0.1)
-        GaussianObservation(keys=['observation'], leak_free=False, scale='absolute', sigma=0.1)
-    """
-    from omegaconf import OmegaConf
-
-    path = config_folder() / group / f"{name}.yaml"
-    if not path.is_file():
-        raise UserError(f"`{group}` has no {name!r}; {nearest(name, options(group))}")
-    # A value that must be given may be given here; `defaults` are about other groups.
-    node = cast("DictConfig", OmegaConf.load(path))
-    kept = [str(key) for key in node if key not in values and key != "defaults"]
-    return build(plain(OmegaConf.masked_copy(node, kept)) | values, group)
 
 
 def evaluate(

@@ -51,7 +51,7 @@ def _list(_: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from brittlestar.training.zoo_trainings import stored, train, train_side_by_side
+    from brittlestar.training.zoo_trainings import stored, train_recipe, train_side_by_side
 
     if bool(options.names) == options.all:
         raise UserError("`train` needs names or `--all`")
@@ -61,7 +61,7 @@ def _train(options: argparse.Namespace) -> int:
     for name in names:
         recipe(name)
     if len(names) == 1:
-        ran = train(names[0], [stored(options.store)])
+        ran = train_recipe(names[0], [stored(options.store)])
         print(summary(names[0]) if ran else f"done before: {summary(names[0])}")
         failed = []
     else:
@@ -72,7 +72,7 @@ def _train(options: argparse.Namespace) -> int:
 
 def _adopt(options: argparse.Namespace) -> None:
     from brittlestar.training.adoption import adopt
-    from brittlestar.training.app import training_folder
+    from brittlestar.training.train import training_folder
     from brittlestar.training.zoo_trainings import compose
 
     folder = options.folder or training_folder(compose(recipe(options.name)))

@@ -12,9 +12,13 @@ import importlib
 import math
 import types
 import typing
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from brittlestar.config import config_folder, options, plain
 from brittlestar.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 _PLAIN: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (bool,), str: (str,)}
 
@@ -45,6 +49,24 @@ def build(node: Any, where: str) -> Any:
         raise UserError(f"`{where}`: {error}") from None
     except (TypeError, ValueError) as error:
         raise UserError(f"`{where}` ({node['_target_']}): {error}") from None
+
+
+def load(group: str, name: str, **values: Any) -> Any:
+    """Builds a shipped part by its name, with some fields changed.
+
+    Example:
+        >>> load("perturbation", "gaussian_observation", sigma=0.1)
+        GaussianObservation(keys=['observation'], leak_free=False, scale='absolute', sigma=0.1)
+    """
+    from omegaconf import OmegaConf
+
+    path = config_folder() / group / f"{name}.yaml"
+    if not path.is_file():
+        raise UserError(f"`{group}` has no {name!r}; {nearest(name, options(group))}")
+    # A value that must be given may be given here; `defaults` are about other groups.
+    node = cast("DictConfig", OmegaConf.load(path))
+    kept = [str(key) for key in node if key not in values and key != "defaults"]
+    return build(plain(OmegaConf.masked_copy(node, kept)) | values, group)
 
 
 def locate(path: str, where: str) -> Any:

@@ -45,7 +45,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         instance.hydra = kept
 
 
-def train(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool:
+def train_recipe(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool:
     """Trains one policy, or goes on with it, and adopts it; says whether there was anything to do.
 
     Args:
@@ -53,15 +53,15 @@ def train(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool:
         more: further overrides of `train.py`.
         home: folder of the policies.
     """
-    from brittlestar.training import app
     from brittlestar.training.adoption import METADATA, adopt
+    from brittlestar.training.train import train, training_folder
 
     config = compose([*recipe(name), *more])
-    folder = app.training_folder(config)
+    folder = training_folder(config)
     trained = (folder / METADATA).is_file()
     if trained and is_shipped(name, home) and read_card(name, home)["training"] == folder.name:
         return False
-    app.train(config)
+    train(config)
     adopt(name, folder, home)
     return True
 
@@ -137,7 +137,7 @@ def _main() -> None:
     if cores:
         os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     try:
-        train(name, more, Path(home))
+        train_recipe(name, more, Path(home))
     except UserError as error:
         sys.exit(f"brittlestar: {error}")
     except KeyboardInterrupt as stop:

@@ -15,8 +15,8 @@ import pytest
 from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
-from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
+from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.results.load import load_cells
 from brittlestar.studies.hardening import choice

@@ -26,7 +26,8 @@ from brittlestar.sweeps.option_globs import expand_options
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
-from brittlestar.studies.stress.page import main, page, pictures, study, words  # noqa: E402
+from brittlestar.commands import stress_benchmark  # noqa: E402
+from brittlestar.studies.stress.page import page, pictures, study, words  # noqa: E402
 from brittlestar.studies.stress.page.alarms import alarms, event_chances  # noqa: E402
 from brittlestar.studies.stress.page.tables import StudyTables, read_tables  # noqa: E402
 
@@ -229,7 +230,7 @@ def test_pictures_are_small(tmp_path):
 def test_the_committed_page_is_what_the_script_writes(plan):
     text = (ROOT / study.PAGE).read_text()
     (command,) = set(re.findall(r"Written by `(python scripts/stress_benchmark\.py[^`]*)`", text))
-    given = main.make_plan(main.make_parser().parse_args(shlex.split(command)[2:]))
+    given = stress_benchmark.make_plan(stress_benchmark.make_parser().parse_args(shlex.split(command)[2:]))
     assert given.command == command
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == list(page.SECTIONS)
     made = page.compose(plan, tables())

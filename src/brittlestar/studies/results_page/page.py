@@ -4,14 +4,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from brittlestar.cells.files import make_folder
+from brittlestar.errors import UserError
 from brittlestar.reports.curves import measures
 from brittlestar.results.load import load_cells
 from brittlestar.results.write import markdown
 
-from . import hardened, sweeps
+from . import hardened, readme, sweeps
 from .curves import curves
 from .published import EPISODES, Published
-from .studies import EPISODES_EACH, NOISES, TASKS, Plan
+from .studies import EPISODES_EACH, NOISES, TASKS, Plan, run_sweeps
+
+
+def write_page(plan: Plan, published: Published, out: Path, readme_file: Path | None = None) -> None:
+    """Runs the sweeps of a plan as far as they are not in the store, and writes the page.
+
+    Args:
+        plan: what is measured.
+        published: figures to compare with.
+        out: the page.
+        readme_file: a README whose picture and table are renewed, too.
+    """
+    make_folder(out.parent)
+    for name in plan.missing():
+        print(f"missing: `{name}` is not trained yet: `python scripts/zoo.py train {name.removeprefix('zoo/')}`")
+    run_sweeps(plan)
+    text = compose(plan, published, out.parent)
+    try:
+        out.write_text(text)
+        print(f"wrote {out}")
+        if readme_file:
+            print("\n".join(readme.renew(plan, readme_file)))
+    except OSError as error:
+        raise UserError(f"cannot write {error.filename}: {error.strerror}") from None
 
 
 def compose(plan: Plan, published: Published, folder: Path) -> str:

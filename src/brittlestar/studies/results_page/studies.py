@@ -41,6 +41,10 @@ class Plan:
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
     policies: dict[str, list[str]] = field(default_factory=lambda: dict(POLICIES))
 
+    def __post_init__(self) -> None:
+        if self.episodes < 1:
+            raise UserError(f"`--episodes` must be at least 1, got {self.episodes}")
+
     def names(self, task: str, role: str) -> list[str]:
         """Returns the policies of a part that are there."""
         return [name for name in self.policies.get(f"{task}.{role}", []) if not is_missing(name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 
-from brittlestar.commands.notebook import load
+from brittlestar.config.build import load
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from brittlestar.cells import run as cell
-from brittlestar.commands.notebook import load
+from brittlestar.config.build import load
 from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy

@@ -6,8 +6,8 @@ import copy
 import statistics
 import time
 
-from brittlestar.commands.notebook import load
 from brittlestar.config import config_folder
+from brittlestar.config.build import load
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec

@@ -72,8 +72,8 @@ def _ours(steps: int) -> float:
     from brittlestar.mitigations import Mitigation
     from brittlestar.perturbations import Perturbation
     from brittlestar.schedules import Constant
-    from brittlestar.training.app import set_threads
     from brittlestar.training.session import Order, Session
+    from brittlestar.training.train import set_threads
 
     algo = _algorithm()
     set_threads()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 from brittlestar.cells.identity import versions
+from brittlestar.cells.files import make_folder
+from brittlestar.errors import UserError
 from brittlestar.results.load import Row
 from brittlestar.results.write import markdown
 from brittlestar.statistics import stats
+from brittlestar.studies.results_page.commands import run_sweep
 from brittlestar.studies.results_page.formats import bounded, number, percent
 
 from .alarms import Alarms, alarms
 from .pictures import SHOWN, copy_pictures
 from .study import SCRIPT, Plan
-from .tables import BASELINE, MODES, StudyTables, collapsed, is_silent, mean, short
+from .tables import BASELINE, MODES, StudyTables, collapsed, is_silent, mean, read_tables, short
 from .words import findings
 
 ALPHA = 0.05
@@ -20,6 +25,33 @@ TITLE = "# Stress benchmark"
 SECTIONS = ("What it says", "Leaderboard", "Stressors", "Collapse rates", "False alarms", "Correlations", "Figures",
             "How it was made")  # fmt: skip
 _SILENT = "–"
+
+
+def write_page(plan: Plan) -> int:
+    """Runs the sweep of a plan as far as it is not in the store, and writes the page; returns how many cells failed."""
+    from brittlestar.studies.stress.leaderboard_report import write_leaderboard
+
+    make_folder(plan.page.parent)
+    for name in plan.missing:
+        _say(f"left out: `{name}` is not trained yet")
+    _say(f"1/3 sweep: {plan.size()}, in {plan.folder}")
+    if not run_sweep(plan.sweep()) and not (plan.folder / "failures.json").is_file():
+        raise UserError(f"the sweep failed: python run.py {' '.join(plan.sweep())}")
+    _say("2/3 leaderboard and figures")
+    # The tables are on the page; what is left says where the files are.
+    print(write_leaderboard([str(plan.folder)], plan.folder).rpartition("\n\n")[2], flush=True)
+    _say("3/3 page")
+    tables = read_tables(plan.folder)
+    try:
+        plan.page.write_text(compose(plan, tables))
+    except OSError as error:
+        raise UserError(f"cannot write {error.filename}: {error.strerror}") from None
+    _say(f"wrote {plan.page}")
+    return len(tables.failures)
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
 def compose(plan: Plan, tables: StudyTables) -> str:

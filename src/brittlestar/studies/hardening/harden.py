@@ -1,47 +1,11 @@
-"""The command line of hardening: `scripts/harden.py`."""
+"""The four steps of a hardening: diagnose, choose the strength, retrain, verify."""
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
-from brittlestar.commands.run import expand_arguments, run_hydra
-from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
-
-
-@quiet_end
-def main() -> None:
-    """Hardens one policy, or a grid with `-m`."""
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        from brittlestar.commands.help import harden_help
-
-        print(harden_help())
-        return
-    # As in run.py: cells keep to one core each, and never depend on BLAS threads.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    sys.path.append(os.getcwd())
-    expand_arguments()
-    errors: list[str] = []
-
-    def task(config: Any) -> None:
-        from hydra.core.hydra_config import HydraConfig
-
-        from brittlestar.config import plain
-
-        choices = {k: v for k, v in HydraConfig.get().runtime.choices.items() if not k.startswith("hydra/")}
-        try:
-            harden(plain(config), choices)
-        except UserError as error:
-            errors.append(str(error))
-
-    run_hydra(task, "harden")
-    if errors:
-        sys.stderr.write("".join(f"brittlestar: {error}\n" for error in errors))
-        sys.exit(1)
 
 
 def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
@@ -84,7 +48,7 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
 
 def _train(order: dict[str, Any]) -> Path:
     try:
-        from brittlestar.training.app import train
+        from brittlestar.training.train import train
     except ImportError as error:
         raise UserError(f"training needs Stable-Baselines3: {error}") from None
     return train(order)

@@ -1,8 +1,7 @@
-"""The command line of the benchmark: runs the sections one by one and prints one table."""
+"""The sections of the benchmark, measured one by one and printed as one table."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import sys
@@ -47,17 +46,18 @@ same episodes: both sides reset, and both sides simulate the same states. cartpo
 in one thread and are measured in processor time; all else is wall time."""
 
 
-def main() -> None:
-    """Measures and prints; the exit code does not depend on the figures."""
-    parser = argparse.ArgumentParser(description="Speeds and ratios, measured on this machine.")
-    parser.add_argument("--only", metavar="NAME", choices=SECTIONS, help=f"one of {', '.join(SECTIONS)}")
-    parser.add_argument("--quick", action="store_true", help="less work and fewer rounds: rougher figures")
-    options = parser.parse_args()
+def print_speeds(only: str | None = None, quick: bool = False) -> None:
+    """Measures and prints one section or all.
+
+    Args:
+        only: name of the section.
+        quick: less work and fewer rounds, so rougher figures.
+    """
     print(f"{_machine()}\n", flush=True)
     rows = []
-    for name in [options.only] if options.only else SECTIONS:
+    for name in [only] if only else SECTIONS:
         started = time.perf_counter()
-        rows += [{"section": name} | figure.row() for figure in SECTIONS[name](options.quick)]
+        rows += [{"section": name} | figure.row() for figure in SECTIONS[name](quick)]
         sys.stderr.write(f"measured {name} in {time.perf_counter() - started:.0f} s\n")
     print(f"{markdown(rows, ['section', 'figure', 'value', 'bar', 'met'])}\n\n{NOTES}")
 
