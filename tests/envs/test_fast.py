@@ -8,7 +8,7 @@ from gymnasium_robotics.utils import rotations
 
 from brittlestar.engine.lanes import Lanes
 from brittlestar.envs import EnvSpec
-from brittlestar.envs.fast import accelerate, fast_form, fetch, runners
+from brittlestar.envs.fast import accelerate, fast_env, fetch, runners
 
 gym.register_envs(gymnasium_robotics)
 
@@ -217,8 +217,8 @@ def test_other_peoples_environments_keep_models_of_their_own():
 
 def test_a_wrapper_that_does_more_than_count_sees_every_step():
     env = gym.wrappers.ClipAction(make("HalfCheetah-v5", fast=True))
-    assert fast_form(env) is None
-    assert fast_form(env.env) is not None
+    assert fast_env(env) is None
+    assert fast_env(env.env) is not None
 
 
 def test_a_runner_that_disagrees_is_left_alone(monkeypatch):

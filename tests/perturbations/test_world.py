@@ -15,7 +15,8 @@ from brittlestar.engine.metrics import COLUMNS
 from brittlestar.engine.perturbed_env import PerturbedEnv
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.envs.fast import base
+from brittlestar.envs.fast import lane_group
+from brittlestar.envs.fast.shared_model import SharedModel
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.perturbations import (
@@ -226,7 +227,7 @@ def ramp_lanes():
     # The environment's own step, which edits and steps every lane by itself, is what the others must agree with.
     spec = EnvSpec(id="HalfCheetah-v5", max_steps=7)
     made = {count: Lanes(spec, count, threads, own_models=True) for count, threads in ((1, 1), (3, 2), (16, 1))}
-    made[1]._parts = []
+    made[1]._fast = []
     return made.__getitem__
 
 
@@ -240,7 +241,7 @@ def test_a_lane_that_follows_is_edited_when_somebody_looks():
         draws.at(np.arange(3), np.full(3, number))
         change.perturb_world(worlds, Step(np.full(3, level), np.full(3, number == 0), draws))
     assert saved(worlds[2].model) == clean
-    assert worlds[0].standing is worlds[2].standing
+    assert worlds[0].edits is worlds[2].edits
     np.testing.assert_allclose(worlds[2].value("body_mass"), 1.35 * worlds[2].original("body_mass"))
     assert saved(worlds[2].model) == saved(worlds[0].model) != clean
     worlds[2].restore()
@@ -410,9 +411,9 @@ def test_delivery_tells_each_part_and_catches_what_does_nothing(lanes):
 
 def test_only_lanes_whose_value_changed_are_touched(lanes, monkeypatch):
     calls = []
-    plain, lead = World.edit_all, World.lead
+    plain, share = World.edit_all, World.share_edits
     monkeypatch.setattr(World, "edit_all", lambda self, *args: calls.append(self) or plain(self, *args))
-    monkeypatch.setattr(World, "lead", lambda self, others: lead(self, [calls.append(each) or each for each in others]))
+    monkeypatch.setattr(World, "share_edits", lambda self, others: share(self, [calls.append(w) or w for w in others]))
     rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(4))
     assert len(calls) == 4
     calls.clear()
@@ -515,12 +516,12 @@ def test_lanes_with_equal_edits_step_with_one_model():
             world.edit_all("mass", {"body_mass": lambda mass, factor=factor: factor * mass}, key=factor)
     active = np.arange(4)
     lanes.step(np.zeros((4, 6), np.float32), active)
-    used = lanes._together(active).models
+    used = lanes._group(active).models
     own = [env.unwrapped.model for env in lanes.envs]
     assert used == [own[0], own[0], own[2], own[3]]
     worlds[0].restore()
     lanes.step(np.zeros((4, 6), np.float32), active)
-    assert lanes._together(active).models == [own[0], own[1], own[2], own[0]]
+    assert lanes._group(active).models == [own[0], own[1], own[2], own[0]]
 
 
 DRAWN = {
@@ -541,15 +542,15 @@ DRAWN = {
     ("env_id", "max_steps"),
     [("HalfCheetah-v5", 14), ("Hopper-v5", 40), pytest.param("FetchPush-v4", 14, marks=pytest.mark.slow)],
 )
-def test_one_model_stands_in_for_many(env_id, max_steps, name, schedule, monkeypatch):
-    monkeypatch.setattr(base, "_FEW", 1)
+def test_one_shared_model_gives_the_bits_of_many(env_id, max_steps, name, schedule, monkeypatch):
+    monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
     written = []
-    numbers = base.Stage.numbers
-    monkeypatch.setattr(base.Stage, "numbers", lambda *given: written.append(numbers(*given)) or written[-1])
+    numbers = SharedModel.numbers
+    monkeypatch.setattr(SharedModel, "numbers", lambda *given: written.append(numbers(*given)) or written[-1])
     spec, rows = EnvSpec(id=env_id, max_steps=max_steps), []
     for alone in (True, False):
         used = Lanes(spec, 1 if alone else 5, 1 if alone else 2, own_models=True)
-        used._parts = [] if alone else used._parts
+        used._fast = [] if alone else used._fast
         before = everything(used)
         rows.append(rollout(used, Parts(RandomPolicy(), DRAWN[name], schedule=schedule), Plan(7, seed=2)))
         assert everything(used) == before
@@ -558,7 +559,7 @@ def test_one_model_stands_in_for_many(env_id, max_steps, name, schedule, monkeyp
 
 
 def test_a_number_whose_place_is_unknown_is_not_written(monkeypatch):
-    monkeypatch.setattr(base, "_FEW", 1)
+    monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
     thin = EnvParameter(1.0, attribute="opt.viscosity", to=[0.0, 1.0])
     rows = [rollout(Lanes(spec, count, own_models=True), Parts(RandomPolicy(), thin), plan) for count in (1, 4)]
@@ -568,7 +569,7 @@ def test_a_number_whose_place_is_unknown_is_not_written(monkeypatch):
 
 
 def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
-    monkeypatch.setattr(base, "_FEW", 1)
+    monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
     mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")
     used = Lanes(spec, 4, own_models=True)

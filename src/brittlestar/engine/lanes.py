@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.envs.base import EnvSpec, check_spaces
-from brittlestar.envs.fast import Together, fast_form
+from brittlestar.envs.fast import LaneGroup, fast_env
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
 
@@ -94,10 +94,10 @@ class Lanes:
         """Makes at least `count` environments and uses the first `count`."""
         while len(self.envs) < count:
             self.envs.append(self.spec.make(like=None if self._own_models else self.envs[0]))
-        # Steps in parts, if every lane has them; its wrappers only count the steps, so that is done here.
-        forms = [fast_form(env) for env in self.envs[:count]]
-        self._parts = [form for form in forms if form is not None] if None not in forms else []
-        self._groups: dict[bytes, Together] = {}
+        # Lanes step together if every environment is fast; their wrappers only count the steps, so that is done here.
+        fast = [fast_env(env) for env in self.envs[:count]]
+        self._fast = [env for env in fast if env is not None] if None not in fast else []
+        self._groups: dict[bytes, LaneGroup] = {}
         self._steps = np.zeros(count, dtype=np.int64)
         self._begun: dict[int, dict[str, Any]] = {}
         self.count = count
@@ -126,7 +126,7 @@ class Lanes:
         self._begun = {}
         self._infos = Infos(self.count)
         shares = [active[i :: self._threads] for i in range(self._threads)]
-        step = self._step_together if self._parts else self._step_each
+        step = self._step_together if self._fast else self._step_each
         waiting = [self._pool.submit(step, share, actions) for share in shares[1:]] if self._pool else []
         step(shares[0], actions)
         for job in waiting:
@@ -144,27 +144,27 @@ class Lanes:
             self._rewards[lanes], self._terminated[lanes], self._truncated[lanes] = zip(*results, strict=True)
 
     def _step_together(self, lanes: np.ndarray, actions: np.ndarray) -> None:
-        together = self._together(lanes)
-        if not together:
+        group = self._group(lanes)
+        if not group:
             return
         if self._worlds:
-            together.share_models([self._worlds[lane] for lane in lanes.tolist()])
-        form = together.forms[0]
-        form.begin(together, actions[lanes])
-        form.simulate(together)
-        observation, self._rewards[lanes], self._terminated[lanes], columns = form.finish(together)
+            group.share_models([self._worlds[lane] for lane in lanes.tolist()])
+        fast = group.members[0]
+        fast.begin(group, actions[lanes])
+        fast.simulate(group)
+        observation, self._rewards[lanes], self._terminated[lanes], columns = fast.finish(group)
         put_rows(self.observation, lanes, observation)
         self._steps[lanes] += 1
         self._truncated[lanes] = self._steps[lanes] == (self.max_steps or -1)
         self._infos.put(lanes, columns)
 
-    def _together(self, lanes: np.ndarray) -> Together:
+    def _group(self, lanes: np.ndarray) -> LaneGroup:
         key = lanes.tobytes()
         if key not in self._groups:
             # Lanes leave one by one when the episodes run out: no need to keep every set of them.
             if len(self._groups) > 2 * self._threads:
                 self._groups.clear()
-            self._groups[key] = Together([self._parts[lane] for lane in lanes.tolist()])
+            self._groups[key] = LaneGroup([self._fast[lane] for lane in lanes.tolist()])
         return self._groups[key]
 
     def masks(self, active: np.ndarray) -> np.ndarray | None:
@@ -206,7 +206,7 @@ class Lanes:
             self.resize(self.count)
         self._worlds += [World(env) for env in self.envs[len(self._worlds) :]]
         for world in self._worlds:
-            world.interchangeable = bool(self._parts)
+            world.interchangeable = bool(self._fast)
         return self._worlds[: self.count]
 
     def close(self) -> None:

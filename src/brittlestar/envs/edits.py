@@ -1,4 +1,4 @@
-"""The edits that stand in a simulator, as a value that several simulators can have in common."""
+"""The edits that a simulator holds, as a value that several simulators can have in common."""
 
 from __future__ import annotations
 
@@ -8,49 +8,51 @@ from typing import Any
 Edit = Callable[[Any], Any]
 
 
-class Standing:
-    """Which edits of which owners stand. Nobody changes one: an edit makes a new one.
+class Edits:
+    """The edits of all owners. The value never changes: one more edit makes a new value.
 
     Attributes:
-        edits: field to owner to edit, in the order of the first use.
+        by_field: field to owner to edit, in the order of the first use.
         keys: owner to what decides its edits.
-        in_model: the edited fields that are in a MuJoCo model, in alphabetical order.
-        outside: the edited fields that are not.
-        state: equal where the edits of the model are.
+        in_model: the edited fields of the MuJoCo model, in alphabetical order.
+        outside: the other edited fields.
+        state: equal where the edits of the model are equal.
 
     Example:
-        >>> first = CLEAN.after("heavy", {"body_mass": lambda mass: 2 * mass}, key=2.0, in_model=["body_mass"])
+        >>> first = NO_EDITS.after("heavy", {"body_mass": lambda mass: 2 * mass}, key=2.0, in_model=["body_mass"])
         >>> first.state
         (('body_mass', ('heavy', 2.0)),)
-        >>> first.without("heavy") is CLEAN
+        >>> first.without("heavy") is NO_EDITS
         True
     """
 
-    __slots__ = ("edits", "in_model", "keys", "outside", "state")
+    __slots__ = ("by_field", "in_model", "keys", "outside", "state")
 
-    def __init__(self, edits: dict[str, dict[Any, Edit]], keys: dict[Any, Any], in_model: list[str]) -> None:
-        self.edits, self.keys, self.in_model = edits, keys, in_model
-        self.outside = [name for name in edits if name not in in_model] if len(edits) > len(in_model) else []
-        self.state = tuple([(name, *[(owner, keys[owner]) for owner in edits[name]]) for name in in_model])
+    def __init__(self, by_field: dict[str, dict[Any, Edit]], keys: dict[Any, Any], in_model: list[str]) -> None:
+        self.by_field, self.keys, self.in_model = by_field, keys, in_model
+        self.outside = [name for name in by_field if name not in in_model] if len(by_field) > len(in_model) else []
+        self.state = tuple([(name, *[(owner, keys[owner]) for owner in by_field[name]]) for name in in_model])
 
-    def after(self, owner: Any, changes: dict[str, Edit], key: Any, in_model: Collection[str]) -> Standing:
-        """Returns what stands after an edit; an owner that edits a field again replaces its own edit."""
-        edits, is_new = self.edits.copy(), False
+    def after(self, owner: Any, changes: dict[str, Edit], key: Any, in_model: Collection[str]) -> Edits:
+        """Returns the edits after one more; an owner that edits a field again replaces its own edit."""
+        by_field, is_new = self.by_field.copy(), False
         for name, change in changes.items():
-            is_new = is_new or name not in edits
-            edits[name] = {**edits[name], owner: change} if name in edits else {owner: change}
+            is_new = is_new or name not in by_field
+            by_field[name] = {**by_field[name], owner: change} if name in by_field else {owner: change}
         names = sorted({*self.in_model, *in_model}) if is_new else self.in_model
-        return Standing(edits, self.keys | {owner: key}, names)
+        return Edits(by_field, self.keys | {owner: key}, names)
 
-    def without(self, owner: Any) -> Standing:
-        """Returns what stands without the edits of one owner."""
+    def without(self, owner: Any) -> Edits:
+        """Returns the edits of all other owners."""
         if owner not in self.keys:
             return self
-        left = {name: {who: edit for who, edit in edits.items() if who != owner} for name, edits in self.edits.items()}
-        edits = {name: left[name] if owner in self.edits[name] else self.edits[name] for name in left if left[name]}
-        keys = {who: key for who, key in self.keys.items() if who != owner}
-        return Standing(edits, keys, [name for name in self.in_model if name in edits]) if edits else CLEAN
+        left: dict[str, dict[Any, Edit]] = {}
+        for name, edits in self.by_field.items():
+            others = {other: edit for other, edit in edits.items() if other != owner} if owner in edits else edits
+            if others:
+                left[name] = others
+        keys = {other: key for other, key in self.keys.items() if other != owner}
+        return Edits(left, keys, [name for name in self.in_model if name in left]) if left else NO_EDITS
 
 
-CLEAN = Standing({}, {}, [])
-"""No edit stands."""
+NO_EDITS = Edits({}, {}, [])

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from brittlestar.envs.edits import CLEAN, Edit, Standing
+from brittlestar.envs.edits import NO_EDITS, Edit, Edits
 from brittlestar.errors import UserError, nearest
 
 # What `mj_setConst` derives from masses, inertias and springs; edits of those must be followed by it.
@@ -70,23 +70,23 @@ class World:
         self._added: set[str] = set()
         self.edited_in_model: list[str] = []
         """The fields of the model that may have another value than originally."""
-        self._applied = CLEAN
+        self._applied = NO_EDITS
         self._forces: dict[str, dict[Any, Edit]] = {}
-        self.standing: Standing = CLEAN
-        """The edits, except those of `data`: worlds in which the same stands were edited alike."""
+        self.edits: Edits = NO_EDITS
+        """The edits, except those of `data`; worlds with the same value were edited alike."""
         self.interchangeable = False
-        """Whether worlds with equal states may step with the model of one of them: then `lead` writes to none."""
+        """Whether worlds with equal states may step with the model of one of them; `share_edits` needs that."""
         self.retimed = False
         """Whether any step since the last `restore` may have lasted another time than usual."""
 
     @property
     def state(self) -> tuple:
         """Worlds of the same environment with the same state have models of the same bytes."""
-        return self.standing.state
+        return self.edits.state
 
     def value(self, name: str) -> Any:
         """Returns the present value of a field: a number, or an array of its own."""
-        self.settle()
+        self.apply_edits()
         return self._value(name)
 
     def original(self, name: str) -> Any:
@@ -117,7 +117,7 @@ class World:
             changes: field to change.
             key: what decides the changes: the same in two worlds, when the changes are. None: nobody knows.
         """
-        self.settle()
+        self.apply_edits()
         for name in changes:
             if name in self._derived:
                 sources = " and ".join(f"`{source}`" for source in self._derived[name][0])
@@ -131,39 +131,39 @@ class World:
         if others:
             in_model = [name for name in others if self._find(name)[0] is not self.env]
             key = object() if key is None else key
-            self._applied = self.standing = self.standing.after(owner, others, key, in_model)
+            self._applied = self.edits = self.edits.after(owner, others, key, in_model)
             self.retimed = self.retimed or not _TIMES.isdisjoint(others)
         moved = [self._apply(name, owner if place == 0 else None) for place, name in enumerate(changes)]
         if others:
             self._derive(others)
         return moved[0]
 
-    def lead(self, others: Iterable[World]) -> None:
-        """Lets the same stand in other worlds as here, where the same stood before; all are `interchangeable`.
+    def share_edits(self, others: Iterable[World]) -> None:
+        """Gives other worlds the edits of this one; all had the same before, and are `interchangeable`.
 
-        Their models are left as they are, because a step takes the one of this world; `settle` edits them.
+        Their models remain as they are, because a step uses the one of this world; `apply_edits` edits them.
         """
-        standing, retimed = self.standing, self.retimed
+        edits, retimed = self.edits, self.retimed
         for world in others:
-            if standing.outside or world.standing.outside:
+            if edits.outside or world.edits.outside:
                 world._copy_attributes(self)
-            world.standing, world.retimed = standing, world.retimed or retimed
+            world.edits, world.retimed = edits, world.retimed or retimed
 
     def _copy_attributes(self, leader: World) -> None:
-        for name in leader.standing.outside:
+        for name in leader.edits.outside:
             if getattr(*self._find(name)) is not getattr(*leader._find(name)):
                 self._keep(name)
                 self._put(name, leader._value(name))
-        for name in self.standing.outside:
-            if name not in leader.standing.edits and name in self._kept:
+        for name in self.edits.outside:
+            if name not in leader.edits.by_field and name in self._kept:
                 self._put_back(name)
 
-    def settle(self) -> None:
-        """Edits the model as far as it was left as it is."""
-        if self._applied is self.standing:
+    def apply_edits(self) -> None:
+        """Writes the edits that the model does not have yet."""
+        if self._applied is self.edits:
             return
-        before, self._applied = self._applied.edits, self.standing
-        names = [name for name in before | self.standing.edits if before.get(name) is not self._edits_of(name)]
+        before, self._applied = self._applied.by_field, self.edits
+        names = [name for name in before | self.edits.by_field if before.get(name) is not self._edits_of(name)]
         for name in names:
             self._keep(name)
             self._apply(name)
@@ -183,28 +183,28 @@ class World:
         self._apply(_FORCES)
 
     def holds(self, owner: Any) -> bool:
-        """Says whether an edit of this owner stands."""
-        return owner in self.standing.keys or any(owner in edits for edits in self._forces.values())
+        """Returns whether the world holds an edit of this owner."""
+        return owner in self.edits.keys or any(owner in edits for edits in self._forces.values())
 
     def drop(self, owner: Any) -> None:
         """Undoes the edits of one owner; those of others stay."""
         for name, edits in self._forces.items():
             if edits.pop(owner, None) is not None:
                 self._apply(name)
-        self.settle()
-        self.standing = self.standing.without(owner)
-        self.settle()
+        self.apply_edits()
+        self.edits = self.edits.without(owner)
+        self.apply_edits()
 
     def restore(self) -> None:
         """Undoes every edit."""
         for name in self._kept:
             self._put_back(name)
         self._kept, self._forces, self._added, self.edited_in_model = {}, {}, set(), []
-        self._applied = self.standing = CLEAN
+        self._applied = self.edits = NO_EDITS
         self.retimed = False
 
     def _edits_of(self, name: str) -> dict[Any, Edit] | None:
-        return self._forces.get(name) if name.startswith("data.") else self.standing.edits.get(name)
+        return self._forces.get(name) if name.startswith("data.") else self.edits.by_field.get(name)
 
     def _value(self, name: str) -> Any:
         return self._numbers(name, getattr(*self._find(name)))
@@ -295,7 +295,7 @@ class World:
         if _CONSTANTS[-1] not in self._kept:
             for name in _CONSTANTS:
                 self._keep(name)
-        if _NEED_CONSTANTS.isdisjoint(self.standing.edits):
+        if _NEED_CONSTANTS.isdisjoint(self.edits.by_field):
             for name in _CONSTANTS:
                 self._put_back(name)
             return

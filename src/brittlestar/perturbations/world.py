@@ -83,7 +83,7 @@ class WorldChange(Perturbation):
             for (amount, target), lanes in self._alike(worlds, changed, amounts, targets):
                 leader, *others = [worlds[lane] for lane in lanes]
                 self._moved[lanes] = self._change(leader, amount, target)
-                leader.lead(others)
+                leader.share_edits(others)
             self._amounts[changed] = amounts[changed]
 
     def _alike(
@@ -94,13 +94,13 @@ class WorldChange(Perturbation):
         drawn = [math.nan] * len(lanes) if targets is None else targets[changed].tolist()
         if first.interchangeable and targets is None and new.count(new[0]) == len(lanes):
             # The usual case, without a look at each: one ramp, and lanes in step.
-            before = first.standing
-            if all(worlds[lane].standing is before for lane in lanes):
+            before = first.edits
+            if all(worlds[lane].edits is before for lane in lanes):
                 return [((new[0], math.nan), lanes)]
         found: dict[Any, tuple[tuple[float, float], list[int]]] = {}
         for lane, amount, target in zip(lanes, new, drawn, strict=True):
             world = worlds[lane]
-            place = amount, target, id(world.standing) if world.interchangeable else ~lane
+            place = amount, target, id(world.edits) if world.interchangeable else ~lane
             found.setdefault(place, ((amount, target), []))[1].append(lane)
         return found.values()
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gymnasium as gym
 
-from brittlestar.envs.fast.base import FastEnv, Together
+from brittlestar.envs.fast.base import FastEnv
+from brittlestar.envs.fast.lane_group import LaneGroup
 
-__all__ = ["FastEnv", "Together", "accelerate", "fast_form"]
+__all__ = ["FastEnv", "LaneGroup", "accelerate", "fast_env"]
 
 
 def accelerate(env: gym.Env) -> bool:
     """Makes an environment step faster, in place.
 
-    An environment that is not known, or whose own methods give other numbers than the fast ones, is left as it
-    is. Model fields (masses, friction, time step, ...) may be edited before or after.
+    An unknown environment, or one whose own methods give other numbers than the fast ones, remains as it is.
+    Model fields (masses, friction, time step, ...) may be edited before or after.
 
     Returns:
         Whether the environment is faster now.
@@ -28,19 +29,19 @@ def accelerate(env: gym.Env) -> bool:
     if module.startswith("gymnasium_robotics.envs.fetch."):
         from brittlestar.envs.fast import fetch
 
-        fast = fetch.form(env.unwrapped)
+        fast = fetch.fast_fetch(env.unwrapped)
     elif module.startswith("gymnasium.envs.mujoco."):
         from brittlestar.envs.fast import runners
 
-        fast = runners.form(env.unwrapped)
+        fast = runners.fast_runner(env.unwrapped)
     if fast is None or not fast.agrees():
         return False
     fast.install()
     return True
 
 
-def fast_form(env: gym.Env) -> FastEnv | None:
-    """Returns the fast form of an accelerated environment, unless a wrapper would not see the steps."""
+def fast_env(env: gym.Env) -> FastEnv | None:
+    """Returns the `FastEnv` of an accelerated environment, None where a wrapper must see the steps."""
     inner = env
     while isinstance(inner, gym.wrappers.TimeLimit | gym.wrappers.OrderEnforcing):
         inner = inner.env

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.envs.fast.base import Answers, FastEnv, Together
+from brittlestar.envs.fast.base import FastEnv, StepResults
+from brittlestar.envs.fast.lane_group import LaneGroup
 
 _PACKAGE = "gymnasium_robotics.envs.fetch."
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])
@@ -17,8 +18,8 @@ _FINGERS = {"robot0:r_gripper_finger_joint", "robot0:l_gripper_finger_joint"}
 _PROBE = np.array([0.3, -0.7, 0.5, 0.9], dtype=np.float32)
 
 
-def form(env: Any) -> FastEnv | None:
-    """Returns the fast form of a Fetch environment, None for anything else."""
+def fast_fetch(env: Any) -> FastEnv | None:
+    """Returns the faster Fetch environment, None for any other environment."""
     return FastFetch(env) if _is_fetch(env) else None
 
 
@@ -83,67 +84,67 @@ class FastFetch(FastEnv):
         self.alone.forget_times()
         return {key: rows[0] for key, rows in self._observe(self.alone).items()}
 
-    def begin(self, together: Together, actions: np.ndarray) -> None:
+    def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
         """Moves each gripper's target."""
-        env, model, forms = self.env, together.models[0], together.forms
+        env, model, members = self.env, group.models[0], group.members
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
-        grips = [0.0] * len(forms) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
+        grips = [0.0] * len(members) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
         driven, is_relative = model.nu > 0, model.actuator_biastype != 0
-        for form, own, move, grip in zip(forms, together.models, actions[:, :3] * 0.05, grips, strict=True):
+        for fast, own, move, grip in zip(members, group.models, actions[:, :3] * 0.05, grips, strict=True):
             if driven:
                 relative = is_relative if own is model else own.actuator_biastype != 0
-                form.ctrl[:] = np.where(relative, form.qpos[form.driven_qpos] + grip, grip)
-            np.add(form.xpos, move, out=form.mocap_pos)
-            np.add(form.xquat, _ROTATION, out=form.mocap_quat)
+                fast.ctrl[:] = np.where(relative, fast.qpos[fast.driven_qpos] + grip, grip)
+            np.add(fast.xpos, move, out=fast.mocap_pos)
+            np.add(fast.xquat, _ROTATION, out=fast.mocap_quat)
 
-    def simulate(self, together: Together) -> None:
+    def simulate(self, group: LaneGroup) -> None:
         """Steps, and closes blocked grippers."""
-        env, mujoco, targets = self.env, self.env._mujoco, together.targets
-        lasting = zip(together.turns, together.forms, together.substeps("n_substeps"), strict=True)
-        for (model, data, numbers), form, substeps in lasting:
+        env, mujoco, targets = self.env, self.env._mujoco, group.targets
+        lasting = zip(group.turns, group.members, group.substeps("n_substeps"), strict=True)
+        for (model, data, numbers), fast, substeps in lasting:
             for target, values in zip(targets, numbers, strict=False):
                 target[:] = values
             mujoco.mj_step(model, data, substeps)
             if env.block_gripper:
-                form.qpos[self.finger_qpos] = 0.0
+                fast.qpos[self.finger_qpos] = 0.0
                 # All that the observation needs of `mj_forward`, which would look for collisions, too.
                 mujoco.mj_kinematics(model, data)
                 mujoco.mj_comPos(model, data)
 
-    def finish(self, together: Together) -> Answers:
+    def finish(self, group: LaneGroup) -> StepResults:
         """Observes, and judges the distance to the goal."""
-        env, observation = self.env, self._observe(together)
+        env, observation = self.env, self._observe(group)
         gap = observation["achieved_goal"] - observation["desired_goal"]
         distance = np.sqrt(np.add.reduce(gap * gap, axis=1))
         success = (distance < env.distance_threshold).astype(np.float32)
         sparse = env.reward_type == "sparse"
         reward = -(distance > env.distance_threshold).astype(np.float32) if sparse else -distance
-        return Answers(observation, reward, np.zeros(len(reward), dtype=bool), {"is_success": success})
+        return StepResults(observation, reward, np.zeros(len(reward), dtype=bool), {"is_success": success})
 
-    def _observe(self, together: Together) -> dict[str, np.ndarray]:
+    def _observe(self, group: LaneGroup) -> dict[str, np.ndarray]:
         # gripper 3, [object 3, object - gripper 3,] fingers 2, [rotation 3, velocity 3, spin 3,] gripper velocity 3,
         # fingers' velocity 2
-        forms = together.forms
-        rows = np.empty((len(forms), 25 if self.env.has_object else 10))
+        members = group.members
+        rows = np.empty((len(members), 25 if self.env.has_object else 10))
         fingers = 9 if self.env.has_object else 3
-        for row, form in zip(rows, forms, strict=True):
-            row[:3] = form.grip_pos
-            row[fingers : fingers + 2] = form.qpos[form.finger_qpos]
-            form._put_velocity(form.grip, row[-5:-2])
-            row[-2:] = form.qvel[form.finger_qvel]
-        elapsed = (together.timesteps() * together.substeps("n_substeps"))[:, None]
+        for row, fast in zip(rows, members, strict=True):
+            row[:3] = fast.grip_pos
+            row[fingers : fingers + 2] = fast.qpos[fast.finger_qpos]
+            fast._put_velocity(fast.grip, row[-5:-2])
+            row[-2:] = fast.qvel[fast.finger_qvel]
+        elapsed = (group.timesteps() * group.substeps("n_substeps"))[:, None]
         rows[:, -5:] *= elapsed
         if self.env.has_object:
-            self._observe_objects(forms, rows, elapsed)
+            self._observe_objects(members, rows, elapsed)
         achieved = rows[:, 3:6] if self.env.has_object else rows[:, :3]
-        goals = np.array([form.env.goal for form in forms])
+        goals = np.array([fast.env.goal for fast in members])
         return {"observation": rows, "achieved_goal": achieved.copy(), "desired_goal": goals}
 
-    def _observe_objects(self, forms: Any, rows: np.ndarray, elapsed: np.ndarray) -> None:
-        for row, form in zip(rows, forms, strict=True):
-            row[3:6], row[11:14] = form.object_pos, _euler(form.object_mat)
-            form._put_velocity(form.block, row[14:17])
-            form._put_velocity(form.block, row[17:20], rotational=True)
+    def _observe_objects(self, members: Any, rows: np.ndarray, elapsed: np.ndarray) -> None:
+        for row, fast in zip(rows, members, strict=True):
+            row[3:6], row[11:14] = fast.object_pos, _euler(fast.object_mat)
+            fast._put_velocity(fast.block, row[14:17])
+            fast._put_velocity(fast.block, row[17:20], rotational=True)
         rows[:, 6:9] = rows[:, 3:6] - rows[:, :3]
         rows[:, 14:20] *= elapsed
         rows[:, 14:17] -= rows[:, 20:23]

@@ -7,7 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brittlestar.envs.fast.base import Answers, FastEnv, Together
+from brittlestar.envs.fast.base import FastEnv, StepResults
+from brittlestar.envs.fast.lane_group import LaneGroup
 
 _CLIPS = {"HalfCheetahEnv": False, "HopperEnv": True, "Walker2dEnv": True}
 """The class names, and whether the observed velocities are clipped; those that clip can fall, too."""
@@ -18,8 +19,8 @@ _NO_ISLANDS = int(getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0))
 leads to the same numbers, and takes a tenth of a step."""
 
 
-def form(env: Any) -> FastEnv | None:
-    """Returns the fast form of a runner, None for anything else."""
+def fast_runner(env: Any) -> FastEnv | None:
+    """Returns the faster runner, None for any other environment."""
     known = type(env).__name__ in _CLIPS and type(env).__module__.endswith("_v5") and env.render_mode != "human"
     return FastRunner(env) if known else None
 
@@ -54,40 +55,40 @@ class FastRunner(FastEnv):
         super().install()
         self.model.opt.disableflags |= _NO_ISLANDS
 
-    def begin(self, together: Together, actions: np.ndarray) -> None:
+    def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
         """Sets the motors."""
         self.actions = actions
-        self.before = together.rows("qpos")[:, 0]
-        for ctrl, action in zip(together.every("ctrl"), actions, strict=True):
+        self.before = group.rows("qpos")[:, 0]
+        for ctrl, action in zip(group.every("ctrl"), actions, strict=True):
             ctrl[:] = action
 
-    def simulate(self, together: Together) -> None:
+    def simulate(self, group: LaneGroup) -> None:
         """Steps."""
-        step, targets, self.substeps = mujoco.mj_step, together.targets, together.substeps("frame_skip")
-        for (model, data, numbers), substeps in zip(together.turns, self.substeps, strict=True):
+        step, targets, self.substeps = mujoco.mj_step, group.targets, group.substeps("frame_skip")
+        for (model, data, numbers), substeps in zip(group.turns, self.substeps, strict=True):
             for target, values in zip(targets, numbers, strict=False):
                 target[:] = values
             step(model, data, substeps)
 
-    def finish(self, together: Together) -> Answers:
+    def finish(self, group: LaneGroup) -> StepResults:
         """Observes, and rewards the distance run."""
-        env, positions = self.env, together.rows("qpos")
+        env, positions = self.env, group.rows("qpos")
         after = positions[:, 0].copy()
         hidden = positions.shape[1] - len(self.shown)
-        observation = np.concatenate([positions[:, hidden:], together.rows("qvel")], axis=1)
-        velocity = (after - self.before) / (together.timesteps() * self.substeps)
+        observation = np.concatenate([positions[:, hidden:], group.rows("qvel")], axis=1)
+        velocity = (after - self.before) / (group.timesteps() * self.substeps)
         forward = env._forward_reward_weight * velocity
         cost = env._ctrl_cost_weight * np.add.reduce(np.square(self.actions), axis=1)
         infos = {"x_position": after, "x_velocity": velocity, "reward_forward": forward, "reward_ctrl": -cost}
         if not self.clips:
-            return Answers(observation, forward - cost, np.zeros(len(after), dtype=bool), infos)
+            return StepResults(observation, forward - cost, np.zeros(len(after), dtype=bool), infos)
         velocities = observation[:, len(self.shown) :]
         np.clip(velocities, -10, 10, out=velocities)
-        healthy = [form.env.is_healthy for form in together.forms]
+        healthy = [fast.env.is_healthy for fast in group.members]
         survive = [is_healthy * env._healthy_reward for is_healthy in healthy]
         infos |= {"z_distance_from_origin": positions[:, 1] - env.init_qpos[1], "reward_survive": survive}
         fell = ~np.array(healthy, dtype=bool) & env._terminate_when_unhealthy
-        return Answers(observation, forward + np.array(survive) - cost, fell, infos)
+        return StepResults(observation, forward + np.array(survive) - cost, fell, infos)
 
 
 def _exactly(value: Any) -> tuple[type, bytes]:

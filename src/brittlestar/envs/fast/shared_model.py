@@ -1,4 +1,4 @@
-"""One MuJoCo model that stands in for many that differ in a few numbers: all of them do not fit into the caches."""
+"""One MuJoCo model that replaces many that differ in a few numbers: all of them do not fit into the caches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 _GAP = 512
 """Arrays that lie no further apart, in bytes, are written at once, with what is between them."""
 _ONLY_SEEN = ("cam_", "light_", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center")
-"""What only pictures depend on: nobody draws the model on stage."""
+"""Fields that only pictures depend on: the shared model is never drawn."""
 _BEFORE = {
     "opt.gravity": (
         "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance", "sleep_tolerance",
@@ -30,7 +30,7 @@ class _Span(NamedTuple):
     size: int
 
 
-class Stage:
+class SharedModel:
     """A copy of one of several models that are alike except for some fields.
 
     Before a step, `target[:] = values` for each of `targets` and of the model's `numbers` makes it that model.
@@ -39,13 +39,13 @@ class Stage:
         >>> import mujoco
         >>> models = [mujoco.MjModel.from_xml_string("<mujoco/>") for _ in range(2)]
         >>> models[1].opt.gravity[2] = -1.0
-        >>> stage = Stage(models[0])
-        >>> stage.takes(["opt.gravity", "opt.timestep", "body_mass"])
+        >>> shared = SharedModel(models[0])
+        >>> shared.covers(["opt.gravity", "opt.timestep", "body_mass"])
         True
         >>> for model in models:
-        ...     for target, values in zip(stage.targets, stage.numbers(model)):
+        ...     for target, values in zip(shared.targets, shared.numbers(model)):
         ...         target[:] = values
-        ...     print(stage.model.opt.gravity[2])
+        ...     print(shared.model.opt.gravity[2])
         -9.81
         -1.0
     """
@@ -53,15 +53,15 @@ class Stage:
     def __init__(self, model: Any) -> None:
         self.model = copy.copy(model)
         self.targets: tuple[memoryview, ...] = ()
-        """Memory of the model on stage."""
+        """Memory of the shared model."""
         self._singles = _singles(self.model)
         self._fields: set[str] = set()
         self._places: list[_Span] = []
         self._spans: list[_Span] = []
         self._sources: dict[Any, list[tuple[int, int]]] = {}
 
-    def takes(self, fields: Sequence[str]) -> bool:
-        """Says whether models may differ in these fields, too; `targets` are others if that is new.
+    def covers(self, fields: Sequence[str]) -> bool:
+        """Returns whether models may differ in these fields, too; new fields change `targets`.
 
         Args:
             fields: in which a model may differ from how it was made.
@@ -81,7 +81,7 @@ class Stage:
         return True
 
     def numbers(self, model: Any) -> list[bytes]:
-        """Returns what a model has now in the fields of all models, as the stage takes it."""
+        """Returns the present bytes of a model in all covered fields, one entry per target."""
         if model not in self._sources:
             self._sources[model] = self._find(model)
         return [ctypes.string_at(address, size) for address, size in self._sources[model]]
