@@ -8,15 +8,14 @@ pytest.importorskip("sb3_contrib")
 
 from omegaconf import OmegaConf
 
+from brittlestar.checkpoints import ALGORITHMS
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.envs import EnvSpec
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.policies.sb3_loader import CLASSES
 from brittlestar.schedules import Constant
-from brittlestar.training.algorithms import TRAINABLE
 from brittlestar.training.session import Order, Session
 
 FILES = sorted((config_folder() / "algo").glob("*.yaml"))
@@ -81,20 +80,17 @@ def test_each_algorithm_trains_and_its_policy_acts_as_the_model(file, tmp_path):
     session.close()
 
 
-@pytest.mark.parametrize("name", TRAINABLE)
-def test_each_algorithm_has_a_config(name):
-    assert name in CLASSES
-    assert (config_folder() / "algo" / f"{name}.yaml").is_file()
+@pytest.mark.parametrize("facts", ALGORITHMS.values(), ids=lambda facts: facts.name)
+def test_each_algorithm_that_is_trainable_has_a_config(facts):
+    assert (config_folder() / "algo" / f"{facts.name}.yaml").is_file() == facts.trainable
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_settings_of_environments_fit_the_class(file):
-    """A misspelt setting would be told only by whoever trains there."""
-    import importlib
+    """Otherwise a misspelt setting would show only when that environment is trained."""
     import inspect
 
     algo = build(OmegaConf.to_container(OmegaConf.load(file)), "algo")
-    module, _, kind = CLASSES[algo.name].rpartition(".")
-    known = inspect.signature(getattr(importlib.import_module(module), kind)).parameters
+    parameters = inspect.signature(algo.facts.load_class()).parameters
     for env in algo.by_env:
-        assert set(algo.settings(EnvSpec(id=env)).options) <= set(known), env
+        assert set(algo.settings(EnvSpec(id=env)).options) <= set(parameters), env

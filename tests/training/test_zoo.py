@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.cells.identity import _files
+from brittlestar.checkpoints.file_names import STATISTICS
 from brittlestar.config import config_folder, options
 from brittlestar.config.build import load
 from brittlestar.errors import UserError
@@ -107,7 +108,7 @@ def test_a_finished_training_is_done_once_and_adopted_to_the_same_bytes(tiny):
 def test_statistics_come_along(tiny):
     home, _ = tiny("acrobot_a2c")
     card = zoo.read_card("acrobot_a2c", home)
-    assert set(card["sha256"]) == {zoo.POLICY, zoo.STATISTICS}
+    assert set(card["sha256"]) == {zoo.POLICY, STATISTICS}
     assert check("acrobot_a2c", home) == []
 
 

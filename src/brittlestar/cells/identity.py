@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from brittlestar.checkpoints.file_names import ACTING
 from brittlestar.config import HUB
 from brittlestar.config.build import build
 from brittlestar.envs import backends
@@ -33,9 +34,6 @@ NEUTRAL = ("alpha", "check", "lanes", "models", "reference", "scoring", "store",
 
 LABEL = "model"
 """What the user calls a policy: tells curves apart, and changes no result either."""
-
-COMPANIONS = ("vecnormalize.pkl", "vec_normalize.pkl", "evaluations.npz", "results.json")
-"""Files beside a checkpoint that belong to it."""
 
 NONE = {"_target_": "brittlestar.perturbations.Perturbation"}
 
@@ -161,7 +159,7 @@ def _file(value: str, is_class: bool) -> Iterator[str]:
     if not is_class and path.exists():
         # A checkpoint may be a folder, or have its statistics and records beside it or in a folder of its name.
         folder = path if path.is_dir() else path.with_suffix("")
-        beside = [] if path.is_dir() else [path, *map(path.with_name, COMPANIONS)]
+        beside = [] if path.is_dir() else [path, *map(path.with_name, ACTING)]
         yield from (str(file) for file in (*beside, *folder.glob("*"), *folder.glob("*/*")) if file.is_file())
         return
     module = value.rpartition(".")[0] if is_class or ":" not in value else value.partition(":")[0]

@@ -1,39 +1,89 @@
-"""Tells which algorithm trained an agent, from the names that its file holds."""
+"""The algorithms of Stable-Baselines3 and sb3-contrib: what each one is, and how its checkpoints are recognised."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-ALGORITHMS = (
-    "ppo", "a2c", "dqn", "ddpg", "td3", "sac", "trpo", "ars", "qrdqn", "tqc", "recurrent_ppo", "maskable_ppo", "crossq",
+from gymnasium import spaces
+
+
+@dataclass(frozen=True)
+class AlgorithmFacts:
+    """What the package knows about one algorithm."""
+
+    name: str
+    class_path: str
+    on_policy: bool | None = True
+    """Whether it learns from its latest episodes only; False with a replay buffer, None for random search."""
+    actions: type[spaces.Space] = spaces.Space
+    """The kind of actions that it learns."""
+    policy: str = "MlpPolicy"
+    """Default policy class for observations in one array."""
+    dict_policy: str = "MultiInputPolicy"
+    """Default policy class for observations by name."""
+    squashes: bool = False
+    """Whether its actor always ends in a tanh."""
+    trainable: bool = True
+    """Whether the group `algo` has it."""
+    coachable: bool = False
+    """Whether `algo.coach` works with it."""
+    aliases: tuple[str, ...] = ()
+    """Other names, as rl-zoo uses them."""
+    policy_module: str = ""
+    """Start of the module of its policy classes, where no other algorithm shares it."""
+    tensor: str = ""
+    """Start of a tensor's name that no other algorithm has."""
+    setting: str = ""
+    """A key of its settings that no later row of the table has."""
+
+    def load_class(self) -> Any:
+        """Imports and returns the class of its models."""
+        module, _, name = self.class_path.rpartition(".")
+        return getattr(importlib.import_module(module), name)
+
+
+_REPLAY: dict[str, Any] = {"on_policy": False, "actions": spaces.Box, "squashes": True}
+_Q_LEARNING: dict[str, Any] = {"on_policy": False, "actions": spaces.Discrete}
+_SB3, _CONTRIB = "stable_baselines3", "sb3_contrib"
+_ROWS = (
+    AlgorithmFacts("trpo", f"{_CONTRIB}.TRPO", setting="cg_damping"),
+    AlgorithmFacts("ppo", f"{_SB3}.PPO", setting="clip_range"),
+    AlgorithmFacts("a2c", f"{_SB3}.A2C", setting="gae_lambda"),
+    AlgorithmFacts(
+        "recurrent_ppo", f"{_CONTRIB}.RecurrentPPO", policy="MlpLstmPolicy", dict_policy="MultiInputLstmPolicy",
+        aliases=("ppo_lstm",), policy_module=f"{_CONTRIB}.common.recurrent.", tensor="lstm_actor.",
+    ),
+    AlgorithmFacts(
+        "maskable_ppo", f"{_CONTRIB}.MaskablePPO", trainable=False, policy_module=f"{_CONTRIB}.common.maskable."
+    ),
+    AlgorithmFacts(
+        "ars", f"{_CONTRIB}.ARS", on_policy=None, policy="LinearPolicy", policy_module=f"{_CONTRIB}.ars.",
+        setting="delta_std_schedule",
+    ),
+    AlgorithmFacts(
+        "qrdqn", f"{_CONTRIB}.QRDQN", **_Q_LEARNING, policy_module=f"{_CONTRIB}.qrdqn.", tensor="quantile_net."
+    ),
+    AlgorithmFacts("dqn", f"{_SB3}.DQN", **_Q_LEARNING, policy_module=f"{_SB3}.dqn.", tensor="q_net."),
+    AlgorithmFacts(
+        "tqc", f"{_CONTRIB}.TQC", **_REPLAY, coachable=True, policy_module=f"{_CONTRIB}.tqc.",
+        setting="top_quantiles_to_drop_per_net",
+    ),
+    AlgorithmFacts("td3", f"{_SB3}.TD3", **_REPLAY, policy_module=f"{_SB3}.td3.", setting="target_policy_noise"),
+    AlgorithmFacts("ddpg", f"{_SB3}.DDPG", **_REPLAY),
+    AlgorithmFacts(
+        "crossq", f"{_CONTRIB}.CrossQ", **_REPLAY, policy_module=f"{_CONTRIB}.crossq.",
+        tensor="actor.latent_pi.0.ra_mean",
+    ),
+    AlgorithmFacts(
+        "sac", f"{_SB3}.SAC", **_REPLAY, coachable=True, aliases=("her",), policy_module=f"{_SB3}.sac."
+    ),
 )  # fmt: skip
 
-_MODULES = {
-    "stable_baselines3.sac.": "sac",
-    "stable_baselines3.dqn.": "dqn",
-    "stable_baselines3.td3.": "td3",
-    "sb3_contrib.ars.": "ars",
-    "sb3_contrib.qrdqn.": "qrdqn",
-    "sb3_contrib.tqc.": "tqc",
-    "sb3_contrib.crossq.": "crossq",
-    "sb3_contrib.common.recurrent.": "recurrent_ppo",
-    "sb3_contrib.common.maskable.": "maskable_ppo",
-}
-_DATA_KEYS = {
-    "cg_damping": "trpo",
-    "clip_range": "ppo",
-    "gae_lambda": "a2c",
-    "delta_std_schedule": "ars",
-    "top_quantiles_to_drop_per_net": "tqc",
-    "target_policy_noise": "td3",
-}
-_WEIGHTS = {
-    "lstm_actor.": "recurrent_ppo",
-    "quantile_net.": "qrdqn",
-    "q_net.": "dqn",
-    "actor.latent_pi.0.ra_mean": "crossq",
-}
+ALGORITHMS = {facts.name: facts for facts in _ROWS}
+ALIASES = {alias: facts for facts in _ROWS for alias in facts.aliases}
 
 
 def find_algorithm(policy_class: str, data: Mapping[str, Any], weights: Iterable[str]) -> str | None:
@@ -43,21 +93,22 @@ def find_algorithm(policy_class: str, data: Mapping[str, Any], weights: Iterable
         >>> find_algorithm("stable_baselines3.common.policies.ActorCriticPolicy", {"clip_range": 0.2}, [])
         'ppo'
     """
-    by_module = (name for module, name in _MODULES.items() if policy_class.startswith(module))
-    by_weights = (name for start, name in _WEIGHTS.items() if any(key.startswith(start) for key in weights))
-    by_data = (name for key, name in _DATA_KEYS.items() if key in data)
-    found = next((name for names in (by_module, by_weights, by_data) for name in names), None)
-    if found is None and {"ent_coef", "target_entropy"} <= data.keys():
+    tensors = tuple(weights)
+    by_module = (row.name for row in _ROWS if row.policy_module and policy_class.startswith(row.policy_module))
+    by_tensor = (row.name for row in _ROWS if row.tensor and any(name.startswith(row.tensor) for name in tensors))
+    by_setting = (row.name for row in _ROWS if row.setting and row.setting in data)
+    name = next((name for names in (by_module, by_tensor, by_setting) for name in names), None)
+    if name is None and {"ent_coef", "target_entropy"} <= data.keys():
         return "sac"
     # DDPG is TD3 without its delay and its noise, and has no policy of its own.
     is_ddpg = data.get("policy_delay") == 1 and data.get("target_noise_clip") == 0
-    return "ddpg" if found == "td3" and is_ddpg else found
+    return "ddpg" if name == "td3" and is_ddpg else name
 
 
 def squashes(algorithm: str | None, policy_class: str, kwargs: Mapping[str, Any]) -> bool:
-    """Says whether the actor ends in a tanh: as the user set it, or as is usual for the algorithm."""
-    if algorithm in ("sac", "td3", "ddpg", "tqc", "crossq"):
+    """Returns whether the actor ends in a tanh: by the algorithm, by the user's setting, or by its default."""
+    if algorithm in ALGORITHMS and ALGORITHMS[algorithm].squashes:
         return True
-    usual = algorithm == "ars" and not policy_class.endswith("ARSLinearPolicy")
-    given = kwargs.get("squash_output")
-    return given if isinstance(given, bool) else usual
+    default = algorithm == "ars" and not policy_class.endswith("ARSLinearPolicy")
+    setting = kwargs.get("squash_output")
+    return setting if isinstance(setting, bool) else default

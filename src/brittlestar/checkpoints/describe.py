@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint
+from brittlestar.checkpoints.file_names import SCORES
 from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder, read_scores
@@ -25,7 +26,7 @@ def describe_path(path: str) -> str:
     place = existing(path)
     if place.suffix in (".pkl", ".pickle"):
         return "\n".join(_describe_statistics(read_statistics(place), str(place)))
-    recorded = read_scores(place.parent / "evaluations.npz")
+    recorded = read_scores(place.parent / SCORES)
     return "\n".join(describe_checkpoint(read_checkpoint(place)) + _describe_beside(find_statistics(place), recorded))
 
 
@@ -82,7 +83,7 @@ def _describe_folder(folder: ZooFolder) -> list[str]:
 def _describe_beside(statistics: str | None, recorded: np.ndarray | None) -> list[str]:
     lines = _describe_statistics(read_statistics(statistics), statistics) if statistics else []
     if recorded is None:
-        return [*lines, _line("recorded", "no evaluations.npz")]
+        return [*lines, _line("recorded", f"no {SCORES}")]
     spread = recorded.std(ddof=1) if len(recorded) > 1 else float("nan")
     return [*lines, _line("recorded", f"return {recorded.mean():.2f}, std {spread:.2f}, n {len(recorded)}")]
 

@@ -7,15 +7,10 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
+from brittlestar.checkpoints.file_names import COMPANIONS
 from brittlestar.checkpoints.messages import printable
 from brittlestar.config import HUB
 from brittlestar.errors import UserError, nearest
-
-COMPANIONS = (
-    "vecnormalize.pkl", "vec_normalize.pkl", "evaluations.npz", "results.json", "args.yml", "config.yml",
-    "env_kwargs.yml",
-)  # fmt: skip
-"""Files beside a zip that belong to it; rl-zoo gives some of them other names on the hub."""
 
 
 def local(path: str | Path) -> Path:

@@ -10,6 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.file_names import (
+    ARGUMENTS,
+    BEST,
+    ENV_ARGUMENTS,
+    HUB_STATISTICS,
+    SCORES,
+    SETTINGS,
+    STATISTICS,
+)
 from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.messages import printable, unreadable
@@ -20,8 +29,6 @@ from brittlestar.errors import UserError, nearest
 
 MAX_SCORES_BYTES = 64 << 20
 
-_STATISTICS = "vecnormalize.pkl"
-_ON_THE_HUB = "vec_normalize.pkl"
 _NPY_HEADER = re.compile(
     rb"\{'descr': '([<>|](?:f[248]|[iu][1248]))', 'fortran_order': (True|False), "
     rb"'shape': \(((?:[0-9]{1,9}, ?){0,7}(?:[0-9]{1,9})?)\), \}\s*"
@@ -57,14 +64,14 @@ def read_folder(path: str | Path) -> ZooFolder:
     folder = existing(path, "folder")
     checkpoint = _from_hub(str(path)) if str(path).startswith(HUB) else _checkpoint(folder)
     settings = folder / checkpoint.stem if (folder / checkpoint.stem).is_dir() else folder
-    args, config, env_kwargs = (_settings(settings / name) for name in ("args.yml", "config.yml", "env_kwargs.yml"))
+    args, config, env_kwargs = (_settings(settings / name) for name in (ARGUMENTS, SETTINGS, ENV_ARGUMENTS))
     statistics = find_statistics(checkpoint)
-    has_config = (settings / "config.yml").is_file()
-    kwargs = _normalize(config.get("normalize"), str(settings / "config.yml"))
+    has_config = (settings / SETTINGS).is_file()
+    kwargs = _normalize(config.get("normalize"), str(settings / SETTINGS))
     normalized = kwargs is not None if has_config else statistics is not None
     if normalized and statistics is None and (kwargs or {}).get("norm_obs", True):
-        raise UserError(f"the agent of {folder} was trained with VecNormalize, but {settings / _STATISTICS} is missing")
-    wrappers = _wrappers(config.get("env_wrapper"), str(settings / "config.yml"))
+        raise UserError(f"the agent of {folder} was trained with VecNormalize, but {settings / STATISTICS} is missing")
+    wrappers = _wrappers(config.get("env_wrapper"), str(settings / SETTINGS))
     return ZooFolder(
         path=str(folder),
         algorithm=_text(args.get("algo"), folder.parent.name),
@@ -75,9 +82,9 @@ def read_folder(path: str | Path) -> ZooFolder:
         normalize_kwargs=kwargs or {},
         wrappers=[name for name, _ in wrappers],
         wrapper_kwargs={name: given for name, given in wrappers if given},
-        frame_stack=_frame_stack(config.get("frame_stack"), str(settings / "config.yml")),
+        frame_stack=_frame_stack(config.get("frame_stack"), str(settings / SETTINGS)),
         env_kwargs=env_kwargs or _mapping(args.get("env_kwargs")) or _mapping(config.get("env_kwargs")),
-        recorded=read_scores(folder / "evaluations.npz"),
+        recorded=read_scores(folder / SCORES),
         config=config,
     )
 
@@ -85,7 +92,7 @@ def read_folder(path: str | Path) -> ZooFolder:
 def find_statistics(checkpoint: str | Path) -> str | None:
     """Returns the VecNormalize file that belongs to a zip: in the folder of its name, or beside it."""
     zipped = local(checkpoint).absolute()
-    files = (zipped.with_suffix("") / _STATISTICS, zipped.parent / _STATISTICS, zipped.parent / _ON_THE_HUB)
+    files = (zipped.with_suffix("") / STATISTICS, zipped.parent / STATISTICS, zipped.parent / HUB_STATISTICS)
     return next((str(file) for file in files if file.is_file()), None)
 
 
@@ -121,15 +128,15 @@ def _read_npy(content: bytes, where: str) -> np.ndarray:
 
 def _from_hub(path: str) -> Path:
     zipped = local(path)
-    if not zipped.with_name("args.yml").is_file():
-        raise UserError(f"{path} has no args.yml, so it is not from rl-zoo: take `policy=sb3`")
+    if not zipped.with_name(ARGUMENTS).is_file():
+        raise UserError(f"{path} has no {ARGUMENTS}, so it is not from rl-zoo: take `policy=sb3`")
     return zipped
 
 
 def _checkpoint(folder: Path) -> Path:
     zips = {file.name: file for file in sorted(folder.glob("*.zip"))}
     name = f"{re.sub(r'_[0-9]+$', '', folder.name)}.zip"
-    for wanted in (name, "best_model.zip"):
+    for wanted in (name, BEST):
         if wanted in zips:
             return zips[wanted]
     if len(zips) == 1:

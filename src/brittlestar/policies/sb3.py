@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
+from brittlestar.checkpoints.file_names import HUB_SCORES, SCORES
 from brittlestar.checkpoints.files import read_file
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.rl_zoo import read_scores
@@ -133,8 +134,8 @@ class _Shown(NamedTuple):
 def _find_record(path: str) -> RecordedReturn | None:
     """Returns what was recorded beside a zip: by an evaluation in training, or for the hub."""
     place = local(path).absolute()
-    scores = read_scores(place.with_name("evaluations.npz"))
-    return _published(place.with_name("results.json")) if scores is None else RecordedReturn.of(scores)
+    scores = read_scores(place.with_name(SCORES))
+    return _published(place.with_name(HUB_SCORES)) if scores is None else RecordedReturn.of(scores)
 
 
 def _published(path: Path) -> RecordedReturn | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import logging
 import warnings
@@ -12,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints import Checkpoint
+from brittlestar.checkpoints.algorithms import ALGORITHMS, ALIASES
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Answer, GradientError, Moments, Observation, Policy, count_lanes
@@ -21,23 +21,6 @@ from brittlestar.randomness import LaneDraws
 
 log = logging.getLogger(__name__)
 
-CLASSES = {
-    "ppo": "stable_baselines3.PPO",
-    "a2c": "stable_baselines3.A2C",
-    "dqn": "stable_baselines3.DQN",
-    "ddpg": "stable_baselines3.DDPG",
-    "td3": "stable_baselines3.TD3",
-    "sac": "stable_baselines3.SAC",
-    "her": "stable_baselines3.SAC",
-    "trpo": "sb3_contrib.TRPO",
-    "ars": "sb3_contrib.ARS",
-    "qrdqn": "sb3_contrib.QRDQN",
-    "tqc": "sb3_contrib.TQC",
-    "recurrent_ppo": "sb3_contrib.RecurrentPPO",
-    "ppo_lstm": "sb3_contrib.RecurrentPPO",
-    "maskable_ppo": "sb3_contrib.MaskablePPO",
-    "crossq": "sb3_contrib.CrossQ",
-}
 _FORGOTTEN = (
     "learning_rate", "lr_schedule", "clip_range", "clip_range_vf", "delta_std_schedule", "exploration_schedule",
     "_last_obs", "_last_original_obs", "_last_episode_starts", "ep_info_buffer", "ep_success_buffer",
@@ -54,18 +37,17 @@ def load_trusted(checkpoint: Checkpoint, algorithm: str | None = None) -> Truste
     """
     path = checkpoint.path
     name = (checkpoint.algorithm or algorithm or "").lower()
-    if name not in CLASSES:
-        raise UserError(f"`policy.algorithm` of {path} cannot be `{name}`; {nearest(name, CLASSES)}")
+    facts = ALGORITHMS.get(name) or ALIASES.get(name)
+    if facts is None:
+        raise UserError(f"`policy.algorithm` of {path} cannot be `{name}`; {nearest(name, [*ALGORITHMS, *ALIASES])}")
     log.warning("policy.trust: running code from %s: %s", path, ", ".join(checkpoint.pickles))
     import torch
 
     torch.set_num_threads(1)
-    module, _, kind = CLASSES[name].rpartition(".")
-    loader = getattr(importlib.import_module(module), kind)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = loader.load(path, device="cpu", custom_objects=_replaced(checkpoint))
+            model = facts.load_class().load(path, device="cpu", custom_objects=_replaced(checkpoint))
         except Exception as error:
             line = " ".join(str(error).split())
             raise UserError(f"Stable-Baselines3 cannot load {path}: {type(error).__name__}: {line}") from error

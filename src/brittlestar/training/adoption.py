@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.files import write_folder
+from brittlestar.checkpoints.file_names import STATISTICS
 from brittlestar.errors import UserError
-from brittlestar.policies.zoo.cards import CARD, HOME, POLICY, STATISTICS, files, read_card, recipe
+from brittlestar.policies.zoo.cards import CARD, HOME, POLICY, files, read_card, recipe
 from brittlestar.training.zoo_scores import STRESS, is_disturbed, rank, score
 
 MAX_BYTES = 1_000_000

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import importlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gymnasium import spaces
 
+from brittlestar.checkpoints.algorithms import ALGORITHMS, AlgorithmFacts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, nearest, require
-from brittlestar.policies.sb3_loader import CLASSES
 
-TRAINABLE = [name for name in CLASSES if name not in ("her", "ppo_lstm", "maskable_ppo")]
-OFF_POLICY = ("dqn", "ddpg", "td3", "sac", "qrdqn", "tqc", "crossq")
-_DISCRETE, _BOX = ("dqn", "qrdqn"), ("ddpg", "td3", "sac", "tqc", "crossq")
-"""Those that learn one kind of actions only."""
 POOLED = "pooled"
-COACHABLE = ("sac", "tqc")
-"""Those whose actor is a squashed Gaussian."""
 
 
 @dataclass
@@ -53,18 +46,25 @@ class Algorithm:
     """Id of an environment to what is different there: `steps`, `envs`, `normalise`, or arguments of the class."""
 
     def __post_init__(self) -> None:
-        if self.name not in TRAINABLE:
-            raise UserError(f"`algo.name` cannot be {self.name!r}; {nearest(str(self.name), TRAINABLE)}")
+        trainable = [name for name, facts in ALGORITHMS.items() if facts.trainable]
+        if self.name not in trainable:
+            raise UserError(f"`algo.name` cannot be {self.name!r}; {nearest(str(self.name), trainable)}")
         require(self.steps >= 1, "steps", "at least 1", self.steps)
         require(self.normalise in (False, True, POOLED), "normalise", f"false, true or {POOLED}", self.normalise)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
-        if self.coach is not None and self.name not in COACHABLE:
-            raise UserError(f"`algo.coach` goes with {' and '.join(COACHABLE)}, not with {self.name}")
+        if self.coach is not None and not self.facts.coachable:
+            coachable = " and ".join(sorted(name for name, facts in ALGORITHMS.items() if facts.coachable))
+            raise UserError(f"`algo.coach` goes with {coachable}, not with {self.name}")
+
+    @property
+    def facts(self) -> AlgorithmFacts:
+        """Its row of the table of algorithms."""
+        return ALGORITHMS[self.name]
 
     @property
     def off_policy(self) -> bool:
         """Whether it learns from a replay buffer."""
-        return self.name in OFF_POLICY
+        return self.facts.on_policy is False
 
     def settings(self, spec: EnvSpec) -> Algorithm:
         """Returns the algorithm as it trains in one environment."""
@@ -72,16 +72,9 @@ class Algorithm:
         own = {key: special.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in special}
         return dataclasses.replace(self, options=self.options | special, by_env={}, **own)
 
-    @property
-    def kind(self) -> Any:
-        """The class of its models."""
-        module, _, name = CLASSES[self.name].rpartition(".")
-        return getattr(importlib.import_module(module), name)
-
     def check_actions(self, space: spaces.Space) -> None:
         """Refuses actions that it cannot learn."""
-        kinds = {**dict.fromkeys(_DISCRETE, spaces.Discrete), **dict.fromkeys(_BOX, spaces.Box)}
-        if not isinstance(space, kinds.get(self.name, spaces.Space)):
+        if not isinstance(space, self.facts.actions):
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
 
     def make(self, env: Any, seed: int, log_folder: str | None = None) -> Any:
@@ -89,20 +82,20 @@ class Algorithm:
         self.check_actions(env.action_space)
         options = copy.deepcopy(self.options)
         is_dict = isinstance(env.observation_space, spaces.Dict)
-        default = "MlpLstmPolicy" if self.name == "recurrent_ppo" else "MultiInputPolicy" if is_dict else "MlpPolicy"
-        policy = options.pop("policy", "LinearPolicy" if self.name == "ars" and not is_dict else default)
+        policy = options.pop("policy", self.facts.dict_policy if is_dict else self.facts.policy)
         if self.goals:
             options |= self._hindsight(options)
+        kind = self.facts.load_class()
         try:
-            return self.kind(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
-        except TypeError as error:
-            raise UserError(f"`algo.options` do not fit {self.kind.__name__}: {' '.join(str(error).split())}") from None
+            return kind(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"`algo.options` do not fit {kind.__name__}: {' '.join(str(error).split())}") from None
         except AssertionError:
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {env.action_space}") from None
 
     def load(self, path: Path, env: Any, log_folder: str | None = None) -> Any:
         """Returns a saved model, to go on with."""
-        model = self.kind.load(path, env=env, device="cpu", tensorboard_log=log_folder)
+        model = self.facts.load_class().load(path, env=env, device="cpu", tensorboard_log=log_folder)
         if self.name == "ars":
             from torch.nn.utils import parameters_to_vector
 

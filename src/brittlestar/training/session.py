@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brittlestar.checkpoints.file_names import STATISTICS
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import require
 from brittlestar.mitigations.base import Mitigation
@@ -26,8 +27,6 @@ from brittlestar.training.scores import Scorer, means, with_intervals
 from brittlestar.training.slots import find_slot, read_progress, write_slot
 from brittlestar.training.stopping import StoppedError
 from brittlestar.training.vec_env import LaneVecEnv
-
-STATISTICS = "vecnormalize.pkl"
 
 
 @dataclass

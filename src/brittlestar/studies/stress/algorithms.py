@@ -12,9 +12,6 @@ from brittlestar.config import HUB
 from brittlestar.errors import UserError
 from brittlestar.results.load import Row
 
-ON_POLICY = ("ppo", "a2c", "trpo", "recurrent_ppo", "maskable_ppo")
-OFF_POLICY = ("dqn", "qrdqn", "sac", "td3", "ddpg", "tqc", "crossq")
-
 
 def algorithm_of(policy: Row) -> str:
     """Returns the algorithm behind the `policy` of a config in lower case; "" if nothing tells.
@@ -37,7 +34,7 @@ def is_on_policy(algorithm: str) -> bool | None:
         >>> is_on_policy("ppo"), is_on_policy("sac"), is_on_policy("ars")
         (True, False, None)
     """
-    return algorithm in ON_POLICY if algorithm in (*ON_POLICY, *OFF_POLICY) else None
+    return ALGORITHMS[algorithm].on_policy if algorithm in ALGORITHMS else None
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,0 +1,14 @@
+"""Names of the files that belong to a checkpoint, as Stable-Baselines3, rl-zoo and the hub write them."""
+
+STATISTICS = "vecnormalize.pkl"
+HUB_STATISTICS = "vec_normalize.pkl"
+"""The same file, as rl-zoo names it on the hub."""
+SCORES = "evaluations.npz"
+HUB_SCORES = "results.json"
+ARGUMENTS, SETTINGS, ENV_ARGUMENTS = "args.yml", "config.yml", "env_kwargs.yml"
+BEST = "best_model.zip"
+
+ACTING = (STATISTICS, HUB_STATISTICS, SCORES, HUB_SCORES)
+"""Files beside a zip that change how its policy acts or is checked."""
+COMPANIONS = (*ACTING, ARGUMENTS, SETTINGS, ENV_ARGUMENTS)
+"""Files beside a zip that belong to it."""
