@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -21,7 +22,8 @@ from brittlestar.randomness import LaneDraws
 from brittlestar.results.load import Cell
 
 ROOT = Path(__file__).parents[1]
-GOLDEN = Path(os.environ.get("BRITTLESTAR_GOLDEN", ROOT.parent / "shared" / "golden"))
+DATA = ROOT / "tests" / "data"
+AGENTS = Path(os.environ.get("BRITTLESTAR_AGENTS", ROOT.parent / "shared/checkpoints/rl-trained-agents"))
 
 
 @dataclass
@@ -53,10 +55,22 @@ def shell(tmp_path: Path) -> Shell:
 
 
 @pytest.fixture(scope="session")
-def golden() -> Path:
-    if not GOLDEN.is_dir():
-        pytest.skip(f"no published figures at {GOLDEN}; set BRITTLESTAR_GOLDEN")
-    return GOLDEN
+def published_fetch() -> dict[str, dict[str, list[dict[str, float]]]]:
+    """The published Fetch figures: environment to study to rows, from `tests/data`."""
+    studies: dict[str, dict[str, list[dict[str, float]]]] = {}
+    with open(DATA / "published_fetch.csv") as file:
+        for row in csv.DictReader(file):
+            numbers = {name: float(text) for name, text in row.items() if text and name not in ("env", "study")}
+            studies.setdefault(row["env"], {}).setdefault(row["study"], []).append(numbers)
+    return studies
+
+
+@pytest.fixture(scope="session")
+def agents() -> Path:
+    """Real agents trained by other people; tests that need them skip where there are none."""
+    if not AGENTS.is_dir():
+        pytest.skip(f"no real agents at {AGENTS}; set BRITTLESTAR_AGENTS")
+    return AGENTS
 
 
 def make_step(lanes: int = 3, episodes=None, step: int = 0, level: float = 1.0, seed: int = 0) -> Step:

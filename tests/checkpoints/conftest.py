@@ -24,13 +24,6 @@ def build():
 
 
 @pytest.fixture(scope="session")
-def agents() -> Path:
-    if not AGENTS.is_dir():
-        pytest.skip(f"no real agents at {AGENTS}")
-    return AGENTS
-
-
-@pytest.fixture(scope="session")
 def agents_or_none() -> Path | None:
     return AGENTS if AGENTS.is_dir() else None
 

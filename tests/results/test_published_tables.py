@@ -1,7 +1,5 @@
 """The published Fetch tables of the P controller come out again."""
 
-import json
-
 import pytest
 
 from brittlestar.config.build import load
@@ -24,15 +22,11 @@ def means(env: str, perturbation: Perturbation, episodes: int = 100) -> dict[str
     return {name: float(np.nanmean(rows.column(name))) for name in ("success_any", *DIGITS)}
 
 
-def published(golden, env: str, noise: str) -> list[dict]:
-    return json.loads((golden / "fetch_published.json").read_text())[env][f"p_controller_{noise}"]
-
-
 @pytest.mark.parametrize("env", NAMES)
-def test_without_noise_to_the_printed_digit(golden, env):
+def test_without_noise_to_the_printed_digit(published_fetch, env):
     got = means(env, Perturbation())
     for noise in ("observation", "action"):
-        row = published(golden, env, noise)[0]
+        row = published_fetch[env][f"p_controller_{noise}"][0]
         assert got["success_any"] == row["success_rate"]
         for name in row.keys() & DIGITS.keys():
             assert round(got[name], DIGITS[name]) == row[name], name
@@ -50,13 +44,13 @@ def check_row(env: str, noise: str, row: dict) -> None:
 @pytest.mark.parametrize(
     ("env", "noise", "index"), [("FetchReach-v4", "observation", 5), ("FetchPush-v4", "action", 4)]
 )
-def test_with_noise_within_a_few_percent(golden, env, noise, index):
-    check_row(env, noise, published(golden, env, noise)[index])
+def test_with_noise_within_a_few_percent(published_fetch, env, noise, index):
+    check_row(env, noise, published_fetch[env][f"p_controller_{noise}"][index])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["observation", "action"])
 @pytest.mark.parametrize("env", NAMES)
-def test_every_published_row(golden, env, noise):
-    for row in published(golden, env, noise)[1:]:
+def test_every_published_row(published_fetch, env, noise):
+    for row in published_fetch[env][f"p_controller_{noise}"][1:]:
         check_row(env, noise, row)

@@ -278,9 +278,9 @@ def test_a_broken_file_of_figures_is_refused(tmp_path, content, message):
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
-def test_real_figures_are_understood(golden):
-    theirs = published.read(golden / "fetch_published.json")
-    rows = json.loads((golden / "fetch_published.json").read_text())["FetchPush-v4"]["sac_observation"]
+def test_real_figures_are_understood(published_fetch, tmp_path):
+    theirs = published.read(write_figures(tmp_path / "theirs.json", published_fetch))
+    rows = published_fetch["FetchPush-v4"]["sac_observation"]
     assert [theirs.row("fetch_push", "sac_observation", row["sigma"]) for row in rows] == rows
 
 
@@ -385,18 +385,17 @@ def test_real_cells_are_computed_once_and_tabulated(shell):
 
 
 @pytest.mark.slow
-def test_the_whole_page_from_real_cells(shell, golden):
+def test_the_whole_page_from_real_cells(shell, published_fetch):
     given = ["fetch_reach.sac=p_controller,constant", "fetch_reach.robust=random,p_controller"]
     given += ["fetch_push.sac=p_controller", "fetch_push.robust=push_controller"]
     policies = [f"--policy={text}" for text in given]
-    figures_file = golden / "fetch_published.json"
+    figures_file = write_figures(shell.folder / "theirs.json", published_fetch)
     shell(*policies, "--episodes=2", "--seeds=0,1", f"--published={figures_file}", "--out=r.md", script=SCRIPT)
     text = (shell.folder / "r.md").read_text()
-    theirs = json.loads(figures_file.read_text())
     for env in studies.TASKS.values():
         shown = policy_table(text, env, "Action", "SAC")
         assert [float(row["published (any step)"]) for row in shown] == [
-            row["success_rate"] for row in theirs[env]["sac_action"]
+            row["success_rate"] for row in published_fetch[env]["sac_action"]
         ]
     assert len([row for row in table(text, "## All curves") if row["auc, published"]]) == len(theirs["summary"])
     assert len(records.find_cells(shell.folder / "outputs/results")) == 158

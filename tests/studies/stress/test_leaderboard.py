@@ -299,13 +299,11 @@ def test_latex_sets_the_tables_within_the_page(rng, tmp_path, monkeypatch, most_
     assert done.returncode == 0 and "Overfull" not in done.stdout and "too large" not in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("folder", ["stress", "stress_1_0"])
-def test_published_formula_on_published_rows(golden, folder):
+@pytest.mark.parametrize("version", ["compat_1_4", "compat_1_0"])
+def test_published_formula_on_published_rows(version):
     """Both agents of the reference as if in one environment: every number of the score comes from its summary."""
-    reader = runpy.run_path(str(Path(__file__).with_name("test_golden_stress.py")))
-    files = [path for path in reader["FILES"] if path.parts[-3] == folder]
-    if not files:
-        pytest.skip(f"no stress studies in {golden}")
+    reader = runpy.run_path(str(Path(__file__).with_name("test_published_scores.py")))
+    files = [path for path in reader["FILES"] if path.stem.startswith(version)]
     agents, expected = [], {}
     for path in files:
         study, scored = reader["read_study"](path), reader["scored"](path)
@@ -315,12 +313,12 @@ def test_published_formula_on_published_rows(golden, folder):
         ]
         found[0].is_baseline = found[0].name == "baseline"
         config = {"env": {"id": "golden"}, "policy": {}, "deterministic": True}
-        agents.append(Agent({"env": "golden", "policy": path.parent.name}, found, config))
-        rows = [row for name, (row,) in reader["rows_of"](path, "eval_results.csv").items() if name != "baseline"]
+        agents.append(Agent({"env": "golden", "policy": path.stem}, found, config))
+        rows = [row for name, row in reader["facts"](path)["summary"].items() if name != "baseline"]
         columns = ("identity_mean", "collapse_rate_shock", "reward_mean")
-        expected[path.parent.name] = [np.mean([float(row[name]) for row in rows]) for name in columns]
+        expected[path.stem] = [np.mean([row[name] for row in rows]) for name in columns]
     returns = [values[2] for values in expected.values()]
-    for row in board(agents, reader["SCORINGS"][folder]):
+    for row in board(agents, version):
         identity, rate, value = expected[row["policy"]]
         assert [row["identity"], row["rate_shock"], row["return_mean"]] == pytest.approx([identity, rate, value])
         normed = (value - min(returns)) / (max(returns) - min(returns)) if len(returns) > 1 else 0.0

@@ -229,11 +229,9 @@ def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_p
 @pytest.mark.parametrize(
     ("env", "agent"), [("mountain_car", "dqn/MountainCar-v0_1"), ("cartpole", "ppo/CartPole-v1_1")]
 )
-def test_published_rates_come_out_live(env, agent, golden, tmp_path):
+def test_published_rates_come_out_live(env, agent, agents, tmp_path):
     """Six seeds of ours against the two published ones: no farther apart than seeds are among themselves."""
-    checkpoint = golden.parent / "checkpoints" / "rl-trained-agents" / agent
-    if not checkpoint.is_dir():
-        pytest.skip(f"no trained agent in {checkpoint}")
+    checkpoint = agents / agent
     policy = option("policy", "zoo_folder", path=str(checkpoint))
     common = {"policy": policy, "episodes": 120, "reference": 300, "scoring": "compat_1_4", "max_steps": None}
     jobs = []
@@ -247,8 +245,9 @@ def test_published_rates_come_out_live(env, agent, golden, tmp_path):
         assert cell.run(job).status == "done"
     summarise([str(tmp_path)], tmp_path)
     ours = _shock_rates(json.loads((tmp_path / "stress_runs.json").read_text()), "perturbation", "rate_shock")
-    with open(golden / "stress" / agent.replace("/", "_").removesuffix("_1") / "eval_results.csv") as file:
-        theirs = _shock_rates(list(csv.DictReader(file)), "schedule", "collapse_rate_shock")
+    with open(Path(__file__).parents[2] / "data" / "stress" / "shock_rates.csv") as file:
+        rows = [row for row in csv.DictReader(file) if row["agent"] == agent.replace("/", "_").removesuffix("_1")]
+    theirs = _shock_rates(rows, "stressor", "rate_shock")
     for stressor in STRESSORS:
         a, b = ours[stressor], theirs[stressor]
         error = max(np.std(a, ddof=1), 0.05) * np.sqrt(1 / len(a) + 1 / len(b))

@@ -1,9 +1,7 @@
 """The compat scorings turn the reference's own trajectories into its own tables."""
 
-import csv
 import functools
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +14,9 @@ from brittlestar.studies.stress.phases import summarise
 from brittlestar.studies.stress.proof import same_actions
 from brittlestar.studies.stress.study import Episodes, score_study, thirds
 
-GOLDEN = Path(os.environ.get("BRITTLESTAR_GOLDEN", Path(__file__).parents[4] / "shared" / "golden"))
-SCORINGS = {"stress": "compat_1_4", "stress_1_0": "compat_1_0"}
-FILES = [file for folder in SCORINGS for file in sorted((GOLDEN / folder).glob("*/*.npz"))]
+DATA = Path(__file__).parents[2] / "data" / "stress"
+"""Trajectories of the reference's agents (actions, rewards, lengths), and the scores that it published for them."""
+FILES = sorted(DATA.glob("*.npz"))
 TOLERANCE = 1e-6
 
 NAMES = {
@@ -38,31 +36,26 @@ NAMES = {
     "collapse_rate_post": "rate_post",
     "fpr_actual": "rate_pre",
 }
-INPUTS = {"env", "algo", "seed", "eval_mode", "schedule", "is_reward_stressor", "fpr_target", "obs_normalize"}
-
-CASES = [pytest.param(path, id=f"{path.parts[-3]}/{path.stem}") for path in FILES]
-agents = pytest.mark.parametrize("path", CASES or [pytest.param(None, id="none")])
+agents = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
-@pytest.fixture(autouse=True)
-def _needs_golden(golden):
-    if not FILES:
-        pytest.skip(f"no stress studies in {golden}")
+@functools.cache
+def facts(path: Path) -> dict:
+    """Version, names of the schedules, and every published number that is not of one episode."""
+    return json.loads(path.with_suffix(".json").read_text())
 
 
 @functools.cache
 def read_study(path: Path) -> dict[str, Episodes]:
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
-    names = list(dict.fromkeys(name.split("/")[0] for name in arrays))
-    commands = np.concatenate([arrays[f"{name}/actions"] for name in names])
-    discrete = commands.dtype.kind in "iu" and commands.shape[1] == 1
-    layout = Layout(actions=int(commands.max()) + 1) if discrete else Layout(size=commands.shape[1])
+    names = facts(path)["schedules"]
+    layout = Layout(actions=int(max(arrays[f"{name}/actions"].max() for name in names)) + 1)
     study = {}
     for name in names:
-        ends = np.cumsum(arrays[f"{name}/len"])[:-1]
+        ends = np.cumsum(arrays[f"{name}/lengths"])[:-1]
         actions, rewards = (np.split(arrays[f"{name}/{what}"], ends) for what in ("actions", "rewards"))
-        sums = np.column_stack([arrays[f"{name}/viol"], arrays[f"{name}/regret"]]).tolist()
+        sums = arrays[f"{name}/sums"].tolist()
         rows = [describe(layout, a, r, r, tuple(s)) for a, r, s in zip(actions, rewards, sums, strict=True)]
         study[name] = Episodes(Behaviour(layout, np.array(rows)), thirds(len(rows)))
     return study
@@ -71,62 +64,46 @@ def read_study(path: Path) -> dict[str, Episodes]:
 @functools.cache
 def scored(path: Path):
     study = dict(read_study(path))
-    return score_study(SCORINGS[path.parts[-3]], study.pop("ref"), study)
-
-
-def rows_of(path: Path, table: str) -> dict[str, list[dict[str, str]]]:
-    """Rows of the same seed and mode as a trajectory, by schedule."""
-    mode, seed = path.stem.split("_")[-2:]
-    with open(path.with_name(table)) as file:
-        rows = [row for row in csv.DictReader(file) if (row["eval_mode"], f"seed{row['seed']}") == (mode, seed)]
-    schedules = dict.fromkeys(row["schedule"] for row in rows)
-    return {name: [row for row in rows if row["schedule"] == name] for name in schedules}
+    return score_study(facts(path)["version"], study.pop("ref"), study)
 
 
 def test_there_are_agents_of_both_versions():
-    assert {path.parts[-3] for path in FILES} == set(SCORINGS)
+    assert {facts(path)["version"] for path in FILES} == {"compat_1_4", "compat_1_0"}
 
 
 @agents
 def test_channels_scores_and_events_of_every_episode(path):
-    published, got = rows_of(path, "per_episode.csv"), scored(path)
-    assert published.keys() == got.keys()
-    for name, rows in published.items():
-        columns = {channel: got[name].channels[:, i] for i, channel in enumerate(CHANNELS)}
-        columns |= {"identity": got[name].identity, "collapse_score_episode": got[name].score}
-        for column, values in columns.items():
-            expected = [float(row[column]) for row in rows]
-            np.testing.assert_allclose(values, expected, rtol=0, atol=TOLERANCE, err_msg=f"{name} {column}")
-        assert got[name].event.tolist() == [row["collapse_event_episode"] == "1" for row in rows], name
-        assert list(got[name].phases) == [row["stress_phase"] for row in rows]
+    with np.load(path) as file:
+        for name, scores in scored(path).items():
+            columns = np.column_stack([scores.channels, scores.identity, scores.score])
+            np.testing.assert_allclose(columns, file[f"{name}/scores"], rtol=0, atol=TOLERANCE, err_msg=name)
+            assert np.array_equal(scores.event, file[f"{name}/events"]), name
 
 
 @agents
 def test_every_number_of_the_summary(path):
-    for name, (row,) in rows_of(path, "eval_results.csv").items():
-        got = summarise(scored(path)[name])
-        for column in row.keys() - INPUTS:
-            assert got[NAMES.get(column, column)] == pytest.approx(float(row[column]), abs=TOLERANCE), (name, column)
+    published = facts(path)["summary"]
+    assert published.keys() == scored(path).keys()
+    for name, row in published.items():
+        summary = summarise(scored(path)[name])
+        for column, value in row.items():
+            assert summary[NAMES.get(column, column)] == pytest.approx(value, abs=TOLERANCE), (name, column)
 
 
 @agents
 def test_statistics_of_the_reference_pass(path):
-    reference, proxy = read_study(path)["ref"], path.parts[-3] == "stress"
-    mode, seed = path.stem.split("_")[-2:]
-    known = json.loads(path.with_name("baseline_stats.json").read_text())
-    (expected,) = [e for e in known if (e["meta"]["eval_mode"], f"seed{e['meta']['seed']}") == (mode, seed)]
+    reference, proxy, published = read_study(path)["ref"], facts(path)["version"] == "compat_1_4", facts(path)["reference"]
     channels, calm = compat_channels(reference.behaviour, reference.phases, proxy), reference.within("pre")
     raw = compat.raw_1_4 if proxy else compat.raw_1_0
     norm = compat.calibrate(raw, channels[calm], compat.identity(channels, REFERENCE_WEIGHTS)[calm])
-    collapse = expected["collapse"]
-    assert norm.base == pytest.approx(collapse["base_id"], abs=TOLERANCE)
-    assert norm.centre == pytest.approx(collapse["center"], abs=TOLERANCE)
-    assert norm.threshold == pytest.approx(collapse["score_p95"], abs=TOLERANCE)
+    assert norm.base == pytest.approx(published["base"], abs=TOLERANCE)
+    assert norm.centre == pytest.approx(published["centre"], abs=TOLERANCE)
+    assert norm.threshold == pytest.approx(published["threshold"], abs=TOLERANCE)
     for i, name in enumerate(("integrity", "id_drop", "meaning")):
-        assert norm.median[i] == pytest.approx(collapse["raw_robust"][name]["median"], abs=TOLERANCE)
-        assert norm.mad[i] == pytest.approx(collapse["raw_robust"][name]["mad"], abs=TOLERANCE)
+        assert norm.median[i] == pytest.approx(published["signs"][name]["median"], abs=TOLERANCE)
+        assert norm.mad[i] == pytest.approx(published["signs"][name]["mad"], abs=TOLERANCE)
     weights = dict(zip(CHANNELS, compat.weights(channels).tolist(), strict=True))
-    assert weights == pytest.approx(expected["identity"]["weights"], abs=TOLERANCE)
+    assert weights == pytest.approx(published["weights"], abs=TOLERANCE)
 
 
 def paired(path: Path) -> dict[str, Episodes]:
