@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,14 +56,17 @@ def shell(tmp_path: Path) -> Shell:
 
 
 @pytest.fixture(scope="session")
-def published_fetch() -> dict[str, dict[str, list[dict[str, float]]]]:
-    """The published Fetch figures: environment to study to rows, from `tests/data`."""
-    studies: dict[str, dict[str, list[dict[str, float]]]] = {}
+def published_fetch() -> dict[str, Any]:
+    """The published Fetch figures, as `--published` takes them: environment to study to rows, and the summary."""
+    studies: dict[str, Any] = {}
     with open(DATA / "published_fetch.csv") as file:
         for row in csv.DictReader(file):
             numbers = {name: float(text) for name, text in row.items() if text and name not in ("env", "study")}
             studies.setdefault(row["env"], {}).setdefault(row["study"], []).append(numbers)
-    return studies
+    with open(DATA / "published_fetch_summary.csv") as file:
+        names, text = ("policy", "env", "noise"), list(csv.DictReader(file))
+    rows = [{k: v if k in names else float(v) if v else None for k, v in row.items()} for row in text]
+    return studies | {"summary": rows}
 
 
 @pytest.fixture(scope="session")
