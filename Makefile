@@ -31,9 +31,10 @@ format: setup ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lint: setup ## Check style
+lint: setup ## Check style, and that rooms import only from rooms below them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 type: setup ## Check types
 	$(BIN)/mypy
