@@ -227,7 +227,7 @@ def test_a_size_that_lies_is_refused(build, save):
 
 
 def test_too_many_entries_are_refused(build, save, monkeypatch):
-    monkeypatch.setattr(zip_entries, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(zip_entries, "MAX_ZIP_ENTRIES", 4)
     with pytest.raises(UserError, match="it has 5 entries, at most 4"):
         read_checkpoint(save(build.agent()))
 

@@ -10,7 +10,7 @@ from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import (
-    Compose,
+    ComposedPerturbation,
     GaussianObservation,
     InvertedReward,
     MaskObservation,
@@ -91,14 +91,14 @@ def test_a_schedule_that_never_starts_is_the_reason():
 
 
 def test_a_broken_part_of_a_composition_is_named():
-    pair = Compose({"sensor": GaussianObservation(sigma=0.1), "second": Broken()})
+    pair = ComposedPerturbation({"sensor": GaussianObservation(sigma=0.1), "second": Broken()})
     with pytest.raises(HarnessError, match="the part `second` of the composition changed nothing"):
         measure(pair, roll(pair))
 
 
 def test_parts_tell_in_which_share_of_the_steps_they_acted():
     late = Scheduled(GaussianObservation(sigma=0.1), StepSchedule(onset_step=5))
-    both = Compose({"always": GaussianObservation(sigma=0.1), "late": late})
+    both = ComposedPerturbation({"always": GaussianObservation(sigma=0.1), "late": late})
     found = measure(both, roll(both))
     assert found["delivered/always"] == 1.0
     assert found["delivered/late"] == 0.5

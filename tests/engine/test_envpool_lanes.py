@@ -18,11 +18,11 @@ from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec, Signals, backends
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError
-from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation
+from brittlestar.perturbations import ComposedPerturbation, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, RandomPolicy
 
 needs_envpool = pytest.mark.skipif(not pools.available(), reason="EnvPool is not installed: pip install envpool")
-PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
+PAIR = ComposedPerturbation([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
 RUNNERS = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
 
 
@@ -182,7 +182,7 @@ def test_old_ids_run(env_id):
 CASES = {
     "box": (EnvSpec(id="Pendulum-v1", max_steps=30), PAIR),
     "discrete": (EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=20)), GaussianObservation(sigma=0.1)),
-    "integers": (EnvSpec(id="FrozenLake-v1", success=Terminated()), Compose([])),
+    "integers": (EnvSpec(id="FrozenLake-v1", success=Terminated()), ComposedPerturbation([])),
     "mujoco": (EnvSpec(id="Hopper-v5", max_steps=40), PAIR),
 }
 

@@ -10,7 +10,7 @@ from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.perturbations import (
     BodyMass,
-    Compose,
+    ComposedPerturbation,
     ControlTimestep,
     DelayedObservation,
     DriftObservation,
@@ -27,7 +27,7 @@ from brittlestar.schedules import Constant
 CASES = {
     "CartPole-v1": GaussianObservation(sigma=0.1),
     "MountainCar-v0": GaussianObservation(sigma=0.1),
-    "Pendulum-v1": Compose([GaussianObservation(sigma=0.1), GaussianAction(sigma=0.1)]),
+    "Pendulum-v1": ComposedPerturbation([GaussianObservation(sigma=0.1), GaussianAction(sigma=0.1)]),
     "FrozenLake-v1": Perturbation(),
     "HalfCheetah-v5": GaussianAction(sigma=0.1),
     "FetchReach-v4": GaussianObservation(sigma=0.01),

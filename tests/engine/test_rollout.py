@@ -10,10 +10,10 @@ from brittlestar.envs import EnvSpec, Returns, Signals
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.mitigations import LowPass
-from brittlestar.perturbations import Compose, GaussianAction, GaussianObservation
+from brittlestar.perturbations import ComposedPerturbation, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, Policy, RandomPolicy
 
-PAIR = Compose([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
+PAIR = ComposedPerturbation([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
 
 
 class Counter(gym.Env):

@@ -14,7 +14,7 @@ from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs.atari import AtariSpec, shrink
 from brittlestar.errors import UserError
 from brittlestar.perturbations.context import Calibration, Context
-from brittlestar.perturbations.stressors import ConceptDrift, ObservationNoise, SensorBlackout
+from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
 
 PONG = "PongNoFrameskip-v4"

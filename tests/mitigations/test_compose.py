@@ -8,7 +8,7 @@ from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.mitigations import (
     ClipAction,
-    Compose,
+    ComposedMitigation,
     Ensemble,
     ExponentialObservation,
     KalmanObservation,
@@ -29,35 +29,35 @@ BOX = spaces.Box(-9.0, 9.0, (1,), np.float64)
 def test_action_filters_apply_in_order(play_one):
     clip, limit = ClipAction(fraction=0.5), RateLimitAction(max_change=0.75)
     actions = [0.0, 1.0, 1.0, -1.0]
-    assert play_one(Compose([clip, limit]), actions, "action") == [0.0, 0.5, 0.5, -0.25]
-    assert play_one(Compose([limit, clip]), actions, "action") == [0.0, 0.5, 0.5, 0.25]
+    assert play_one(ComposedMitigation([clip, limit]), actions, "action") == [0.0, 0.5, 0.5, -0.25]
+    assert play_one(ComposedMitigation([limit, clip]), actions, "action") == [0.0, 0.5, 0.5, 0.25]
 
 
 def test_observation_filters_apply_in_order(play_one):
     smooth, median = ExponentialObservation(alpha=0.5), MedianObservation(window=3)
     seen = [0.0, 0.0, 8.0, 0.0, 0.0]
-    assert play_one(Compose([median, smooth]), seen, "observation") == [0, 0, 0, 0, 0]
-    assert play_one(Compose([smooth, median]), seen, "observation") == [0, 0, 0, 2, 2]
+    assert play_one(ComposedMitigation([median, smooth]), seen, "observation") == [0, 0, 0, 0, 0]
+    assert play_one(ComposedMitigation([smooth, median]), seen, "observation") == [0, 0, 0, 2, 2]
 
 
 def test_each_part_works_on_its_channel_only(play_one):
-    pair = Compose({"sensor": ExponentialObservation(alpha=0.5), "motor": LowPass(alpha=0.25)})
+    pair = ComposedMitigation({"sensor": ExponentialObservation(alpha=0.5), "motor": LowPass(alpha=0.25)})
     assert play_one(pair, [0.0, 1.0], "observation") == [0.0, 0.5]
     assert play_one(pair, [0.0, 1.0], "action") == [0.0, 0.25]
 
 
 def test_lanes_are_independent_and_episodes_forget(check_lanes):
-    check_lanes(Compose([MedianObservation(window=3), ExponentialObservation(alpha=0.4)]), "observation")
-    check_lanes(Compose([LowPass(alpha=0.5), RateLimitAction(max_change=0.2)]), "action")
+    check_lanes(ComposedMitigation([MedianObservation(window=3), ExponentialObservation(alpha=0.4)]), "observation")
+    check_lanes(ComposedMitigation([LowPass(alpha=0.5), RateLimitAction(max_change=0.2)]), "action")
 
 
 def test_nothing_and_identities_are_the_identity(play):
     values = np.random.default_rng(0).uniform(-1, 1, (5, 2, 3))
-    for compose in (Compose([]), Compose([Mitigation(), LowPass(alpha=1.0), ExponentialObservation(alpha=1.0)])):
+    for compose in (ComposedMitigation([]), ComposedMitigation([Mitigation(), LowPass(alpha=1.0), ExponentialObservation(alpha=1.0)])):
         for channel in ("action", "observation"):
             assert np.array_equal(play(compose, values, channel), values)
     policy = as_policy(lambda seen: seen)
-    assert Compose([LowPass(alpha=0.5)]).around(policy, LaneDraws(0, "mitigation", 1)) is policy
+    assert ComposedMitigation([LowPass(alpha=0.5)]).around(policy, LaneDraws(0, "mitigation", 1)) is policy
 
 
 class Named(Mitigation):
@@ -86,7 +86,7 @@ class Still(StatelessPolicy):
 
 def test_the_first_part_is_the_outermost_around_the_policy():
     log = []
-    Compose([Named("a", log), LowPass(alpha=0.5), Named("b", log)]).around(
+    ComposedMitigation([Named("a", log), LowPass(alpha=0.5), Named("b", log)]).around(
         Still(), LaneDraws(0, "mitigation", 1)
     ).predict(np.zeros((1, 1)))
     assert log == ["a", "b"]
@@ -114,7 +114,7 @@ def asked(mitigation, steps):
 
 
 def test_a_vote_over_votes_asks_about_different_copies_at_every_step():
-    nested = Compose({"outer": Ensemble(sigma=1.0, copies=3), "inner": Ensemble(sigma=0.1, copies=4)})
+    nested = ComposedMitigation({"outer": Ensemble(sigma=1.0, copies=3), "inner": Ensemble(sigma=0.1, copies=4)})
     seen = asked(nested, [0, 1, 2, 0])
     assert seen.shape == (4, 12)
     assert len(np.unique(seen[:3])) == 36
@@ -125,19 +125,19 @@ def test_a_vote_over_votes_asks_about_different_copies_at_every_step():
 
 
 def test_equal_parts_draw_different_noise():
-    first, second = (asked(Compose({name: Ensemble(sigma=1.0, copies=2)}), [0]) for name in ("a", "b"))
+    first, second = (asked(ComposedMitigation({name: Ensemble(sigma=1.0, copies=2)}), [0]) for name in ("a", "b"))
     assert not np.allclose(first, second)
 
 
 def test_compositions_nest():
     part = Ensemble(sigma=1.0, copies=2)
-    seen = asked(Compose({"x": Compose({"y": part})}), [0, 1, 0])
+    seen = asked(ComposedMitigation({"x": ComposedMitigation({"y": part})}), [0, 1, 0])
     assert np.array_equal(seen[0], seen[2])
     assert not np.allclose(seen[0], seen[1])
 
 
 def test_rows_are_the_same_in_any_number_of_lanes():
-    mitigation = Compose(
+    mitigation = ComposedMitigation(
         {
             "kalman": KalmanObservation(measurement_sigma=0.3, scale="std"),
             "vote": Ensemble(sigma=0.2, copies=9),
@@ -149,7 +149,7 @@ def test_rows_are_the_same_in_any_number_of_lanes():
     assert rows[0].tobytes() == rows[1].tobytes() == rows[2].tobytes()
     # Each part matters.
     for name in mitigation.parts:
-        others = Compose({key: part for key, part in mitigation.parts.items() if key != name})
+        others = ComposedMitigation({key: part for key, part in mitigation.parts.items() if key != name})
         fewer = rollout(
             Lanes(EnvSpec(id="Pendulum-v1", max_steps=30), 4), Parts(parts.policy, parts.perturbation, others), Plan(9)
         )
@@ -158,11 +158,11 @@ def test_rows_are_the_same_in_any_number_of_lanes():
 
 def test_what_is_no_mitigation_is_refused():
     with pytest.raises(UserError, match=r"`parts.b` must be a mitigation, got GaussianObservation"):
-        Compose({"a": LowPass(alpha=0.5), "b": GaussianObservation(sigma=0.1)})
+        ComposedMitigation({"a": LowPass(alpha=0.5), "b": GaussianObservation(sigma=0.1)})
     with pytest.raises(UserError, match=r"`parts.0` must be a mitigation, got 'low_pass'"):
-        Compose(["low_pass"])
+        ComposedMitigation(["low_pass"])
 
 
 def test_a_part_that_does_not_fit_is_named():
     with pytest.raises(UserError, match=r"LowPass needs a Box action space, got Discrete\(2\)"):
-        Compose([MedianObservation(window=3), LowPass(alpha=0.5)]).bind(BOX, spaces.Discrete(2), lanes=1)
+        ComposedMitigation([MedianObservation(window=3), LowPass(alpha=0.5)]).bind(BOX, spaces.Discrete(2), lanes=1)

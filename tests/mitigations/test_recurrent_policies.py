@@ -13,7 +13,7 @@ from brittlestar.config.build import build
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
-from brittlestar.mitigations import Compose, Ensemble
+from brittlestar.mitigations import ComposedMitigation, Ensemble
 from brittlestar.perturbations import GaussianObservation, ObservationPerturbation
 from brittlestar.policies.sb3 import Sb3Policy
 
@@ -91,7 +91,7 @@ def check(path, acts, mitigation):
     one, four, nine = (rows(path, acts, mitigation, lanes, noise) for lanes in (1, 4, 9))
     assert one.tobytes() == four.tobytes() == nine.tobytes()
     assert len(np.unique(one, axis=0)) == 9
-    assert one.tobytes() != rows(path, acts, Compose([]), 4, noise).tobytes()
+    assert one.tobytes() != rows(path, acts, ComposedMitigation([]), 4, noise).tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -111,6 +111,6 @@ def test_discrete_actions(agents, name):
 def test_a_vote_without_noise_is_the_policy_alone(agents):
     alone, voted = (
         rows(agents["continuous"], "continuous", mitigation, 4, GaussianObservation(sigma=0.3))
-        for mitigation in (Compose([]), Ensemble(sigma=0.0, copies=5))
+        for mitigation in (ComposedMitigation([]), Ensemble(sigma=0.0, copies=5))
     )
     assert alone.tobytes() == voted.tobytes()

@@ -7,7 +7,7 @@ from brittlestar.perturbations import (
     BiasAction,
     BiasObservation,
     BodyMass,
-    Compose,
+    ComposedPerturbation,
     ContrastImage,
     DelayedAction,
     DelayedObservation,
@@ -30,7 +30,7 @@ BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
 
 
 def test_parts_act_in_order_on_their_channels(make_step):
-    pair = Compose({"sensor": GaussianObservation(sigma=0.1), "motor": GaussianAction(sigma=0.2)})
+    pair = ComposedPerturbation({"sensor": GaussianObservation(sigma=0.1), "motor": GaussianAction(sigma=0.2)})
     pair.bind(BOX, BOX, lanes=3)
     clean = np.zeros((3, 4))
     seen, sent = pair.perturb_observation(clean, make_step()), pair.perturb_action(clean, make_step())
@@ -43,24 +43,24 @@ def test_parts_of_one_channel_act_from_first_to_last(make_step):
     half, shift = ScaledAction(loss=0.5), BiasAction(bias=0.25, draw="fixed")
     double, add = ScaleObservation(gain_error=1.0, draw="fixed"), BiasObservation(bias=0.25, draw="fixed")
     for parts, expected in (([half, shift], 0.45), ([shift, half], 0.325)):
-        whole = Compose(parts)
+        whole = ComposedPerturbation(parts)
         whole.bind(BOX, BOX, lanes=1)
         np.testing.assert_allclose(whole.perturb_action(np.full((1, 4), 0.4), make_step(1)), expected)
     for parts, expected in (([double, add], 1.05), ([add, double], 1.3)):
-        whole = Compose(parts)
+        whole = ComposedPerturbation(parts)
         whole.bind(BOX, BOX, lanes=1)
         np.testing.assert_allclose(whole.perturb_observation(np.full((1, 4), 0.4), make_step(1)), expected)
 
 
 def test_scale_multiplies_every_part(make_step):
     parts = {"a": GaussianObservation(sigma=0.1), "b": GaussianObservation(sigma=0.3)}
-    one, half = (Compose(parts, scale=s).perturb_observation(np.zeros((3, 4)), make_step()) for s in (1.0, 0.5))
+    one, half = (ComposedPerturbation(parts, scale=s).perturb_observation(np.zeros((3, 4)), make_step()) for s in (1.0, 0.5))
     np.testing.assert_allclose(half, one / 2)
 
 
 def test_equal_parts_draw_different_noise(make_step):
-    twice = Compose([GaussianObservation(sigma=1.0), GaussianObservation(sigma=1.0)])
-    once = Compose([GaussianObservation(sigma=1.0)])
+    twice = ComposedPerturbation([GaussianObservation(sigma=1.0), GaussianObservation(sigma=1.0)])
+    once = ComposedPerturbation([GaussianObservation(sigma=1.0)])
     assert not np.allclose(
         twice.perturb_observation(np.zeros((3, 4)), make_step()),
         2 * once.perturb_observation(np.zeros((3, 4)), make_step()),
@@ -70,9 +70,9 @@ def test_equal_parts_draw_different_noise(make_step):
 @pytest.mark.parametrize(
     ("compose", "identity"),
     [
-        (Compose([GaussianObservation(sigma=1.0)], scale=0.0), True),
-        (Compose([GaussianObservation(sigma=0.0), Perturbation()]), True),
-        (Compose([GaussianObservation(sigma=0.0), GaussianAction(sigma=0.1)]), False),
+        (ComposedPerturbation([GaussianObservation(sigma=1.0)], scale=0.0), True),
+        (ComposedPerturbation([GaussianObservation(sigma=0.0), Perturbation()]), True),
+        (ComposedPerturbation([GaussianObservation(sigma=0.0), GaussianAction(sigma=0.1)]), False),
     ],
 )
 def test_identity(compose, identity):
@@ -81,7 +81,7 @@ def test_identity(compose, identity):
 
 def test_bad_scale():
     with pytest.raises(ValueError, match="`scale` must be at least 0, got -1"):
-        Compose([], scale=-1)
+        ComposedPerturbation([], scale=-1)
 
 
 def shown(part, make_step, channel, steps=12):
@@ -97,13 +97,13 @@ def shown(part, make_step, channel, steps=12):
     ("kind", "channel"), [(DelayedObservation, "observation"), (DelayedAction, "action"), (DelayedReward, "reward")]
 )
 def test_a_scaled_delay_is_that_delay(kind, channel, scale, steps, make_step):
-    whole = Compose([kind(delay_steps=2)], scale=scale)
+    whole = ComposedPerturbation([kind(delay_steps=2)], scale=scale)
     assert shown(whole, make_step, channel) == shown(kind(delay_steps=steps), make_step, channel)
 
 
 def test_scale_reaches_parts_on_a_schedule_and_compositions_of_compositions():
     late = Scheduled(DelayedObservation(delay_steps=2), Constant(0.5))
-    whole = Compose({"late": late, "both": Compose([GaussianObservation(sigma=0.1)], scale=0.5)}, scale=3.0)
+    whole = ComposedPerturbation({"late": late, "both": ComposedPerturbation([GaussianObservation(sigma=0.1)], scale=0.5)}, scale=3.0)
     assert whole.acting["late"].perturbation.delay_steps == 6
     assert whole.acting["both"].acting["0"].sigma == pytest.approx(0.15)
     assert late.perturbation.delay_steps == 2
@@ -125,12 +125,12 @@ def test_scale_reaches_parts_on_a_schedule_and_compositions_of_compositions():
 )
 def test_a_scale_that_takes_a_part_out_of_its_range_is_refused(part, message):
     with pytest.raises(UserError, match=rf"`scale` 2 is too much for `parts.weak`: .*{message}"):
-        Compose({"weak": part}, scale=2.0)
+        ComposedPerturbation({"weak": part}, scale=2.0)
 
 
 def test_parts_must_be_perturbations():
     with pytest.raises(UserError, match=r"`parts.x` must be a perturbation, with a `_target_`, got {'sigma': 0.1}"):
-        Compose({"x": {"sigma": 0.1}})
+        ComposedPerturbation({"x": {"sigma": 0.1}})
 
 
 def test_a_schedule_of_a_part_names_its_own_key():

@@ -10,7 +10,7 @@ from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
 from brittlestar.perturbations import (
     BiasObservation,
-    Compose,
+    ComposedPerturbation,
     DelayedObservation,
     GoalNoise,
     MaskObservation,
@@ -69,7 +69,7 @@ def test_scores_stay_on_the_truth_and_an_observed_reward_is_for_the_shown_goal(r
     assert np.array_equal(truth.column("return"), observed.column("return"))
     assert np.nansum(truth.column("reward_change")) == 0
     assert (observed.column("return_observed") - observed.column("return")).mean() > 10
-    part = run(Compose({"goal": GoalNoise(**wrong, reward="observed")}))
+    part = run(ComposedPerturbation({"goal": GoalNoise(**wrong, reward="observed")}))
     assert (part.column("return_observed") - part.column("return")).mean() > 10
 
 

@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from brittlestar.perturbations import (
     BiasObservation,
-    Compose,
+    ComposedPerturbation,
     DelayedObservation,
     DriftObservation,
     HoldObservation,
@@ -169,7 +169,7 @@ def test_what_is_hit_at_a_low_probability_is_hit_at_a_high_one(name, play):
 
 @each
 def test_it_works_as_a_scheduled_part_of_a_composition(case, make_step):
-    late = Compose({"late": Scheduled(case, StepSchedule(onset_step=6))})
+    late = ComposedPerturbation({"late": Scheduled(case, StepSchedule(onset_step=6))})
     box = spaces.Box(-np.inf, np.inf, (6,))
     late.bind(box, box, lanes=4)
     seen = np.array([late.perturb_observation(TRUTH[t], make_step(lanes=4, step=t)) for t in range(len(TRUTH))])

@@ -22,7 +22,7 @@ from brittlestar.errors import HarnessError, UserError
 from brittlestar.perturbations import (
     ActuatorGain,
     BodyMass,
-    Compose,
+    ComposedPerturbation,
     ControlTimestep,
     Damping,
     EnvParameter,
@@ -51,7 +51,7 @@ CHANGES = {
     "timestep": ControlTimestep(0.6),
     "armature": EnvParameter(0.5, attribute="dof_armature", to=[0.1, 0.5]),
     "push": Push(50.0, rate=0.3, duration_steps=2),
-    "all": Compose([BodyMass(0.5), BodyMass(-0.2), Friction(0.5), Gravity(-0.2), Push(10.0), ControlTimestep(0.4)]),
+    "all": ComposedPerturbation([BodyMass(0.5), BodyMass(-0.2), Friction(0.5), Gravity(-0.2), Push(10.0), ControlTimestep(0.4)]),
 }
 MODELS = ["HalfCheetah-v5", "FetchPush-v4", "Ant-v5"]
 # Fetch Push is moved by a mocap body, without any motor.
@@ -193,7 +193,7 @@ RAMPED = {
     "drawn timestep": ControlTimestep(0.6, draw="uniform"),
     "substeps": EnvParameter(0.5, attribute="opt.timestep", draw="sign"),
     "steady push": Push(40.0, direction=[1, 0, 1]),
-    "two": Compose(
+    "two": ComposedPerturbation(
         {"wave": Scheduled(Gravity(0.5), Cosine(5)), "mass": BodyMass(0.5), "drawn": Gravity(0.2, draw="sign")}
     ),
 }
@@ -381,9 +381,9 @@ def test_a_burst_leaves_the_original_bytes(scheduled_inside):
     bursts = Bursts(onset_step=2, duration_steps=2, period_steps=5)
     pair = {"mass": BodyMass(0.5), "push": Push(5.0, direction=[1, 0, 0])}
     if scheduled_inside:
-        change, schedule = Compose({name: Scheduled(part, bursts) for name, part in pair.items()}), Constant()
+        change, schedule = ComposedPerturbation({name: Scheduled(part, bursts) for name, part in pair.items()}), Constant()
     else:
-        change, schedule = Compose(pair), bursts
+        change, schedule = ComposedPerturbation(pair), bursts
     env = PerturbedEnv(gym.make("HalfCheetah-v5"), change, schedule)
     model, data = env.unwrapped.model, env.unwrapped.data
     clean, seen = saved(model), []
@@ -397,7 +397,7 @@ def test_a_burst_leaves_the_original_bytes(scheduled_inside):
 
 def test_delivery_tells_each_part_and_catches_what_does_nothing(lanes):
     used, plan = lanes("HalfCheetah-v5"), Plan(2)
-    whole = Compose({"mass": BodyMass(0.5), "time": ControlTimestep(0.05)})
+    whole = ComposedPerturbation({"mass": BodyMass(0.5), "time": ControlTimestep(0.05)})
     rows = rollout(used, Parts(RandomPolicy(), whole), plan)
     with pytest.raises(HarnessError, match="part `time` of the composition changed nothing"):
         measure(whole, rows)
@@ -532,7 +532,7 @@ DRAWN = {
     "damping": Damping(1.0, to=[1.0, 2.0]),
     "substeps": EnvParameter(0.5, attribute="opt.timestep", draw="sign"),
     "armature": EnvParameter(0.5, attribute="dof_armature", to=[0.1, 0.5]),
-    "two": Compose([BodyMass(0.5, draw="uniform"), Gravity(0.2, draw="sign"), Push(40.0)]),
+    "two": ComposedPerturbation([BodyMass(0.5, draw="uniform"), Gravity(0.2, draw="sign"), Push(40.0)]),
 }
 
 
@@ -573,7 +573,7 @@ def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
     mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")
     used = Lanes(spec, 4, own_models=True)
-    for change in (Compose([BodyMass(0.5), gravity]), gravity, mass, Compose([mass, Friction(0.5)]), gravity):
+    for change in (ComposedPerturbation([BodyMass(0.5), gravity]), gravity, mass, ComposedPerturbation([mass, Friction(0.5)]), gravity):
         again = rollout(used, Parts(RandomPolicy(), change), plan)
         fresh = rollout(Lanes(spec, 4, own_models=True), Parts(RandomPolicy(), change), plan)
         assert np.array_equal(again.values, fresh.values, equal_nan=True)

@@ -9,7 +9,7 @@ from brittlestar.engine.perturbed_env import PerturbedEnv
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.perturbations import Compose, ControlTimestep, EnvParameter
+from brittlestar.perturbations import ComposedPerturbation, ControlTimestep, EnvParameter
 from brittlestar.policies import RandomPolicy
 from brittlestar.schedules import Bursts
 
@@ -61,7 +61,7 @@ def test_every_attribute_acts_and_comes_back(env_id, name):
 
 
 def test_cartpoles_derived_numbers_follow():
-    env = PerturbedEnv(gym.make("CartPole-v1"), Compose([EnvParameter(1.0, attribute="masspole")]))
+    env = PerturbedEnv(gym.make("CartPole-v1"), ComposedPerturbation([EnvParameter(1.0, attribute="masspole")]))
     env.reset(seed=0)
     env.step(0)
     assert (env.unwrapped.total_mass, env.unwrapped.polemass_length) == (1.2, 0.1)

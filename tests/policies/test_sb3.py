@@ -153,25 +153,25 @@ def test_a_trusted_recurrent_policy_remembers_by_lane_and_forgets_at_a_start(tmp
 @needs_agents
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rebuilt_actor_is_that_of_stable_baselines3(name):
-    from brittlestar.policies.sb3_loader import load_trusted
+    from brittlestar.policies.sb3_loader import load_with_sb3
 
     checkpoint = read_checkpoint(zip_of(name))
     policy = bound(rebuild(checkpoint, Inputs()), checkpoint.observation_space, checkpoint.action_space, lanes=200)
     seen = observations(checkpoint.observation_space, 200)
-    theirs = load_trusted(checkpoint).model.predict(seen, deterministic=True)[0]
+    theirs = load_with_sb3(checkpoint).model.predict(seen, deterministic=True)[0]
     np.testing.assert_allclose(policy.predict(seen)[0], theirs, atol=1e-5)
 
 
 @needs_agents
 @pytest.mark.parametrize("name", ["ppo/HalfCheetah-v3_1", "ppo/Pendulum-v1_1", "sac/Pendulum-v1_1", "sac/Hopper-v3_1"])
 def test_random_actions_spread_as_those_of_stable_baselines3(name):
-    from brittlestar.policies.sb3_loader import load_trusted
+    from brittlestar.policies.sb3_loader import load_with_sb3
 
     checkpoint = read_checkpoint(zip_of(name))
     seen = np.repeat(observations(checkpoint.observation_space, 1), 4000, axis=0) * 0.1
     policy = bound(rebuild(checkpoint, Inputs()), checkpoint.observation_space, checkpoint.action_space, lanes=4000)
     ours = policy.predict(seen, deterministic=False)[0]
-    model = load_trusted(checkpoint).model
+    model = load_with_sb3(checkpoint).model
     torch.manual_seed(0)
     theirs = []
     for row in seen[:4000] if not checkpoint.use_sde else seen[:1500]:

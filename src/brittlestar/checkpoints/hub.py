@@ -31,13 +31,13 @@ def fetch(path: str) -> list[Path]:
     return files
 
 
-def split(path: str) -> tuple[str, str]:
+def split_hub_id(path: str) -> tuple[str, str]:
     """Returns repository and file of an id; an agent's zip has the name of its repository.
 
     Example:
-        >>> split("hub:sb3/ppo-CartPole-v1")
+        >>> split_hub_id("hub:sb3/ppo-CartPole-v1")
         ('sb3/ppo-CartPole-v1', 'ppo-CartPole-v1.zip')
-        >>> split("hub:me/agents/best/model.zip")
+        >>> split_hub_id("hub:me/agents/best/model.zip")
         ('me/agents', 'best/model.zip')
     """
     owner, _, rest = path.removeprefix(HUB).partition("/")
@@ -50,7 +50,7 @@ def split(path: str) -> tuple[str, str]:
 # A failure is kept, too: the other cells of a sweep need not ask again.
 @functools.cache
 def _fetch(path: str) -> tuple[list[Path], str]:
-    repository, file = split(path)
+    repository, file = split_hub_id(path)
     try:
         import huggingface_hub
         from huggingface_hub.utils import disable_progress_bars, logging

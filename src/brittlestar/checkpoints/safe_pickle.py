@@ -17,7 +17,7 @@ from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_arrays import Pending, array_calls
 from brittlestar.checkpoints.stubs import Call, Global, Stub, as_key, expect, make_global, name_of, plain_calls
 
-MAX_BYTES = 256 << 20
+MAX_PICKLE_BYTES = 256 << 20
 """Largest pickle that is read."""
 MAX_OPCODES = 1_000_000
 """Most steps of one pickle; a state dict takes about 20 per tensor."""

@@ -15,7 +15,7 @@ from brittlestar.checkpoints.safe_arrays import checked_shape
 
 Space = spaces.Space[Any]
 
-MAX_ENTRIES = 1 << 23
+MAX_SPACE_SIZE = 1 << 23
 """Most numbers of one observation or action."""
 MAX_PARTS = 1_000
 MAX_TEXT = 1 << 20
@@ -197,8 +197,8 @@ def _closing(text: str, place: int) -> int:
 
 def _shape(value: Any) -> tuple[int, ...]:
     shape = checked_shape(tuple(value) if isinstance(value, list) else value)
-    if math.prod(shape) > MAX_ENTRIES:
-        raise ValueError(f"shape {shape} has more than {MAX_ENTRIES} numbers")
+    if math.prod(shape) > MAX_SPACE_SIZE:
+        raise ValueError(f"shape {shape} has more than {MAX_SPACE_SIZE} numbers")
     return shape
 
 
@@ -213,7 +213,7 @@ def _whole_numbers(value: Any) -> list[int]:
     if isinstance(value, int):
         return [_whole(value, 0)]
     words = value if isinstance(value, list) else re.sub(r"[\[\](),]", " ", str(value)).split()
-    if not words or len(words) > MAX_ENTRIES:
+    if not words or len(words) > MAX_SPACE_SIZE:
         raise ValueError(f"`{printable(value, 60)}` is not a list of whole numbers")
     return [_whole(word, 0) for word in words]
 

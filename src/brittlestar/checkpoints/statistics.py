@@ -11,7 +11,7 @@ import numpy as np
 
 from brittlestar.checkpoints.files import existing, read_file
 from brittlestar.checkpoints.messages import printable, unreadable
-from brittlestar.checkpoints.safe_pickle import MAX_BYTES, read_pickle
+from brittlestar.checkpoints.safe_pickle import MAX_PICKLE_BYTES, read_pickle
 from brittlestar.checkpoints.stubs import Stub
 
 
@@ -34,7 +34,7 @@ def read_statistics(path: str | Path) -> Statistics:
     """Reads the file that `VecNormalize.save` wrote, without running anything in it."""
     place = existing(path)
     where = str(place)
-    saved = read_pickle(read_file(place, MAX_BYTES), where)
+    saved = read_pickle(read_file(place, MAX_PICKLE_BYTES), where)
     if not isinstance(saved, Stub) or not isinstance(saved.state, dict):
         shown = printable(saved.name, 80) if isinstance(saved, Stub) else type(saved).__name__
         raise unreadable(where, f"it holds `{shown}`, not a VecNormalize with its state")

@@ -19,7 +19,7 @@ from brittlestar.checkpoints.zip_entries import ZipEntries
 
 MAX_WEIGHT_BYTES = 1 << 30
 """Most bytes of all tensors together."""
-MAX_PICKLE_BYTES = 64 << 20
+MAX_TENSOR_LIST_BYTES = 64 << 20
 """Largest list of tensors; their numbers are stored apart."""
 
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
@@ -78,7 +78,7 @@ def _open_zip(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage], by
     order = entries.read(f"{folder}byteorder", 16) if f"{folder}byteorder" in entries.names else b"little"
     if order not in (b"little", b"big"):
         raise unreadable(entries.place(f"{folder}byteorder"), f"byte order {order!r}")
-    state = _unpickle(entries.read(pickles[0], MAX_PICKLE_BYTES), entries.place(pickles[0]))
+    state = _unpickle(entries.read(pickles[0], MAX_TENSOR_LIST_BYTES), entries.place(pickles[0]))
     return state, lambda storage: entries.read(f"{folder}data/{storage.key}"), "<" if order == b"little" else ">"
 
 

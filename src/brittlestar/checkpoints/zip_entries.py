@@ -13,7 +13,7 @@ from brittlestar.checkpoints.messages import printable, unreadable
 
 MAX_UNPACKED = 1 << 30
 """Most bytes of all entries together."""
-MAX_ENTRIES = 20_000
+MAX_ZIP_ENTRIES = 20_000
 MAX_RATIO = 1_000
 """Most bytes that one stored byte may unpack to, for entries above `_SMALL`."""
 
@@ -41,8 +41,8 @@ class ZipEntries:
             self._zip = zipfile.ZipFile(file)
         self._entries: dict[str, zipfile.ZipInfo] = {}
         infos = self._zip.infolist()
-        if len(infos) > MAX_ENTRIES:
-            raise unreadable(where, f"it has {len(infos)} entries, at most {MAX_ENTRIES} are read")
+        if len(infos) > MAX_ZIP_ENTRIES:
+            raise unreadable(where, f"it has {len(infos)} entries, at most {MAX_ZIP_ENTRIES} are read")
         for info in infos:
             self._check(info)
             self._entries[info.filename] = info

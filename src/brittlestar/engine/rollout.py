@@ -170,11 +170,11 @@ class _Run:
 
     def _settle(self) -> None:
         """Runs episodes again that started in a state other than the one before them left."""
-        wrong, window = self.parts.perturbation.unsettled(self.plan.episodes), self.plan.episodes
+        wrong, window = self.parts.perturbation.episodes_to_rerun(self.plan.episodes), self.plan.episodes
         while wrong:
             tried = wrong[:window]
             self._roll(tried, lambda done: None)
-            wrong = self.parts.perturbation.unsettled(self.plan.episodes)
+            wrong = self.parts.perturbation.episodes_to_rerun(self.plan.episodes)
             # An episode that was tried too early is tried twice: look no farther ahead than twice what was settled.
             window = 2 * max(1, sum(episode < wrong[0] for episode in tried)) if wrong else 0
 

@@ -9,7 +9,7 @@ from brittlestar import lazily
 if TYPE_CHECKING:
     from brittlestar.mitigations.action_filters import ClipAction, HoldAction, MovingAverageAction, RateLimitAction
     from brittlestar.mitigations.base import ActionFilter, Mitigation, ObservationFilter
-    from brittlestar.mitigations.compose import Compose
+    from brittlestar.mitigations.compose import ComposedMitigation
     from brittlestar.mitigations.ensemble import Ensemble
     from brittlestar.mitigations.kalman import KalmanObservation
     from brittlestar.mitigations.low_pass import LowPass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "action_filters": "ClipAction HoldAction MovingAverageAction RateLimitAction",
     "base": "ActionFilter Mitigation ObservationFilter",
-    "compose": "Compose",
+    "compose": "ComposedMitigation",
     "ensemble": "Ensemble",
     "kalman": "KalmanObservation",
     "low_pass": "LowPass",
@@ -33,7 +33,7 @@ _HOMES = {
 __all__ = [
     "ActionFilter",
     "ClipAction",
-    "Compose",
+    "ComposedMitigation",
     "Ensemble",
     "ExponentialObservation",
     "HoldAction",

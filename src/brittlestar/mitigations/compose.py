@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Compose(Mitigation):
+class ComposedMitigation(Mitigation):
     """Applies `parts` in order: to observations `f_n(... f_1(o))`, to actions `g_n(... g_1(a))`.
 
     A part that stands around the policy (an ensemble) sees what all filters of observations have left, and stands
@@ -27,8 +27,8 @@ class Compose(Mitigation):
 
     Example:
         >>> from brittlestar.mitigations import ExponentialObservation, LowPass
-        >>> pair = Compose({"sensor": ExponentialObservation(alpha=0.5), "motor": LowPass(alpha=0.5)})
-        >>> list(pair.parts), list(Compose([LowPass(alpha=0.5)]).parts)
+        >>> pair = ComposedMitigation({"sensor": ExponentialObservation(alpha=0.5), "motor": LowPass(alpha=0.5)})
+        >>> list(pair.parts), list(ComposedMitigation([LowPass(alpha=0.5)]).parts)
         (['sensor', 'motor'], ['0'])
     """
 

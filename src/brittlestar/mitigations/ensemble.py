@@ -60,7 +60,7 @@ class Ensemble(Mitigation):
         check_boxes(self, observation_space, self.keys)
         self._noise.bind(observation_space, action_space, lanes)
         continuous = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype, np.floating)
-        self._vote = AVERAGES[self.average] if continuous else majority
+        self._vote = AVERAGES[self.average] if continuous else majority_action
 
     def prepare(self, context: Context) -> None:
         """Calibrates, where the unit is the spread of each number."""
@@ -111,11 +111,11 @@ class VotingPolicy(DelegatingPolicy):
         return self._vote(np.stack(actions)), states
 
 
-def mean(actions: np.ndarray) -> np.ndarray:
+def mean_action(actions: np.ndarray) -> np.ndarray:
     """Returns the mean over the first axis; exactly the action if all are the same.
 
     Example:
-        >>> mean(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
+        >>> mean_action(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
         [0.1, 3.0]
     """
     # One after the other: the order of `np.sum` depends on the number of lanes.
@@ -123,21 +123,21 @@ def mean(actions: np.ndarray) -> np.ndarray:
     return np.asarray(actions[0] + total / len(actions)).astype(actions.dtype)
 
 
-def median(actions: np.ndarray) -> np.ndarray:
+def median_action(actions: np.ndarray) -> np.ndarray:
     """Returns the median over the first axis.
 
     Example:
-        >>> median(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
+        >>> median_action(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
         [0.1, 2.0]
     """
     return np.asarray(np.median(actions, axis=0)).astype(actions.dtype)
 
 
-def majority(actions: np.ndarray) -> np.ndarray:
+def majority_action(actions: np.ndarray) -> np.ndarray:
     """Returns the most frequent value over the first axis, the lowest one of several.
 
     Example:
-        >>> majority(np.array([[3, 2], [1, 2], [3, 1], [1, 0]])).tolist()
+        >>> majority_action(np.array([[3, 2], [1, 2], [3, 1], [1, 0]])).tolist()
         [1, 2]
     """
     ordered = np.sort(actions, axis=0)
@@ -145,4 +145,4 @@ def majority(actions: np.ndarray) -> np.ndarray:
     return np.take_along_axis(ordered, votes.argmax(axis=0)[None], axis=0)[0]
 
 
-AVERAGES = {"mean": mean, "median": median}
+AVERAGES = {"mean": mean_action, "median": median_action}

@@ -10,7 +10,7 @@ from brittlestar.errors import UserError, nearest, require
 from brittlestar.mitigations.array_filters import Exponential, HoldLast, Median, MovingAverage
 from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
 
-MISSING = {"zero": 0.0, "nan": np.nan}
+MISSING_VALUES = {"zero": 0.0, "nan": np.nan}
 """Names of what stands for a number that is missing."""
 
 
@@ -114,12 +114,12 @@ class HoldLastObservation(ObservationFilter):
     """What stands for a missing number: `zero`, `nan`, or the number itself."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.missing, bool) or not (self.missing in MISSING or isinstance(self.missing, int | float)):
+        if isinstance(self.missing, bool) or not (self.missing in MISSING_VALUES or isinstance(self.missing, int | float)):
             raise UserError(f"`missing` must be zero, nan or a number, got {self.missing!r}; {self._meant()}")
 
     def new_filter(self, key: str) -> ArrayFilter:
         """Returns the filter."""
-        return HoldLast(MISSING[self.missing] if isinstance(self.missing, str) else float(self.missing))
+        return HoldLast(MISSING_VALUES[self.missing] if isinstance(self.missing, str) else float(self.missing))
 
     def _meant(self) -> str:
-        return nearest(str(self.missing), MISSING)
+        return nearest(str(self.missing), MISSING_VALUES)

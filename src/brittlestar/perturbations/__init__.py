@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from brittlestar.perturbations.base import ObservationPerturbation, Perturbation, ScaledObservation, Step
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
-    from brittlestar.perturbations.compose import Compose, Scheduled
+    from brittlestar.perturbations.compose import ComposedPerturbation, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
     from brittlestar.perturbations.discrete import ConfusedObservation
     from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
@@ -43,14 +43,10 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
     from brittlestar.perturbations.push import Push
     from brittlestar.perturbations.random_sign import RandomSignObservation
-    from brittlestar.perturbations.reward_stressors import (
-        ResourceConstraint,
-        RewardNoise,
-        TrustViolation,
-        ValenceInversion,
-    )
+    from brittlestar.perturbations.action_stressors import ResourceConstraint, TrustViolation
+    from brittlestar.perturbations.reward_stressors import RewardNoise, ValenceInversion
     from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
-    from brittlestar.perturbations.stressors import ConceptDrift, ObservationNoise, SensorBlackout
+    from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
     from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
     from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
     from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter
@@ -69,9 +65,10 @@ _HOMES = {
     "additive": "BiasObservation DriftObservation SpikeObservation UniformObservation",
     "adversarial": "AdversarialObservation FgsmObservation MadObservation PgdObservation",
     "base": "ObservationPerturbation Perturbation ScaledObservation Step",
-    "reward_stressors": "ResourceConstraint RewardNoise TrustViolation ValenceInversion",
+    "action_stressors": "ResourceConstraint TrustViolation",
+    "reward_stressors": "RewardNoise ValenceInversion",
     "commands": "DelayedAction DroppedAction ScaledAction StickyAction",
-    "compose": "Compose Scheduled",
+    "compose": "ComposedPerturbation Scheduled",
     "crosstalk": "MixedAction SwappedAction",
     "discrete": "ConfusedObservation",
     "discrete_actions": "PermutedAction RandomAction",
@@ -85,7 +82,7 @@ _HOMES = {
     "push": "Push",
     "random_sign": "RandomSignObservation",
     "rewards": "DelayedReward InvertedReward NoisyReward ScaledReward",
-    "stressors": "ConceptDrift ObservationNoise SensorBlackout",
+    "observation_stressors": "ConceptDrift ObservationNoise SensorBlackout",
     "timing": "DelayedObservation HoldObservation StuckObservation",
     "world": "ModelChange NamedChange WorldChange",
     "world_attributes": "ControlTimestep EnvParameter",
@@ -102,7 +99,7 @@ __all__ = [
     "BlurredImage",
     "BodyMass",
     "BrightnessImage",
-    "Compose",
+    "ComposedPerturbation",
     "ConceptDrift",
     "ConfusedObservation",
     "ContrastImage",

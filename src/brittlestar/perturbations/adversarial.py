@@ -176,7 +176,7 @@ class FgsmObservation(AdversarialObservation):
     """One step: `x + r sign(D'(d_0))`, `|d_0| <= OFFSET r` at random.
 
     Example:
-        >>> from brittlestar.engine.calibration import Context
+        >>> from brittlestar.perturbations.context import Context
         >>> from brittlestar.policies import MlpPolicy
         >>> from brittlestar.randomness import LaneDraws
         >>> box, step = spaces.Box(-1.0, 1.0, (2,)), Step(np.ones(1), np.ones(1, bool), LaneDraws(0, "noise", 1))

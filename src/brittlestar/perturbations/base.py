@@ -144,10 +144,10 @@ class Perturbation:
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Edits the simulators before they step; every edit is undone at the end of the episode."""
 
-    def unsettled(self, episodes: int) -> list[int]:
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns which of the first `episodes` must run again; most perturbations start each one anew, so none.
 
-        See `Carried`: what goes on from one episode to the next is not known while both run side by side.
+        See `CarriedState`: what goes on from one episode to the next is not known while both run side by side.
         """
         return []
 

@@ -16,7 +16,7 @@ Advance = Callable[[float, float, LaneDraws, int, int], float]
 """`(state, level, draws, episode, steps)` to the state after so many steps of an episode."""
 
 
-class Carried:
+class CarriedState:
     """A number per lane that stressed episodes hand on in episode order, as if they ran one after the other.
 
     Side by side, an episode starts before the one before it has ended. So its start is foretold: the numbers drawn
@@ -70,7 +70,7 @@ class Carried:
         self.state = np.where(stressed, state, self.state)
         self._moved += stressed
 
-    def unsettled(self, episodes: int) -> list[int]:
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns which stressed episodes started from another state than the one before them left."""
         if not len(self._starts):
             return []

@@ -13,7 +13,7 @@ from brittlestar.perturbations.actions import ActionPerturbation, DefaultAction
 from brittlestar.perturbations.base import Step
 from brittlestar.perturbations.delays import check_delay, draw_delay, longest_delay
 
-FILLS = ("zero", "hold")
+LOST_FILLS = ("zero", "hold")
 
 
 @dataclass
@@ -68,7 +68,7 @@ class DroppedAction(DefaultAction):
 
     def __post_init__(self) -> None:
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
-        require_choice("fill", self.fill, FILLS)
+        require_choice("fill", self.fill, LOST_FILLS)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Drops whole actions."""

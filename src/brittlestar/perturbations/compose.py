@@ -22,13 +22,13 @@ DELIVERED = "delivered/"
 
 
 @dataclass
-class Compose(Perturbation):
+class ComposedPerturbation(Perturbation):
     """Applies `parts` in order, each with its own strength times `scale`.
 
     Example:
         >>> from brittlestar.perturbations import GaussianAction, GaussianObservation
-        >>> pair = Compose({"sensor": GaussianObservation(sigma=0.05), "motor": GaussianAction(sigma=0.1)})
-        >>> pair.is_identity, Compose(pair.parts, scale=0).is_identity
+        >>> pair = ComposedPerturbation({"sensor": GaussianObservation(sigma=0.05), "motor": GaussianAction(sigma=0.1)})
+        >>> pair.is_identity, ComposedPerturbation(pair.parts, scale=0).is_identity
         (False, True)
     """
 
@@ -105,9 +105,9 @@ class Compose(Perturbation):
                     step.report_effect(effect, values)
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
-    def unsettled(self, episodes: int) -> list[int]:
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns the episodes that any part must see again."""
-        return sorted({episode for part in self.acting.values() for episode in part.unsettled(episodes)})
+        return sorted({episode for part in self.acting.values() for episode in part.episodes_to_rerun(episodes)})
 
     def _through(self, channel: Callable[[Perturbation], Callable], value: Any, step: Step) -> Any:
         for name, part in self.acting.items():
@@ -186,9 +186,9 @@ class Scheduled(Perturbation):
         """Perturbs at the level of the schedule."""
         self.perturbation.perturb_world(worlds, self._step(step))
 
-    def unsettled(self, episodes: int) -> list[int]:
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns the episodes that the perturbation must see again."""
-        return self.perturbation.unsettled(episodes)
+        return self.perturbation.episodes_to_rerun(episodes)
 
     def _step(self, step: Step) -> Step:
         level = step.level * self.schedule.levels(step.draws.episodes, step.draws.steps)

@@ -57,7 +57,7 @@ class MaskObservation(ObservationPerturbation):
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
         require(0 <= self.r <= 1, "r", "in [0, 1]", self.r)
         require_choice("kind", self.kind, KINDS)
-        require_choice("fill", self.fill, FILLS)
+        require_choice("fill", self.fill, MASK_FILLS)
         require_choice("where", self.where, ("before", "after"))
         if self.groups is not None and self.kind != "group":
             raise UserError(f"`groups` are for `kind: group`, got `kind` {self.kind} and `groups` {self.groups}")
@@ -118,7 +118,7 @@ class MaskObservation(ObservationPerturbation):
         flat = array.reshape(len(array), -1)
         mask = self._hit[:, None] & self._mask(flat, step)
         step.report_effect("masked_fraction", mask.sum(axis=1) / self._size)
-        seen = np.where(mask, FILLS[self.fill](self, flat, step), flat)
+        seen = np.where(mask, MASK_FILLS[self.fill](self, flat, step), flat)
         self.kept[step.key] = seen
         return seen.reshape(array.shape)
 
@@ -147,7 +147,7 @@ class MaskObservation(ObservationPerturbation):
         return flat * (1.0 + step.draws.normal(flat.shape[1:]))
 
 
-FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
+MASK_FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
     "zero": MaskObservation._fill_zero,
     "mean": MaskObservation._fill_mean,
     "last": MaskObservation._fill_last,

@@ -16,7 +16,7 @@ from brittlestar.envs.worlds import Edit, World
 from brittlestar.errors import UserError, nearest, require, require_choice
 from brittlestar.perturbations.base import Perturbation, Step
 
-DRAWS = ("fixed", "uniform", "sign")
+WORLD_DRAWS = ("fixed", "uniform", "sign")
 WORLD_CHANGE = "world_change"
 _OWNERS = itertools.count()
 
@@ -43,7 +43,7 @@ class WorldChange(Perturbation):
     """Lowest and highest target, in the unit of the number; None: relative to the original."""
 
     def __post_init__(self) -> None:
-        require_choice("draw", self.draw, DRAWS)
+        require_choice("draw", self.draw, WORLD_DRAWS)
         if self.to is None:
             lowest = self.change if self.draw == "fixed" else -abs(self.change)
             low, high = ("at least -1", "in [-1, 1]") if self.may_vanish else ("above -1", "in (-1, 1)")

@@ -159,11 +159,11 @@ def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Polic
     inputs = shown.inputs(checkpoint.observation_space)
     if not trust:
         return rebuild(checkpoint, inputs)
-    from brittlestar.policies.sb3_loader import ShownPolicy, load_trusted
+    from brittlestar.policies.sb3_loader import PreprocessedPolicy, load_with_sb3
 
-    loaded = load_trusted(checkpoint, algorithm)
+    loaded = load_with_sb3(checkpoint, algorithm)
     by_entry = isinstance(checkpoint.observation_space, spaces.Dict)
-    return ShownPolicy(loaded, inputs, by_entry) if inputs.scalings or inputs.has_state else loaded
+    return PreprocessedPolicy(loaded, inputs, by_entry) if inputs.scalings or inputs.has_state else loaded
 
 
 def _check_atari(path: str, arguments: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ _FORGOTTEN = (
 """What training needs and predicting does not; old files hold it in forms that new versions cannot read."""
 
 
-def load_trusted(checkpoint: Checkpoint, algorithm: str | None = None) -> TrustedPolicy:
+def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> LoadedPolicy:
     """Loads a zip with Stable-Baselines3.
 
     Args:
@@ -51,7 +51,7 @@ def load_trusted(checkpoint: Checkpoint, algorithm: str | None = None) -> Truste
         except Exception as error:
             line = " ".join(str(error).split())
             raise UserError(f"Stable-Baselines3 cannot load {path}: {type(error).__name__}: {line}") from error
-    return TrustedPolicy(model)
+    return LoadedPolicy(model)
 
 
 def _replaced(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _replaced(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-class TrustedPolicy(Policy):
+class LoadedPolicy(Policy):
     """Somebody's model, asked lane by lane: a product over all lanes would tie the bits of a lane to the others."""
 
     def __init__(self, model: Any) -> None:
@@ -153,7 +153,7 @@ def _check_picture(expected: Space, shown: Space) -> None:
         )
 
 
-class ShownPolicy(Policy):
+class PreprocessedPolicy(Policy):
     """A policy that is shown observations as in its training: by entry, or in one row."""
 
     def __init__(self, policy: Policy, inputs: Inputs, by_entry: bool) -> None:

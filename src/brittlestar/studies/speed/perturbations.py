@@ -12,7 +12,7 @@ from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.perturbations import Compose, Perturbation
+from brittlestar.perturbations import ComposedPerturbation, Perturbation
 from brittlestar.perturbations.adversarial import AdversarialObservation
 from brittlestar.policies import MlpPolicy
 from brittlestar.schedules import Linear
@@ -39,7 +39,7 @@ def perturbations(quick: bool) -> list[Figure]:
         perturbation = _usable(path.stem, spec)
         if perturbation is None:
             continue
-        several = len(perturbation.parts) if isinstance(perturbation, Compose) else 1
+        several = len(perturbation.parts) if isinstance(perturbation, ComposedPerturbation) else 1
         name = path.stem if several == 1 else f"{path.stem}, {several} parts,"
         used, bar = pairs[perturbation.needs_world], 10.0 * several
         figures.append(_figure(name, _added(used, Parts(policy, perturbation), rounds), bar))

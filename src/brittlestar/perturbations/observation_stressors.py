@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import require, require_choice
 from brittlestar.perturbations.base import ObservationPerturbation, Step
-from brittlestar.perturbations.carried_state import Carried, check_carry
+from brittlestar.perturbations.carried_state import CarriedState, check_carry
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ConceptDrift(Stressor):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Starts the walk anew."""
         super().bind(observation_space, action_space, lanes)
-        self._walk = Carried(lanes, self.carry == "shock", self._walked)
+        self._walk = CarriedState(lanes, self.carry == "shock", self._walked)
 
     def prepare(self, context: Context) -> None:
         """Finds the size of a step."""
@@ -144,9 +144,9 @@ class ConceptDrift(Stressor):
         step.report_effect("regret", np.abs(self._drift()) * (step.level > 0))
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
 
-    def unsettled(self, episodes: int) -> list[int]:
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns the episodes that began elsewhere than the one before them ended."""
-        return self._walk.unsettled(episodes)
+        return self._walk.episodes_to_rerun(episodes)
 
     def _drift(self) -> np.ndarray:
         return self._walk.state * (self._step / _QUANTA)
@@ -188,7 +188,7 @@ class SensorBlackout(Stressor):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Sees everything."""
         super().bind(observation_space, action_space, lanes)
-        self._left = Carried(lanes, self.carry == "shock", self._left_over)
+        self._left = CarriedState(lanes, self.carry == "shock", self._left_over)
         self._dark = np.zeros(lanes, dtype=bool)
 
     def prepare(self, context: Context) -> None:
@@ -217,9 +217,9 @@ class SensorBlackout(Stressor):
         )
         return reward
 
-    def unsettled(self, episodes: int) -> list[int]:
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns the episodes that began in another state than the one before them left."""
-        return self._left.unsettled(episodes)
+        return self._left.episodes_to_rerun(episodes)
 
     def _chance(self, share: Any) -> Any:
         return share / ((self.shortest + self.longest) / 2.0 * (1.0 - share))
