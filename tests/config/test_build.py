@@ -9,7 +9,11 @@ NOISE = KINDS + "GaussianObservation"
 
 
 def test_nested_nodes_become_objects():
-    node = {"_target_": "brittlestar.perturbations.ComposedPerturbation", "parts": [{"_target_": NOISE, "sigma": 0.1}], "scale": 2}
+    node = {
+        "_target_": "brittlestar.perturbations.ComposedPerturbation",
+        "parts": [{"_target_": NOISE, "sigma": 0.1}],
+        "scale": 2,
+    }
     built = build(node, "perturbation")
     assert built == ComposedPerturbation([GaussianObservation(sigma=0.1)], scale=2)
 
@@ -39,7 +43,10 @@ def test_plain_values_pass():
             {"_target_": KINDS + "MixedAction", "mix": 1, "matrix": [[1, "a"]]},
             r"must be a list of list of float or null, got \[\[1, 'a'\]\]",
         ),
-        ({"_target_": KINDS + "ComposedPerturbation", "parts": {"x": {"sigma": 1}}}, "`parts.x` must be a perturbation"),
+        (
+            {"_target_": KINDS + "ComposedPerturbation", "parts": {"x": {"sigma": 1}}},
+            "`parts.x` must be a perturbation",
+        ),
         ({"_target_": NOISE, "sigma": -1}, "`sigma` must be at least 0, got -1"),
         ({"_target_": NOISE + "s", "sigma": 1}, "has no 'GaussianObservations'; did you mean `GaussianObservation`"),
         ({"_target_": "no.such.Thing"}, "`perturbation._target_` 'no.such.Thing' cannot be imported: No module"),

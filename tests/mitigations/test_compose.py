@@ -53,7 +53,10 @@ def test_lanes_are_independent_and_episodes_forget(check_lanes):
 
 def test_nothing_and_identities_are_the_identity(play):
     values = np.random.default_rng(0).uniform(-1, 1, (5, 2, 3))
-    for compose in (ComposedMitigation([]), ComposedMitigation([Mitigation(), LowPass(alpha=1.0), ExponentialObservation(alpha=1.0)])):
+    for compose in (
+        ComposedMitigation([]),
+        ComposedMitigation([Mitigation(), LowPass(alpha=1.0), ExponentialObservation(alpha=1.0)]),
+    ):
         for channel in ("action", "observation"):
             assert np.array_equal(play(compose, values, channel), values)
     policy = as_policy(lambda seen: seen)

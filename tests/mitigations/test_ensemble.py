@@ -7,7 +7,7 @@ from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.mitigations import Ensemble
-from brittlestar.mitigations.ensemble import majority, mean, median
+from brittlestar.mitigations.ensemble import majority_action, mean_action, median_action
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.policies.base import Policy, StatelessPolicy
 from brittlestar.policies.mlp import MlpPolicy
@@ -45,13 +45,13 @@ def wrapped(ensemble, policy, lanes=2, seen=BOX, acts=BOX, episodes=None, step=0
 @pytest.mark.parametrize(
     ("vote", "actions", "expected"),
     [
-        (mean, [[1.0], [2.0], [6.0]], [3.0]),
-        (median, [[1.0], [2.0], [6.0]], [2.0]),
-        (median, [[1.0], [2.0], [6.0], [4.0]], [3.0]),
-        (majority, [2, 1, 2], 2),
-        (majority, [3, 0, 1], 0),
-        (majority, [3, 1, 3, 1, 2], 1),
-        (majority, [[0, 1], [1, 1], [1, 0]], [1, 1]),
+        (mean_action, [[1.0], [2.0], [6.0]], [3.0]),
+        (median_action, [[1.0], [2.0], [6.0]], [2.0]),
+        (median_action, [[1.0], [2.0], [6.0], [4.0]], [3.0]),
+        (majority_action, [2, 1, 2], 2),
+        (majority_action, [3, 0, 1], 0),
+        (majority_action, [3, 1, 3, 1, 2], 1),
+        (majority_action, [[0, 1], [1, 1], [1, 0]], [1, 1]),
     ],
 )
 def test_votes(vote, actions, expected):
@@ -60,7 +60,7 @@ def test_votes(vote, actions, expected):
     assert found.dtype == np.array(actions).dtype
 
 
-@pytest.mark.parametrize("vote", [mean, median])
+@pytest.mark.parametrize("vote", [mean_action, median_action])
 @pytest.mark.parametrize("copies", [3, 7, 49])
 def test_the_same_action_many_times_is_that_action(vote, copies):
     actions = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)

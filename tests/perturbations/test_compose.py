@@ -54,7 +54,9 @@ def test_parts_of_one_channel_act_from_first_to_last(make_step):
 
 def test_scale_multiplies_every_part(make_step):
     parts = {"a": GaussianObservation(sigma=0.1), "b": GaussianObservation(sigma=0.3)}
-    one, half = (ComposedPerturbation(parts, scale=s).perturb_observation(np.zeros((3, 4)), make_step()) for s in (1.0, 0.5))
+    one, half = (
+        ComposedPerturbation(parts, scale=s).perturb_observation(np.zeros((3, 4)), make_step()) for s in (1.0, 0.5)
+    )
     np.testing.assert_allclose(half, one / 2)
 
 
@@ -103,7 +105,9 @@ def test_a_scaled_delay_is_that_delay(kind, channel, scale, steps, make_step):
 
 def test_scale_reaches_parts_on_a_schedule_and_compositions_of_compositions():
     late = Scheduled(DelayedObservation(delay_steps=2), Constant(0.5))
-    whole = ComposedPerturbation({"late": late, "both": ComposedPerturbation([GaussianObservation(sigma=0.1)], scale=0.5)}, scale=3.0)
+    whole = ComposedPerturbation(
+        {"late": late, "both": ComposedPerturbation([GaussianObservation(sigma=0.1)], scale=0.5)}, scale=3.0
+    )
     assert whole.acting["late"].perturbation.delay_steps == 6
     assert whole.acting["both"].acting["0"].sigma == pytest.approx(0.15)
     assert late.perturbation.delay_steps == 2

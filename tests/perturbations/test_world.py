@@ -51,7 +51,9 @@ CHANGES = {
     "timestep": ControlTimestep(0.6),
     "armature": EnvParameter(0.5, attribute="dof_armature", to=[0.1, 0.5]),
     "push": Push(50.0, rate=0.3, duration_steps=2),
-    "all": ComposedPerturbation([BodyMass(0.5), BodyMass(-0.2), Friction(0.5), Gravity(-0.2), Push(10.0), ControlTimestep(0.4)]),
+    "all": ComposedPerturbation(
+        [BodyMass(0.5), BodyMass(-0.2), Friction(0.5), Gravity(-0.2), Push(10.0), ControlTimestep(0.4)]
+    ),
 }
 MODELS = ["HalfCheetah-v5", "FetchPush-v4", "Ant-v5"]
 # Fetch Push is moved by a mocap body, without any motor.
@@ -381,7 +383,10 @@ def test_a_burst_leaves_the_original_bytes(scheduled_inside):
     bursts = Bursts(onset_step=2, duration_steps=2, period_steps=5)
     pair = {"mass": BodyMass(0.5), "push": Push(5.0, direction=[1, 0, 0])}
     if scheduled_inside:
-        change, schedule = ComposedPerturbation({name: Scheduled(part, bursts) for name, part in pair.items()}), Constant()
+        change, schedule = (
+            ComposedPerturbation({name: Scheduled(part, bursts) for name, part in pair.items()}),
+            Constant(),
+        )
     else:
         change, schedule = ComposedPerturbation(pair), bursts
     env = PerturbedEnv(gym.make("HalfCheetah-v5"), change, schedule)
@@ -573,7 +578,13 @@ def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
     mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")
     used = Lanes(spec, 4, own_models=True)
-    for change in (ComposedPerturbation([BodyMass(0.5), gravity]), gravity, mass, ComposedPerturbation([mass, Friction(0.5)]), gravity):
+    for change in (
+        ComposedPerturbation([BodyMass(0.5), gravity]),
+        gravity,
+        mass,
+        ComposedPerturbation([mass, Friction(0.5)]),
+        gravity,
+    ):
         again = rollout(used, Parts(RandomPolicy(), change), plan)
         fresh = rollout(Lanes(spec, 4, own_models=True), Parts(RandomPolicy(), change), plan)
         assert np.array_equal(again.values, fresh.values, equal_nan=True)

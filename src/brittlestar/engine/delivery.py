@@ -41,7 +41,11 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
             f"nothing: {_why(schedule, rows)}. Its result would pass for robustness"
         )
-    parts = perturbation.acting.items() if isinstance(perturbation, ComposedPerturbation) and not perturbation.is_identity else ()
+    parts = (
+        perturbation.acting.items()
+        if isinstance(perturbation, ComposedPerturbation) and not perturbation.is_identity
+        else ()
+    )
     for name, part in parts:
         if not part.is_identity and not delivered.get(DELIVERED + name):
             raise HarnessError(f"the part `{name}` of the composition changed nothing: its effect would pass for none")

@@ -114,7 +114,9 @@ class HoldLastObservation(ObservationFilter):
     """What stands for a missing number: `zero`, `nan`, or the number itself."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.missing, bool) or not (self.missing in MISSING_VALUES or isinstance(self.missing, int | float)):
+        if isinstance(self.missing, bool) or not (
+            self.missing in MISSING_VALUES or isinstance(self.missing, int | float)
+        ):
             raise UserError(f"`missing` must be zero, nan or a number, got {self.missing!r}; {self._meant()}")
 
     def new_filter(self, key: str) -> ArrayFilter:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from brittlestar import lazily
 
 if TYPE_CHECKING:
+    from brittlestar.perturbations.action_stressors import ResourceConstraint, TrustViolation
     from brittlestar.perturbations.actions import ActionPerturbation
     from brittlestar.perturbations.actuators import (
         BacklashAction,
@@ -40,13 +41,12 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
     from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
     from brittlestar.perturbations.masking import MaskObservation
+    from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
     from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
     from brittlestar.perturbations.push import Push
     from brittlestar.perturbations.random_sign import RandomSignObservation
-    from brittlestar.perturbations.action_stressors import ResourceConstraint, TrustViolation
     from brittlestar.perturbations.reward_stressors import RewardNoise, ValenceInversion
     from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
-    from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
     from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
     from brittlestar.perturbations.world import ModelChange, NamedChange, WorldChange
     from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter

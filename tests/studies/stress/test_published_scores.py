@@ -92,7 +92,11 @@ def test_every_number_of_the_summary(path):
 
 @agents
 def test_statistics_of_the_reference_pass(path):
-    reference, proxy, published = read_study(path)["ref"], facts(path)["version"] == "compat_1_4", facts(path)["reference"]
+    reference, proxy, published = (
+        read_study(path)["ref"],
+        facts(path)["version"] == "compat_1_4",
+        facts(path)["reference"],
+    )
     channels, calm = compat_channels(reference.behaviour, reference.phases, proxy), reference.within("pre")
     raw = compat.raw_1_4 if proxy else compat.raw_1_0
     norm = compat.calibrate(raw, channels[calm], compat.identity(channels, REFERENCE_WEIGHTS)[calm])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from brittlestar.cells.identity import versions
 from brittlestar.cells.files import make_folder
+from brittlestar.cells.identity import versions
 from brittlestar.errors import UserError
 from brittlestar.results.load import Row
 from brittlestar.results.write import markdown
