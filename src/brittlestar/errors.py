@@ -15,6 +15,10 @@ class UserError(Exception):
     """A mistake of the user: shown as one line, without a traceback."""
 
 
+class MissingFileError(UserError):
+    """A file or folder that the user names does not exist."""
+
+
 class HarnessError(UserError):
     """Something in a cell went wrong that is not a failed episode."""
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 
-from brittlestar.config import GROUPS, Config, config_folder, plain, register
+from brittlestar.config import GROUPS, Config, config_folder, plain_config, register
 from brittlestar.config.build import build, locate
 
 OPTIONS = [(group, path.stem) for group in GROUPS for path in sorted((config_folder() / group).glob("*.yaml"))]
@@ -43,7 +43,7 @@ def test_every_option_composes_and_builds(group, name, request):
     if name in ("sb3", "zoo_folder", "cleanrl"):
         file = {"sb3": "CartPole-v1.zip", "zoo_folder": "", "cleanrl": "cleanrl.pth"}[name]
         needed = [f"policy.path={request.getfixturevalue('agent') / file}"]
-    config = plain(compose("config", [f"{group}={name}", *needed]))
+    config = plain_config(compose("config", [f"{group}={name}", *needed]))
     built = build(config[group], group)
     assert type(built) is locate(config[group]["_target_"], group)
 
@@ -82,7 +82,7 @@ def test_the_names_others_rely_on():
 
 
 def test_the_top_level_is_typed():
-    assert set(plain(compose("config"))) == {field.name for field in dataclasses.fields(Config)}
+    assert set(plain_config(compose("config"))) == {field.name for field in dataclasses.fields(Config)}
 
 
 def test_levels_of_the_published_studies():

@@ -2,6 +2,8 @@ import pytest
 
 from brittlestar.config.hints import env_option, train_hint
 
+SB3 = {"_target_": "brittlestar.policies.sb3.Sb3Policy"}
+
 
 @pytest.mark.parametrize(
     ("env_id", "command"),
@@ -13,11 +15,16 @@ from brittlestar.config.hints import env_option, train_hint
     ],
 )
 def test_the_command_that_trains(env_id, command):
-    assert train_hint({"env": {"id": env_id}}) == f"train one: `python train.py {command}`"
+    assert train_hint({"env": {"id": env_id}, "policy": SB3}) == f"train one: `python train.py {command}`"
 
 
 def test_no_command_where_the_environment_is_not_known():
-    assert env_option("auto") == train_hint({"env": {"id": "auto"}}) == train_hint({}) == ""
+    assert env_option("auto") == train_hint({"env": {"id": "auto"}, "policy": SB3}) == train_hint({"policy": SB3}) == ""
+
+
+def test_no_command_for_a_policy_that_no_training_writes():
+    policy = {"_target_": "brittlestar.policies.exported.OnnxPolicy"}
+    assert train_hint({"env": {"id": "CartPole-v1"}, "policy": policy}) == ""
 
 
 @pytest.mark.parametrize("arguments", [["policy.path=nothing.zip"], []], ids=["no such file", "no path"])

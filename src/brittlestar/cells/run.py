@@ -18,7 +18,8 @@ from brittlestar.cells.auto_env import AUTO, resolve
 from brittlestar.cells.identity import NONE, cell_config, cell_hash, needs_world, provenance
 from brittlestar.config import Config
 from brittlestar.config.build import build
-from brittlestar.errors import UserError, nearest
+from brittlestar.config.hints import train_hint
+from brittlestar.errors import MissingFileError, UserError, nearest
 
 CHECKS = (None, "baseline", "models")
 EPISODE_SEEDS = ("independent", "consecutive")
@@ -203,11 +204,7 @@ def _check_env(policy: Any, env_id: str) -> None:
 def _loaded(config: dict[str, Any]) -> Any:
     try:
         return _policy(json.dumps(config["policy"]))
-    except UserError as error:
-        if "there is no file" not in str(error) or not str(config["policy"].get("_target_")).endswith("Sb3Policy"):
-            raise
-        from brittlestar.config.hints import train_hint
-
+    except MissingFileError as error:
         raise UserError("; ".join(filter(None, [str(error), train_hint(config)]))) from None
 
 

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.config import HUB
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import MissingFileError, UserError, nearest
 
 
 def existing(path: str | Path, kind: str = "file") -> Path:
@@ -26,7 +26,7 @@ def existing(path: str | Path, kind: str = "file") -> Path:
         raise UserError(f"{printable(str(place), 400)} is not a {kind}")
     names = _names(place.parent)
     hint = f"; {printable(nearest(place.name, names), 400)}" if names else ""
-    raise UserError(f"there is no {kind} {printable(str(place), 400)}{hint}")
+    raise MissingFileError(f"there is no {kind} {printable(str(place), 400)}{hint}")
 
 
 def read_file(path: Path, most: int) -> bytes:

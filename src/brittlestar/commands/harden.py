@@ -29,16 +29,18 @@ def main() -> None:
     def task(config: Any) -> None:
         from hydra.core.hydra_config import HydraConfig
 
-        from brittlestar.config import plain
+        from brittlestar.config import plain_config
         from brittlestar.studies.hardening.harden import harden
 
         choices = {k: v for k, v in HydraConfig.get().runtime.choices.items() if not k.startswith("hydra/")}
         try:
-            harden(plain(config), choices)
+            harden(plain_config(config), choices)
         except UserError as error:
             errors.append(str(error))
 
-    run_hydra(task, "harden")
+    from brittlestar.studies.hardening.schema import HardenConfig
+
+    run_hydra(task, "harden", HardenConfig)
     if errors:
         sys.stderr.write("".join(f"brittlestar: {error}\n" for error in errors))
         sys.exit(1)

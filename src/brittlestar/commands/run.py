@@ -51,7 +51,9 @@ def main() -> None:
             errors.append(outcome.error)
         return outcome
 
-    run_hydra(task, "config")
+    from brittlestar.config import Config
+
+    run_hydra(task, "config", Config)
     # Python would search all that was ever imported for garbage before it ends.
     gc.freeze()
     if errors:
@@ -104,13 +106,19 @@ def _first_env(overrides: list[str]) -> str | None:
     return None if any(text.startswith(chosen) for text in overrides) else "fetch_reach"
 
 
-def run_hydra(task: Callable[[Any], Any], config_name: str) -> None:
-    """Runs a Hydra app; a user's mistake ends in one line and a non-zero exit code."""
+def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> None:
+    """Runs a Hydra app; a user's mistake ends in one line and a non-zero exit code.
+
+    Args:
+        task: takes the composed config.
+        config_name: of the yaml file in `conf/`.
+        schema: the typed top level of that file.
+    """
     import hydra
 
     from brittlestar.config import config_folder, register
 
-    register()
+    register(schema, config_name)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     app = hydra.main(version_base="1.3", config_path=str(config_folder()), config_name=config_name)(task)
     try:
@@ -132,13 +140,13 @@ def _evaluate(config: Any) -> Any:
     from hydra.types import RunMode
 
     from brittlestar.cells import run as cell
-    from brittlestar.config import plain
+    from brittlestar.config import plain_config
     from brittlestar.reports import single_cell as single
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
     job = cell.Job(
-        config=plain(config),
+        config=plain_config(config),
         folder=hydra.runtime.output_dir,
         choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},
         overrides=list(hydra.overrides.task),

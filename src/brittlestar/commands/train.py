@@ -23,7 +23,9 @@ def main() -> None:
         return
     sys.path.append(os.getcwd())
     expand_arguments()
-    run_hydra(task, "train")
+    from brittlestar.training.schema import TrainConfig
+
+    run_hydra(task, "train", TrainConfig)
 
 
 def task(config: Any) -> None:
@@ -32,7 +34,7 @@ def task(config: Any) -> None:
     from hydra.types import RunMode
 
     from brittlestar.cells.run import cores
-    from brittlestar.config import plain
+    from brittlestar.config import plain_config
     from brittlestar.training import grid
     from brittlestar.training.stopping import StoppedError
     from brittlestar.training.train import train
@@ -42,7 +44,8 @@ def task(config: Any) -> None:
     outcome = grid.Outcome(list(hydra.overrides.task))
     try:
         share = cores() if alone else grid.share_of_cores(hydra)
-        folder = train(plain(config), share, name="" if alone or share == cores() else " ".join(outcome.overrides))
+        name = "" if alone or share == cores() else " ".join(outcome.overrides)
+        folder = train(plain_config(config), share, name)
         outcome.folder = str(folder)
     except StoppedError as stop:
         _end(f"stopped after {stop.steps:,} steps, all of them kept; the same command goes on from there", INTERRUPTED)

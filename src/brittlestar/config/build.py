@@ -14,7 +14,8 @@ import types
 import typing
 from typing import TYPE_CHECKING, Any, cast
 
-from brittlestar.config import config_folder, options, plain
+from brittlestar.config.plain import plain_config
+from brittlestar.config.yaml_files import config_folder, options
 from brittlestar.errors import UserError, nearest
 
 if TYPE_CHECKING:
@@ -46,27 +47,9 @@ def build(node: Any, where: str) -> Any:
     try:
         return target(**values)
     except UserError as error:
-        raise UserError(f"`{where}`: {error}") from None
+        raise type(error)(f"`{where}`: {error}") from None
     except (TypeError, ValueError) as error:
         raise UserError(f"`{where}` ({node['_target_']}): {error}") from None
-
-
-def load(group: str, name: str, **values: Any) -> Any:
-    """Builds a shipped part by its name, with some fields changed.
-
-    Example:
-        >>> load("perturbation", "gaussian_observation", sigma=0.1)
-        GaussianObservation(keys=['observation'], leak_free=False, scale='absolute', sigma=0.1)
-    """
-    from omegaconf import OmegaConf
-
-    path = config_folder() / group / f"{name}.yaml"
-    if not path.is_file():
-        raise UserError(f"`{group}` has no {name!r}; {nearest(name, options(group))}")
-    # A value that must be given may be given here; `defaults` are about other groups.
-    node = cast("DictConfig", OmegaConf.load(path))
-    kept = [str(key) for key in node if key not in values and key != "defaults"]
-    return build(plain(OmegaConf.masked_copy(node, kept)) | values, group)
 
 
 def locate(path: str, where: str) -> Any:
@@ -82,6 +65,24 @@ def locate(path: str, where: str) -> Any:
         public = [n for n in dir(module) if not n.startswith("_")]
         raise UserError(f"`{where}._target_`: {module_name} has no {name!r}; {nearest(name, public)}")
     return getattr(module, name)
+
+
+def load(group: str, name: str, **values: Any) -> Any:
+    """Builds a shipped part by its name, with some fields changed.
+
+    Example:
+        >>> load("perturbation", "gaussian_observation", sigma=0.1)
+        GaussianObservation(keys=['observation'], leak_free=False, scale='absolute', sigma=0.1)
+    """
+    from omegaconf import OmegaConf
+
+    path = config_folder() / group / f"{name}.yaml"
+    if not path.is_file():
+        raise UserError(f"`{group}` has no {name!r}; {nearest(name, options(group))}")
+    node = cast("DictConfig", OmegaConf.load(path))
+    # `values` may set what the file leaves open. `defaults` are about other groups.
+    keys = [str(key) for key in node if key not in values and key != "defaults"]
+    return build(plain_config(OmegaConf.masked_copy(node, keys)) | values, group)
 
 
 def _check_fields(target: Any, values: dict[str, Any], where: str) -> None:

@@ -1,4 +1,4 @@
-"""Which commands train in an environment, and evaluate there: for messages."""
+"""Overrides that messages suggest: which command trains a policy for an environment."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import functools
 import re
 from typing import Any
 
-from brittlestar.config import config_folder
+from brittlestar.config.yaml_files import config_folder
 
 _FIRST, _ANY = ("sac_her", "sac", "ppo", "dqn"), "ppo"
+_TRAINED = "sb3"
+"""The option of the group `policy` that reads what a training writes."""
 
 
 def train_hint(config: dict[str, Any]) -> str:
-    """Returns how to train a policy for the environment of a config; empty where that is not known.
+    """Returns the command that trains the policy of a config; empty for a policy that no training writes.
 
     Example:
-        >>> train_hint({"env": {"id": "CartPole-v1"}})
+        >>> train_hint({"env": {"id": "CartPole-v1"}, "policy": {"_target_": "brittlestar.policies.sb3.Sb3Policy"}})
         'train one: `python train.py env=cartpole algo=ppo`'
     """
+    target = config["policy"].get("_target_")
+    if f"_target_: {target}\n" not in (config_folder() / "policy" / f"{_TRAINED}.yaml").read_text():
+        return ""
     env_id = config["env"].get("id") if isinstance(config.get("env"), dict) else None
     option = env_option(str(env_id))
     return f"train one: `python train.py {option} algo={_algorithm(str(env_id))}`" if option else ""

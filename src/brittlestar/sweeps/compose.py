@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, flag_override
 
 from brittlestar.cells.run import Job
-from brittlestar.config import GROUPS, Config, plain
+from brittlestar.config import GROUPS, Config, plain_config
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -46,7 +46,7 @@ class Composer:
         # All cells of a sweep set the same keys, so each one can be written over the last.
         config, choices = self._base(groups, tuple(override.key_or_group for override in values))
         ConfigLoaderImpl._apply_overrides_to_config(values, config)
-        return Job(plain(config), str(self._folder / str(number)), choices, list(overrides))
+        return Job(plain_config(config), str(self._folder / str(number)), choices, list(overrides))
 
     def _parse(self, text: str) -> Override:
         if text not in self._parsed:
@@ -67,7 +67,7 @@ class Composer:
             # Without other groups, the config of the sweep is the config of its cells.
             load = self._loader.load_sweep_config
             config = load(self._config, list(groups)) if groups else copy.deepcopy(self._config)
-            choices = plain(config.hydra.runtime.choices)
+            choices = plain_config(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
             shown = {key: value for key, value in choices.items() if not key.startswith("hydra/")}

@@ -27,15 +27,16 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     from hydra.core.global_hydra import GlobalHydra
 
     from brittlestar.commands.run import explain
-    from brittlestar.config import config_folder, plain, register
+    from brittlestar.config import config_folder, plain_config, register
+    from brittlestar.training.schema import TrainConfig
 
-    register()
+    register(TrainConfig, "train")
     instance = GlobalHydra.instance()
     kept = instance.hydra
     instance.clear()
     try:
         with hydra.initialize_config_dir(str(config_folder()), version_base="1.3"):
-            return plain(hydra.compose("train", list(overrides)))
+            return plain_config(hydra.compose("train", list(overrides)))
     except Exception as error:
         line = explain(error, "train")
         if line is None:

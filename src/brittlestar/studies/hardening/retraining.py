@@ -7,9 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from brittlestar.config import TrainConfig, config_folder
+from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.studies.hardening.study import SHARED, Study
+from brittlestar.training.schema import TrainConfig
 
 GOALS = ("sac_her",)
 DISCRETE = ("ppo", "dqn", "a2c")

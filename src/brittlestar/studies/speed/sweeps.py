@@ -13,7 +13,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import HydraContext, RunMode
 
 from brittlestar.cells.store import read_manifest
-from brittlestar.config import config_folder, plain, register
+from brittlestar.config import config_folder, plain_config, register
 from brittlestar.sweeps.launch import launch
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
@@ -27,7 +27,7 @@ def make_launcher(folder: Path) -> CellLauncher:
     initialize_config_dir(str(config_folder()), version_base="1.3")
     loader = GlobalHydra.instance().config_loader()
     config = loader.load_configuration("config", [f"hydra.sweep.dir={folder}"], RunMode.MULTIRUN)
-    options = {key: value for key, value in plain(config.hydra.launcher).items() if key != "_target_"}
+    options = {key: value for key, value in plain_config(config.hydra.launcher).items() if key != "_target_"}
     launcher = CellLauncher(**options)
     context = HydraContext(config_loader=loader, callbacks=Callbacks())
     launcher.setup(hydra_context=context, task_function=lambda _: None, config=config)

@@ -1,0 +1,22 @@
+"""The folder of yaml files, and the options of a config group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def config_folder() -> Path:
+    """Returns the folder of yaml files: inside an installed package, or beside `src` in a checkout."""
+    installed = Path(__file__).parents[1] / "conf"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "conf"
+
+
+def options(group: str, folder: Path | None = None) -> dict[str, Path]:
+    """Returns the options of a group and their files; the name of an option includes its subfolder.
+
+    Example:
+        >>> {"sb3", "zoo/cartpole_ppo"} <= set(options("policy"))
+        True
+    """
+    place = (folder or config_folder()) / group
+    return {path.relative_to(place).with_suffix("").as_posix(): path for path in sorted(place.rglob("*.yaml"))}
