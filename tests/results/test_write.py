@@ -13,7 +13,7 @@ from pyarrow import parquet
 from brittlestar.errors import UserError
 from brittlestar.results import write as tablefiles
 from brittlestar.results.aggregate import aggregate
-from brittlestar.results.write import markdown, text, write_tables
+from brittlestar.results.write import write_tables
 
 NAMES = ("episodes", "cells", "curve", "summary", "failures")
 FORMATS = ("csv", "parquet", "md", "json")
@@ -161,34 +161,3 @@ def test_unwritable_folders_are_named(sweep, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot write to .*/file/out"):
         write_tables(aggregate(sweep), tmp_path / "file" / "out")
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.123456, "0.1235"),
-        (1.0, "1"),
-        (None, ""),
-        (math.nan, ""),
-        (3, "3"),
-        (True, "True"),
-        (math.inf, "inf"),
-        ("a", "a"),
-    ],
-)
-def test_values_for_people(value, shown):
-    assert text(value) == text(np.float64(value) if isinstance(value, float) else value) == shown
-
-
-def test_markdown_without_rows():
-    assert markdown([], ["a", "long name"]) == "| a   | long name |\n|-----|-----------|"
-
-
-def test_markdown_aligns_numbers_to_the_right():
-    shown = markdown([{"n": 1, "flag": True, "x": None}, {"n": 100, "flag": False}], ["n", "flag", "x"])
-    assert shown.splitlines() == [
-        "|   n | flag  |   x |",
-        "|----:|-------|----:|",
-        "|   1 | True  |     |",
-        "| 100 | False |     |",
-    ]

@@ -9,7 +9,7 @@ import sys
 from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
 from brittlestar.results.compare import compare, verdict
-from brittlestar.results.write import markdown
+from brittlestar.results.format import bounded, markdown
 
 
 @quiet_end
@@ -34,5 +34,6 @@ def main() -> None:
     print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {shared}\n")
     print(markdown(result.levels, result.levels[0]))
     curve = result.curve
-    print(f"\nover the curve: A {curve['a']:.4f}, B {curve['b']:.4f}, difference {curve['difference']:+.4f} "
-          f"[{curve['low']:+.4f}, {curve['high']:+.4f}] ({curve['method']})\n{verdict(result)}")  # fmt: skip
+    difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")
+    means = f"A {curve['a']:.4f}, B {curve['b']:.4f}, difference {difference}"
+    print(f"\nover the curve: {means} ({curve['method']})\n{verdict(result)}")

@@ -11,8 +11,8 @@ import numpy as np
 
 from brittlestar.cells.identity import LABEL
 from brittlestar.results.baseline_check import MISMATCH
+from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
-from brittlestar.results.write import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from brittlestar.cells.identity import LABEL
 from brittlestar.reports.curves import COLOURS, MARKERS, MOST_CURVES, curve_names, is_cut, measures, save, view
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
+from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
-from brittlestar.results.write import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

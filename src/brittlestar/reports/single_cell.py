@@ -12,8 +12,8 @@ from brittlestar.cells.store import read_manifest
 from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.baseline_check import objections
+from brittlestar.results.format import markdown, text
 from brittlestar.results.load import Cell
-from brittlestar.results.write import markdown, text
 from brittlestar.sweeps.progress import LiveLine, clock
 
 

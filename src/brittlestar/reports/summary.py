@@ -13,8 +13,9 @@ from brittlestar.reports.curves import measures, plot_curves
 from brittlestar.reports.grids import plot_heatmap, plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate, failure_groups
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
+from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import RATES, Cell, Grouping, Row, load_cells, sort_key, split_references
-from brittlestar.results.write import markdown, text, write_tables
+from brittlestar.results.write import write_tables
 
 SHOWN = (
     "return", "smoothness", "final_distance", "time_to_success", "time_to_failure", "recovery_time",
@@ -202,9 +203,9 @@ def _overview(tables: Tables) -> str:
     strength = ["strength_name", "strength"] if len(names) > 1 else [next(iter(names)) or "strength"]
     found = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
     metrics = [m for m in SHOWN if m not in found and any(text(row.get(m)) for row in tables.curve)]
-    curve = [row | {strength[-1]: row["strength"]} | _bounded(row, found) for row in tables.curve[:SHOWN_ROWS]]
+    curve = [row | {strength[-1]: row["strength"]} | _with_intervals(row, found) for row in tables.curve[:SHOWN_ROWS]]
     numbers = ["critical_interpolated", "slope", "auc", "normalised_auc"]
-    summary = [row | _bounded(row, numbers) for row in tables.summary[:SHOWN_ROWS]]
+    summary = [row | _with_intervals(row, numbers) for row in tables.summary[:SHOWN_ROWS]]
     parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *found, *metrics])]
     parts += _more(tables.curve, "curve")
     checked = ["baseline_check"] if any("baseline_check" in row for row in summary) else []
@@ -213,14 +214,8 @@ def _overview(tables: Tables) -> str:
     return "\n\n".join(parts + _more(tables.summary, "summary"))
 
 
-def _bounded(row: Row, columns: list[str]) -> Row:
-    """Writes numbers with their intervals: `0.88 [0.79, 0.97]`."""
-    shown = {}
-    for column in columns:
-        value, low, high = (text(row.get(f"{column}{end}")) for end in ("", "_low", "_high"))
-        value = value or ("none" if column in row else "")
-        shown[column] = f"{value} [{low}, {high}]" if low not in ("", "inf") else value
-    return shown
+def _with_intervals(row: Row, columns: list[str]) -> Row:
+    return {name: bounded_column(row, name, missing="none" if name in row else "") for name in columns}
 
 
 def _more(rows: list[Row], table: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.policies.recorded_return import RecordedReturn
+from brittlestar.results.format import bounded
 from brittlestar.statistics import stats
 
 CHECK_LEVEL = 0.99
@@ -120,7 +121,6 @@ def _welch_half_width(a: RecordedReturn, b: RecordedReturn) -> float:
 
 
 def _interval(one: RecordedReturn) -> str:
-    if one.episodes < 2:
-        return f"{one.mean:.4g}"
     half = float(stats.t_half_width(one.std, one.episodes))
-    return f"{one.mean:.4g} [{one.mean - half:.4g}, {one.mean + half:.4g}] ({one.episodes} episodes)"
+    episodes = f" ({one.episodes} episodes)" if one.episodes > 1 else ""
+    return bounded(one.mean, one.mean - half, one.mean + half) + episodes

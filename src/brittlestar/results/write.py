@@ -1,4 +1,4 @@
-"""Writes tables as CSV, Parquet, Markdown and JSON, and prints them."""
+"""Writes tables as CSV, Parquet, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from brittlestar.cells.files import make_folder
 from brittlestar.results.aggregate import Tables
+from brittlestar.results.format import markdown_columns
 from brittlestar.results.load import Cell, Row
 
 if TYPE_CHECKING:
@@ -52,45 +53,9 @@ def write_rows(rows: list[Row], path: Path, columns: Iterable[str] = ()) -> None
     _write_small(path, {name: [row.get(name) for row in rows] for name in names})
 
 
-def markdown(rows: list[Row], columns: Iterable[str]) -> str:
-    """Formats rows as a Markdown table.
-
-    Example:
-        >>> print(markdown([{"sigma": 0.05, "success": 1.0}], ["sigma", "success"]))
-        | sigma | success |
-        |------:|--------:|
-        |  0.05 |       1 |
-    """
-    return _markdown({name: _clean([row.get(name) for row in rows]) for name in columns})
-
-
-def text(value: Any) -> str:
-    """Formats one value for people: four digits, nothing for what is missing."""
-    return _texts(_clean([value]))[0]
-
-
 def _clean(values: list) -> list:
     """Writes None for nan: missing is missing."""
     return [None if v is None or v != v else v for v in values]
-
-
-def _texts(values: list) -> list[str]:
-    return ["" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
-
-
-def _is_numeric(values: list) -> bool:
-    return set(map(type, values)) - {type(None)} <= {int, float} and bool(values)
-
-
-def _markdown(columns: dict[str, list]) -> str:
-    padded, rules = [], []
-    for name, values in columns.items():
-        cells, right = [name, *_texts(values)], _is_numeric(values)
-        width = max(3, *map(len, cells))
-        padded.append([cell.rjust(width) if right else cell.ljust(width) for cell in cells])
-        rules.append("-" * (width + 1) + (":" if right else "-"))
-    head, *body = [f"| {' | '.join(cells)} |" for cells in zip(*padded, strict=True)]
-    return "\n".join([head, f"|{'|'.join(rules)}|", *body])
 
 
 def _write_small(path: Path, columns: dict[str, list]) -> None:
@@ -108,7 +73,7 @@ def _write_small(path: Path, columns: dict[str, list]) -> None:
 
 
 def _write_readable(path: Path, columns: dict[str, list]) -> None:
-    path.with_suffix(".md").write_text(_markdown(columns) + "\n")
+    path.with_suffix(".md").write_text(markdown_columns(columns) + "\n")
     rows = [json.dumps(dict(zip(columns, v, strict=True))) for v in zip(*map(_finite, columns.values()), strict=True)]
     path.with_suffix(".json").write_text("[" + ",\n".join(rows) + "]\n")
 

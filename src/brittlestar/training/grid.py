@@ -10,6 +10,8 @@ from typing import Any
 
 from hydra.experimental.callback import Callback
 
+from brittlestar.results.format import bounded, markdown
+
 _FILE = "training.json"
 
 
@@ -57,28 +59,23 @@ class Trainings(Callback):
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """Writes what the trainings reached, in Markdown.
-
-    Example:
-        >>> print(table([]))
-        | training | steps | seconds | clean return | clean success | folder |
-        |---|---|---|---|---|---|
-    """
-    rows = ["| training | steps | seconds | clean return | clean success | folder |", "|---|---|---|---|---|---|"]
+    """Writes what the trainings reached, in Markdown."""
+    columns = ("training", "steps", "seconds", "clean return", "clean success", "folder")
+    rows = []
     for outcome in outcomes:
         if outcome.folder is not None:
             facts = json.loads((Path(outcome.folder) / "metadata.json").read_text())
             cells = [" ".join(outcome.overrides), f"{facts['steps']:,}", f"{facts['seconds']:.0f}"]
             cells += [_score(facts["clean"].get(name)) for name in ("return", "success_final")]
-            rows.append(f"| {' | '.join([*cells, outcome.folder])} |")
-    return "\n".join(rows)
+            rows.append(dict(zip(columns, [*cells, outcome.folder], strict=True)))
+    return markdown(rows, columns)
 
 
 def _score(score: Any) -> str:
     if not isinstance(score, dict):
         # Trainings of before had no intervals.
         return "" if score is None else f"{score:.4g}"
-    return f"{score['mean']:.4g} [{score['low']:.4g}, {score['high']:.4g}]"
+    return bounded(score["mean"], score["low"], score["high"])
 
 
 def _number(path: Path) -> tuple[int, str]:

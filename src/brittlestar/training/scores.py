@@ -16,13 +16,14 @@ from brittlestar.engine.rollout import Parts, Plan, Rows, rollout
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.base import Policy
+from brittlestar.results.format import bounded
+from brittlestar.results.load import RATES
 from brittlestar.statistics import stats
 from brittlestar.training.normalising import random_pass
 
 if TYPE_CHECKING:
     from brittlestar.training.session import Order
 
-RATES = ("success_any", "success_final")
 _OTHER_EPISODES = 10**6
 """Added to the seed: start states that the training does not see."""
 _MOMENTS = ("mean", "std", "speed", "acceleration")
@@ -125,7 +126,7 @@ def in_words(scores: dict[str, Any]) -> str:
     for name, each in scores.items():
         if name in RATES:
             mean, low, high = (100 * each[key] for key in ("mean", "low", "high"))
-            parts.append(f"{name} {mean:.1f} % [{low:.1f}, {high:.1f}]")
+            parts.append(f"{name} {bounded(mean, low, high, '.1f', unit=' %')}")
         elif isinstance(each, dict):
-            parts.append(f"{name} {each['mean']:.4g} [{each['low']:.4g}, {each['high']:.4g}]")
+            parts.append(f"{name} {bounded(each['mean'], each['low'], each['high'])}")
     return ", ".join([*parts, f"{scores['episodes']} episodes"])

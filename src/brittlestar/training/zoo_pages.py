@@ -7,7 +7,7 @@ from typing import Any
 
 from brittlestar.config import config_folder
 from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, read_card, recipes
-from brittlestar.results.write import markdown
+from brittlestar.results.format import bounded, markdown
 
 COLUMNS = (
     "policy", "environment", "algorithm", "trained under", "steps", "minutes", "return", "success any",
@@ -125,13 +125,14 @@ def _headline(scores: dict[str, Any]) -> str:
 
 
 def _interval(score: dict[str, float]) -> str:
-    return f"{score['mean']:.4g} [{score['low']:.4g}, {score['high']:.4g}]"
+    return bounded(score["mean"], score["low"], score["high"])
 
 
 def _rate(score: dict[str, float] | None) -> str | None:
     if score is None:
         return None
-    return f"{_percent(score['mean'])} [{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
+    mean, low, high = (100 * score[key] for key in ("mean", "low", "high"))
+    return bounded(mean, low, high, ".1f", unit=" %")
 
 
 def _percent(share: float) -> str:

@@ -8,11 +8,11 @@ import numpy as np
 
 from brittlestar.cells.run import cores
 from brittlestar.config.build import build
+from brittlestar.results.load import RATES
 from brittlestar.statistics import stats
 
 STRESS = ("perturbation", "mitigation", "stress_schedule")
 """What stands around the policy in training."""
-RATES = ("success_any", "success_final")
 
 
 def is_disturbed(config: dict[str, Any]) -> bool:

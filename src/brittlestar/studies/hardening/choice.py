@@ -11,8 +11,8 @@ import numpy as np
 
 from brittlestar.cells.files import make_folder, write_file
 from brittlestar.errors import UserError
+from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Cell
-from brittlestar.results.write import text
 
 FILE = "choice.json"
 

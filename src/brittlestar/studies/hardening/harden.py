@@ -18,7 +18,7 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
     Returns:
         The folder with tables, plot, report and `result.json`.
     """
-    from brittlestar.results.write import text
+    from brittlestar.results.format import text
     from brittlestar.studies.hardening import choice, retraining
     from brittlestar.studies.hardening.study import AFTER, BEFORE, prepare
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from brittlestar.cells.files import write_file
 from brittlestar.reports.summary import remarks, summarise
+from brittlestar.results.format import bounded, bounded_column, markdown, text
 from brittlestar.results.load import Row
-from brittlestar.results.write import markdown, text
 from brittlestar.studies.hardening.choice import Choice
 from brittlestar.studies.hardening.study import AFTER, BEFORE, Study
-from brittlestar.studies.hardening.verdict import NUMBERS, Verdict, bounded, critical_text, headline, judge
+from brittlestar.studies.hardening.verdict import NUMBERS, SIGNED, Verdict, critical_text, headline, judge
 
 GAINS, CURVES, RESULT = "gains", "before_after", "result.json"
 
@@ -75,7 +75,7 @@ def _facts(study: Study, choice: Choice, trained: Path, why: str) -> dict[str, A
 
 def _gains(study: Study, verdict: Verdict) -> str:
     rows = [
-        row | {study.strength: row["strength"], "gain": bounded(row["gain"], row["low"], row["high"], "+")}
+        row | {study.strength: row["strength"], "gain": bounded(row["gain"], row["low"], row["high"], *SIGNED)}
         for row in verdict.gains
     ]
     return markdown(rows, ["measure", study.strength, "before", "after", "gain", "p", "p_holm", "n"])
@@ -84,7 +84,7 @@ def _gains(study: Study, verdict: Verdict) -> str:
 def _curves(study: Study, verdict: Verdict) -> str:
     rows = []
     for row in verdict.curves:
-        shown = {name: bounded(*(row[name + end] for end in ("", "_low", "_high"))) for name in NUMBERS}
+        shown = {name: bounded_column(row, name, missing="none") for name in NUMBERS}
         rows.append(row | shown | {f"critical {study.strength}": critical_text(row, study.levels)})
     sides = [key for key in ("phase", "direction") if key in verdict.curves[0]]
     return markdown(rows, ["measure", "policy", *sides, "clean", f"critical {study.strength}", *NUMBERS[1:]])

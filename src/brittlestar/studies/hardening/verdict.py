@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.compare import Comparison, compare
+from brittlestar.results.format import bounded, bounded_column, text
 from brittlestar.results.load import RATES, Row
-from brittlestar.results.write import text
 from brittlestar.studies.hardening.study import AFTER, BEFORE, Study
 
+SIGNED = ("+.4g", "none")
+"""Style of a difference, and what to write where it is missing."""
 SIGNIFICANT = 0.05
 NUMBERS = ("critical_interpolated", "auc", "normalised_auc")
 """Columns of the summary that are compared, each with an interval."""
@@ -89,30 +90,13 @@ def _curve(row: Row) -> Row:
     return kept | {"method": row["interval_method"]}
 
 
-def bounded(value: Any, low: Any, high: Any, sign: str = "") -> str:
-    """Writes a number with its interval.
-
-    Example:
-        >>> bounded(0.25, 0.125, float("inf"))
-        '0.25 [0.125, inf]'
-    """
-    if value is None or math.isnan(value):
-        return "none"
-    shown = f"{value:{sign}.4g}"
-    known = low is not None and high is not None and not math.isnan(low) and not math.isnan(high)
-    return f"{shown} [{low:{sign}.4g}, {high:{sign}.4g}]" if known else shown
-
-
 def critical_text(row: Row, levels: list[float]) -> str:
     """Writes where a curve breaks; one that never does breaks beyond the last level, if at all."""
     value, low, high = (row[f"critical_interpolated{end}"] for end in ("", "_low", "_high"))
-    if not math.isnan(value):
-        return bounded(value, low, high)
-    if math.isnan(low):
+    if math.isnan(value) and math.isnan(low):
         # A raw return has no middle where it counts as broken.
         return "none"
-    bounds = f" [{low:.4g}, {high:.4g}]" if math.isfinite(low) else ""
-    return f"> {text(float(max(map(abs, levels))))}{bounds}"
+    return bounded(value, low, high, missing=f"> {text(float(max(map(abs, levels))))}")
 
 
 def headline(study: Study, verdict: Verdict) -> list[str]:
@@ -122,13 +106,15 @@ def headline(study: Study, verdict: Verdict) -> list[str]:
     better = [row for row in rows if _shown(row) and row["gain"] > 0]
     worse = [row for row in rows if _shown(row) and row["gain"] < 0]
     best = max(rows, key=lambda row: row["gain"] if row["gain"] is not None else -math.inf)
-    lines = [f"clean cost: {bounded(cost['cost'], cost['low'], cost['high'], '+')} {measure}, p = {text(cost['p'])}"]
+    lines = [
+        f"clean cost: {bounded(cost['cost'], cost['low'], cost['high'], *SIGNED)} {measure}, p = {text(cost['p'])}"
+    ]
     told = f"gain: shown at {len(better)} of {len(rows)} levels, loss at {len(worse)}; most at {study.strength} = "
-    told += f"{text(best['strength'])}: {bounded(best['gain'], best['low'], best['high'], '+')}, "
+    told += f"{text(best['strength'])}: {bounded(best['gain'], best['low'], best['high'], *SIGNED)}, "
     lines.append(told + f"p = {text(best['p'])}, over all levels {text(best['p_holm'])}")
     area = verdict.areas[measure]
     lines += _shapes(study, [row for row in verdict.curves if row["measure"] == measure])
-    lines.append(f"normalised auc: {bounded(area['difference'], area['low'], area['high'], '+')}")
+    lines.append(f"normalised auc: {bounded(area['difference'], area['low'], area['high'], *SIGNED)}")
     return [*lines, _conclusion(measure, area, cost)]
 
 
@@ -139,7 +125,7 @@ def _shapes(study: Study, curves: list[Row]) -> list[str]:
     for pair in zip(befores, afters, strict=True):
         where = f" ({pair[0]['phase']})" if "phase" in pair[0] else ""
         critical = " -> ".join(critical_text(row, study.levels) for row in pair)
-        auc = " -> ".join(bounded(*(row[f"auc{end}"] for end in ("", "_low", "_high"))) for row in pair)
+        auc = " -> ".join(bounded_column(row, "auc", missing="none") for row in pair)
         lines += [f"critical {study.strength}{where}: {critical}", f"auc{where}: {auc}"]
     return lines
 

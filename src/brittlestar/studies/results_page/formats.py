@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from brittlestar.results.format import bounded, bounded_column, is_missing
 from brittlestar.results.load import Row
 
 NAMES = {"success_any": "any step", "success_final": "final step"}
-
-
-def is_known(value: Any) -> bool:
-    """Says whether there is a number."""
-    return value is not None and not math.isnan(value)
 
 
 def number(value: Any, sign: str = "") -> str:
@@ -22,23 +17,15 @@ def number(value: Any, sign: str = "") -> str:
         >>> number(0.98765), number(-31.0456, "+"), number(None), number(2e-16)
         ('0.988', '-31', '', '0')
     """
-    if not is_known(value):
+    if is_missing(value):
         return ""
     # What least squares leave of a flat curve.
     return f"{0.0 if abs(value) < 1e-12 else value:{sign}.3g}"
 
 
-def bounded(row: Row, name: str, sign: str = "") -> str:
-    """Writes a column with its interval, if it has one.
-
-    Example:
-        >>> bounded({"auc": 0.5, "auc_low": 0.4321, "auc_high": 0.51}, "auc")
-        '0.5 [0.432, 0.51]'
-    """
-    value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
-    if not is_known(value) or not is_known(low) or not is_known(high):
-        return number(value, sign)
-    return f"{number(value, sign)} [{number(low, sign)}, {number(high, sign)}]"
+def bounded_number(row: Row, name: str) -> str:
+    """Writes a column with its interval, three digits each; see `number`."""
+    return bounded_column(row, name, number)
 
 
 def points(value: float) -> str:
@@ -59,7 +46,7 @@ def difference(row: Row) -> str:
         '+40.0 [-100.0, +75.0]'
     """
     low, high = max(row["low"], -1.0), min(row["high"], 1.0)
-    return f"{points(row['difference'])} [{points(low)}, {points(high)}]"
+    return bounded(row["difference"], low, high, points)
 
 
 def percent(value: float) -> str:

@@ -9,11 +9,11 @@ from shutil import copyfile
 
 from brittlestar.reports.curves import plot_curves
 from brittlestar.results.compare import Comparison, compare, verdict
+from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import RATES, Row
-from brittlestar.results.write import markdown, text
 
 from .curves import Curves, by_level, curves
-from .formats import NAMES, bounded, difference, percent, points
+from .formats import NAMES, bounded_number, difference, percent, points
 from .published import HARDENED, Published
 from .studies import ROBUST, SAC, TASKS, Plan
 from .sweeps import not_measured
@@ -62,13 +62,16 @@ def _rates(task: str, clean: Curves, robust: Curves, published: Published) -> st
         theirs, twin = published.row(task, HARDENED, x), robust.at()[x]
         shown: Row = {
             "sigma": x,
-            "clean, any": bounded(row, "success_any"),
-            "robust, any": bounded(twin, "success_any"),
+            "clean, any": bounded_number(row, "success_any"),
+            "robust, any": bounded_number(twin, "success_any"),
         }
         for name in ("clean", "robust"):
             shown |= {f"{name}, published": theirs[f"{name}_success_rate"]} if theirs else {}
         shown |= {"difference, published": points(theirs["delta"])} if theirs else {}
-        shown |= {"clean, final": bounded(row, "success_final"), "robust, final": bounded(twin, "success_final")}
+        shown |= {
+            "clean, final": bounded_number(row, "success_final"),
+            "robust, final": bounded_number(twin, "success_final"),
+        }
         rows.append(shown)
     return markdown(rows, dict.fromkeys(key for row in rows for key in row))
 
@@ -125,7 +128,7 @@ def _rate_bar(plan: Plan, task: str, role: str, name: str, measure: str, bar: fl
         return row | {"measured": "not trained yet", "met": "-"}
     found = by_level(ours.each[name])[0.0]
     seeds = [cell[measure] for cell in ours.each[name].cells if cell["strength"] == 0]
-    told = f"{percent(found[measure])} [{percent(found[f'{measure}_low'])}, {percent(found[f'{measure}_high'])}]"
+    told = bounded_column(found, measure, percent)
     told += f", n = {found['n_episodes']}; lowest seed {percent(min(seeds))}"
     return row | {"measured": told, "met": _met(found[measure] >= bar - _TOLERANCE)}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
 from brittlestar.reports.curves import measures
+from brittlestar.results.format import markdown
 from brittlestar.results.load import load_cells
-from brittlestar.results.write import markdown
 
 from . import hardened, readme, sweeps
 from .curves import curves

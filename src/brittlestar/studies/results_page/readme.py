@@ -8,11 +8,11 @@ from shutil import copyfile
 
 from brittlestar.errors import UserError
 from brittlestar.reports.curves import plot_curves
+from brittlestar.results.format import markdown
 from brittlestar.results.load import Row
-from brittlestar.results.write import markdown
 
 from .curves import by_level, curves
-from .formats import bounded
+from .formats import bounded_number
 from .studies import SAC, P, Plan
 
 PICTURE = "docs/curve.png"
@@ -33,8 +33,8 @@ def renew(plan: Plan, path: Path) -> list[str]:
         for title, found in zip(("P controller", "SAC"), tables, strict=True):
             at = by_level(found)[x]
             row |= {
-                f"{title}, any step": bounded(at, "success_any"),
-                f"{title}, final step": bounded(at, "success_final"),
+                f"{title}, any step": bounded_number(at, "success_any"),
+                f"{title}, final step": bounded_number(at, "success_final"),
             }
         rows.append(row)
     text = path.read_text()
@@ -49,7 +49,8 @@ def renew(plan: Plan, path: Path) -> list[str]:
 
 def _breaks(tables: list) -> list[str]:
     return [
-        f"{row['policy']}: {row['measure']} falls below half at {bounded(row, 'critical_interpolated') or 'no level'}"
+        f"{row['policy']}: {row['measure']} falls below half at "
+        f"{bounded_number(row, 'critical_interpolated') or 'no level'}"
         for found in tables
         for row in found.summary
     ]

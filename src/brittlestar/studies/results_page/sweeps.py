@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from brittlestar.reports.summary import PARTING, mismatches
+from brittlestar.results.format import is_missing, markdown, text
 from brittlestar.results.load import RATES, Row
-from brittlestar.results.write import markdown, text
 from brittlestar.statistics import stats
 from brittlestar.studies.hardening.verdict import critical_text
 
 from .curves import Curves, by_level, curves, level
-from .formats import bounded, is_known, number, percent, points
+from .formats import bounded_number, number, percent, points
 from .published import EPISODES, HARDENED, Published
 from .studies import NOISES, PUSH, ROBUST, SAC, TITLES, P, Plan
 
@@ -128,7 +128,7 @@ def _success(task: str, noise: str, role: str, ours: Curves, published: Publishe
 
 
 def _rates(row: Row) -> Row:
-    return {"any step": bounded(row, "success_any"), "final step": bounded(row, "success_final")}
+    return {"any step": bounded_number(row, "success_any"), "final step": bounded_number(row, "success_final")}
 
 
 def _metrics(task: str, noise: str, role: str, ours: Curves, published: Published) -> str:
@@ -138,10 +138,10 @@ def _metrics(task: str, noise: str, role: str, ours: Curves, published: Publishe
         shown: Row = {level_name(noise): x}
         theirs = published.row(task, name, x)
         for metric in METRICS:
-            shown[metric.replace("_", " ")] = bounded(row, metric)
+            shown[metric.replace("_", " ")] = bounded_number(row, metric)
             if metric in theirs:
                 shown[f"{metric.replace('_', ' ')}, published"] = theirs[metric]
-                if is_known(row[metric]):
+                if not is_missing(row[metric]):
                     at = (row[metric] - theirs[metric], x)
                     widest[metric] = max(widest.get(metric, (0.0, x)), at, key=lambda pair: abs(pair[0]))
         rows.append(shown | {"successes": row["time_to_success_n"]})
@@ -209,7 +209,7 @@ def _shape(task: str, role: str, noise: str, ours: Curves, published: Published,
         row["published"] = (number(theirs["critical_sigma"]) or "none") if theirs else ""
     row["crosses half at"] = critical_text(summary, list(ours.at()))
     for name in ("slope", "auc"):
-        row[name] = bounded(summary, name)
+        row[name] = bounded_number(summary, name)
         if measure == RATES[0] and published:
             row[f"{name}, published"] = theirs.get(name)
     return row

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from brittlestar.cells.run import cores
-from brittlestar.results.write import markdown
+from brittlestar.results.format import markdown
 
 from .against_sb3 import sb3_cartpole, sb3_half_cheetah
 from .commands import aggregate, cached, cold_sweep, help_page

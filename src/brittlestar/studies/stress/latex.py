@@ -54,11 +54,11 @@ def number(value: Any, digits: int = 2) -> Markup:
     return Markup(shown.replace("-", "$-$"))
 
 
-def bounded(row: Row, name: str, digits: int = 2) -> Markup:
+def with_interval(row: Row, name: str, digits: int = 2) -> Markup:
     """Returns a number with its interval behind it, if it has one.
 
     Example:
-        >>> print(bounded({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
+        >>> print(with_interval({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
         2 {\\scriptsize [1, 3]}
     """
     value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))

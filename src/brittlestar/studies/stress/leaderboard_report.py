@@ -75,7 +75,7 @@ def write_leaderboard(
 
 def overview(board: Leaderboard, correlations: list[Row], scoring: str) -> str:
     """Returns leaderboard, correlations and notes as Markdown."""
-    from brittlestar.results.write import markdown
+    from brittlestar.results.format import markdown
 
     columns = (_AXES | _RATES | _SCORE) if scoring == "rigorous" else (_SCORE | _RATES | _AXES)
     if len({(row["env"], row["env_id"]) for row in board.rows}) == 1:
@@ -123,10 +123,9 @@ def _labels(rows: list[Row]) -> list[str]:
 
 
 def _bounded(row: Row, name: str) -> str:
-    from brittlestar.results.write import text
+    from brittlestar.results.format import bounded_column, text
 
-    value, low, high = (text(_short(row.get(f"{name}{end}"))) for end in ("", "_low", "_high"))
-    return f"{value} [{low}, {high}]" if value and low else value
+    return bounded_column(row, name, lambda value: text(_short(value)))
 
 
 def _rounded(row: Row) -> Row:

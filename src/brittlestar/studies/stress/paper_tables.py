@@ -10,7 +10,7 @@ import numpy as np
 from brittlestar.results.load import Row, sort_key
 from brittlestar.statistics import stats
 from brittlestar.studies.stress.agents import Agent
-from brittlestar.studies.stress.latex import Markup, bounded, escape, interval, number, stacked, table
+from brittlestar.studies.stress.latex import Markup, escape, interval, number, stacked, table, with_interval
 from brittlestar.studies.stress.runs import agent_label
 from brittlestar.studies.stress.standings import LEVEL, RESAMPLES, false_alarms
 
@@ -18,15 +18,15 @@ _MODES = {True: "det.", False: "stoch."}
 _HEADING = "env"
 _AXES = {
     "return": lambda row: row["normalised_return"],
-    "stability": lambda row: bounded(row, "stability"),
+    "stability": lambda row: with_interval(row, "stability"),
     "front": lambda row: row["pareto"],
-    "rank": lambda row: bounded(row, "rank_stability"),
+    "rank": lambda row: with_interval(row, "rank_stability"),
 }  # fmt: skip
 _RATES = {
     "CR": lambda row: row["rate_shock"],
     "FPR": lambda row: row["false_alarms"],
-    "robust score": lambda row: bounded(row, "robust_score"),
-    "its rank": lambda row: bounded(row, "rank_robust"),
+    "robust score": lambda row: with_interval(row, "robust_score"),
+    "its rank": lambda row: with_interval(row, "rank_robust"),
 }
 
 
@@ -95,7 +95,7 @@ def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> st
         wilson = stats.wilson(int(every.sum()), len(every), LEVEL)
         row = {"rate": float(every.mean()), "rate_low": wilson.low, "rate_high": wilson.high}
         each = [float(np.concatenate(agent).mean()) for agent in found]
-        lines.append([name, len(found), len(every), bounded(row, "rate", 3), number(max(each), 3)])
+        lines.append([name, len(found), len(every), with_interval(row, "rate", 3), number(max(each), 3)])
     accepted = f"at most {alpha:g} by construction" if scoring == "rigorous" else "0.05 intended"
     caption = (
         f"Unstressed episodes that {scoring} takes for a collapse ({accepted}), with Wilson's {100 * LEVEL:g} % "

@@ -74,7 +74,7 @@ def choose_scoring(config: Row, scoring: str | None, alpha: float | None) -> tup
 
 def overview(tables: StressTables) -> str:
     """Returns the tables as text: rates and drops, then the drops of the channels."""
-    from brittlestar.results.write import markdown
+    from brittlestar.results.format import markdown
 
     varied = [name for name in _labels(tables.stress) if len({row[name] for row in tables.stress}) > 1]
     shown = [row | _heads(row) for row in tables.stress]
@@ -102,11 +102,6 @@ def _heads(row: Row) -> Row:
 
 
 def _bounded(row: Row, name: str) -> str:
-    from brittlestar.results.write import text
+    from brittlestar.results.format import bounded_column, text
 
-    value, low, high = (text(_rounded(row[f"{name}{end}"])) for end in ("", "_low", "_high"))
-    return f"{value} [{low}, {high}]" if value and low else value
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+    return bounded_column(row, name, lambda value: text(float(f"{value:.3g}")))

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from brittlestar.reports.curves import COLOURS
+from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.figures.canvas import blank, legend, plain, reach, title
 from brittlestar.studies.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number
@@ -121,10 +122,7 @@ def _last(row: Row, rank: str) -> float:
 
 
 def _rank(row: Row, rank: str) -> str:
-    value, low, high = (number(row, f"{rank}{end}") for end in ("", "_low", "_high"))
-    if math.isnan(value):
-        return ""
-    return f"{value:g}" if math.isnan(low) else f"{value:g}  [{low:g}, {high:g}]"
+    return bounded(number(row, rank), number(row, f"{rank}_low"), number(row, f"{rank}_high"), "g")
 
 
 def _episodes(study: Study) -> str:

@@ -100,16 +100,6 @@ def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def bounded(value: float, low: float, high: float) -> str:
-    """Writes a value with its interval.
-
-    Example:
-        >>> bounded(0.5, 0.25, 0.75), bounded(0.5, float("nan"), float("nan"))
-        ('0.50 [0.25, 0.75]', '0.50')
-    """
-    return f"{value:.2f}" if math.isnan(low) or math.isnan(high) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
-
-
 def reach(value: float, low: float, high: float) -> list[list[float]]:
     """Returns the lengths of an error bar: none where the bounds are unknown."""
     return [[max(0.0, value - low) if low == low else 0.0], [max(0.0, high - value) if high == high else 0.0]]

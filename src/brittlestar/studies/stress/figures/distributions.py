@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brittlestar.reports.curves import COLOURS
+from brittlestar.results.format import bounded
 from brittlestar.statistics import stats
 from brittlestar.studies.stress.figures.canvas import (
     GREY,
     SILENT_NOTE,
     blank,
-    bounded,
     p_text,
     plain,
     policies,
@@ -184,9 +184,7 @@ def _window(values: np.ndarray) -> tuple[float, float]:
 
 def _mean(values: np.ndarray) -> str:
     interval = stats.t_interval(values)
-    return (
-        f"{values.mean():.2f}" if len(values) < 2 else bounded(values.mean(), float(interval.low), float(interval.high))
-    )
+    return bounded(values.mean(), interval.low, interval.high, ".2f")
 
 
 def _p(name: str, adjusted: dict[str, float], study: Study) -> str:

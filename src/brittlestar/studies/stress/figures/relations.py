@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.figures.canvas import blank, legend, look, plain, title
 from brittlestar.studies.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number
@@ -77,10 +78,10 @@ def mode_agreement(study: Study) -> Figure:
     agents = sorted({agent for found in pairs.values() for agent in found})
     clusters = [np.array([found[agent] for found in pairs.values() if agent in found]) for agent in agents]
     whole = correlate_clusters(clusters)
-    told = "" if math.isnan(whole.low) else f" [{whole.low:.2f}, {whole.high:.2f}]"
+    r = bounded(whole.r, whole.low, whole.high, ".2f")
     return title(
         figure,
-        f"Stochastic and deterministic: r = {whole.r:.2f}{told}, n = {whole.n} pairs of {len(agents)} policies",
+        f"Stochastic and deterministic: r = {r}, n = {whole.n} pairs of {len(agents)} policies",
         "Interval of all pairs: 95 %, bootstrap over policies. Per stressor: Fisher's interval and p over policies.",
     )
 

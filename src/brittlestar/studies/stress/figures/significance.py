@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from brittlestar.randomness import generator
-from brittlestar.studies.stress.figures.canvas import bounded, p_text
+from brittlestar.results.format import bounded
+from brittlestar.studies.stress.figures.canvas import p_text
 
 _RESAMPLES = 1000
 
@@ -28,7 +29,7 @@ class Correlation:
     def __str__(self) -> str:
         if math.isnan(self.r):
             return f"r undefined (n = {self.n})"
-        return f"r = {bounded(self.r, self.low, self.high)}, {p_text(self.p)}, n = {self.n}"
+        return f"r = {bounded(self.r, self.low, self.high, '.2f')}, {p_text(self.p)}, n = {self.n}"
 
 
 def correlate(x: Any, y: Any) -> Correlation:

@@ -7,11 +7,11 @@ import time
 from brittlestar.cells.files import make_folder
 from brittlestar.cells.identity import versions
 from brittlestar.errors import UserError
+from brittlestar.results.format import bounded, bounded_column, markdown
 from brittlestar.results.load import Row
-from brittlestar.results.write import markdown
 from brittlestar.statistics import stats
 from brittlestar.studies.results_page.commands import run_sweep
-from brittlestar.studies.results_page.formats import bounded, number, percent
+from brittlestar.studies.results_page.formats import bounded_number, number, percent
 
 from .alarms import Alarms, alarms
 from .pictures import SHOWN, copy_pictures
@@ -119,7 +119,7 @@ def _leaderboard(tables: StudyTables) -> str:
                 "mode": MODES[row["deterministic"]],
                 "rank": _rank(row, "rank_stability"),
                 "policy": short(row["policy"]),
-                "stability": bounded(row, "stability"),
+                "stability": bounded_number(row, "stability"),
                 "return": number(row["normalised_return"]) or f"({number(row['clean_return'])})",
                 "front": "yes" if row["pareto"] else "",
                 "identity": number(row["identity"]),
@@ -130,9 +130,7 @@ def _leaderboard(tables: StudyTables) -> str:
 
 
 def _rank(row: Row, name: str) -> str:
-    if row[name] is None:
-        return ""
-    return f"{row[name]} [{row[f'{name}_low']}, {row[f'{name}_high']}] of {row['n_agents']}"
+    return "" if row[name] is None else f"{bounded_column(row, name, str)} of {row['n_agents']}"
 
 
 def _stressors(tables: StudyTables) -> str:
@@ -177,7 +175,7 @@ def _alarms(found: list[Alarms]) -> str:
             "policy": one.agent[1],
             "mode": MODES[one.agent[2]],
             "episodes": one.episodes,
-            "false alarms": f"{percent(one.rate)} [{percent(one.low)}, {percent(one.high)}]",
+            "false alarms": bounded(one.rate, one.low, one.high, percent),
             "accepted": percent(ALPHA),
             "error": percent(one.error),
             "p": f"{one.p_value:.2g}",

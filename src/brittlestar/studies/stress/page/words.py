@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from brittlestar.results.format import is_missing
 from brittlestar.results.load import Row
 from brittlestar.statistics import stats
-from brittlestar.studies.results_page.formats import is_known, number, percent, points
+from brittlestar.studies.results_page.formats import number, percent, points
 
 from .alarms import Alarms
 from .tables import MODES, StudyTables, collapsed, is_silent, mean
@@ -66,7 +67,9 @@ def _silent(tables: StudyTables) -> str:
 
 def _returns(tables: StudyTables) -> str:
     """Agents whose behaviour collapses and whose return does not."""
-    rows = [row for row in tables.stress if row["perturbation"] in tables.acting and is_known(row["return_p_value"])]
+    rows = [
+        row for row in tables.stress if row["perturbation"] in tables.acting and not is_missing(row["return_p_value"])
+    ]
     broken = [row for row in rows if collapsed(row)]
     hidden = [row for row in broken if not row["return_p_value"] < LEVEL]
     if not broken:
@@ -112,7 +115,7 @@ def correlation(row: Row) -> str:
         >>> correlation({"n": 5, "pearson": -0.9, "pearson_p": 0.03})
         'the higher the one, the lower the other (r = -0.9, p = 0.03, n = 5)'
     """
-    if not is_known(row["pearson"]):
+    if is_missing(row["pearson"]):
         return f"too few agents to tell (n = {row['n']})"
     numbers = f"(r = {number(row['pearson'])}, p = {row['pearson_p']:.2g}, n = {row['n']})"
     if row["pearson_p"] >= LEVEL:
