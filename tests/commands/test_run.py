@@ -47,7 +47,7 @@ def test_help_loads_no_heavy_package(shell):
         (["env=gym", "env.id=CartPol-v1"], "did you mean `CartPole-v1`?"),
         (["env=gym"], "`env.id` needs a value: add `env.id=...`"),
         (["episodes=0"], "`episodes` must be at least 1, got 0"),
-        (["episodes=abc"], "`episodes=abc`: Value 'abc' of type 'str' could not be converted to Integer"),
+        (["episodes=abc"], "`episodes`: Value 'abc' of type 'str' could not be converted to Integer"),
         (["lanes=0"], "`lanes` must be at least 1, got 0"),
         (["+lane=3"], "`lane` does not exist; did you mean `lanes`?"),
         (["episode_seeds=consequtive"], "`episode_seeds` must be one of independent, consecutive, got consequtive"),

@@ -99,7 +99,7 @@ def test_a_model_is_the_cell_that_its_policy_is_alone(shell, lists):
         (["models=lists/model.yaml"], "did you mean `models.yaml`?"),
         (["models=lists/models.yaml", "policy=random"], "`policy=random` and `models` contradict each other"),
         (["models=lists/models.yaml,lists/models.yaml"], "`models` takes one file"),
-        (["models=[]"], "`models=[]`: `models` takes one file, a yaml list of policies"),
+        (["models=[]"], "`models` takes one file, a yaml list of policies: `models=my_models.yaml`"),
         (["models="], "`models=` names no file: `models=my_models.yaml`"),
         (["models=lists"], "`models`: lists is a folder, not a yaml list of policies"),
         (["experiment=masking", "models=lists/gone.yaml"], "entry 2 of lists/gone.yaml: there is no lists/gone.zip"),

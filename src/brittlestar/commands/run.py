@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 from brittlestar.commands.arguments import expanded
 from brittlestar.commands.terminal import quiet_end
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError
 
 INTERRUPTED = 130
 
@@ -128,6 +127,8 @@ def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> Non
     except UserError as error:
         _exit(str(error))
     except Exception as error:
+        from brittlestar.sweeps.hydra_errors import explain
+
         line = explain(error, config_name)
         if line is None:
             raise
@@ -153,74 +154,6 @@ def _evaluate(config: Any) -> Any:
         threads=cell.cores() if alone else 1,
     )
     return single.run(job) if alone else cell.run(job)
-
-
-def explain(error: BaseException, config_name: str = "config") -> str | None:
-    """Turns an error of Hydra or of the file system into one line; None for anything else."""
-    from hydra.errors import HydraException, MissingConfigException
-    from omegaconf.errors import OmegaConfBaseException
-
-    from brittlestar.config import options
-
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"cannot write to {error.filename}: {error.strerror}"
-    chain = [error, error.__cause__, error.__context__]
-    if not any(isinstance(e, HydraException | OmegaConfBaseException) for e in chain):
-        return None
-    text = " ".join(str(e) for e in (error, error.__cause__) if e)
-    if isinstance(error, MissingConfigException) and error.options is not None:
-        group, _, name = str(error.missing_cfg_file).partition("/")
-        if group == "hydra":
-            group, _, name = str(error.missing_cfg_file).rpartition("/")
-        return f"`{group}={name}` does not exist; {nearest(name, [*error.options, *options(group)])}"
-    unknown = re.search(r"Could not (?:override|append|delete) '([^']+)'|Key '([^']+)' is not in struct", text)
-    if unknown:
-        key = (unknown[1] or unknown[2]).partition("@")[0]
-        keys = _keys(config_name)
-        if key in keys:
-            return f"`{key}` takes new keys one by one: `+{key}.NAME=VALUE`"
-        if key.rpartition(".")[0] in ("algo.options", "env.kwargs"):
-            return f"`{key}` is not in the config yet: add it by `+{key}=VALUE`"
-        group = key.partition(".")[0]
-        if f"{group}._target_" in keys and not any(k.startswith(f"{group}.") and k[-8:] != "_target_" for k in keys):
-            return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
-        return f"`{key}` does not exist; {nearest(key, keys)}"
-    wrong = re.search(r"Error merging override (\S+)\s+(.*?)\s+full_key", text, re.DOTALL)
-    if wrong and wrong[1].startswith("models="):
-        return f"`{wrong[1]}`: `models` takes one file, a yaml list of policies: `models=my_models.yaml`"
-    return f"`{wrong[1]}`: {wrong[2]}" if wrong else " ".join(text.split())
-
-
-def _keys(config_name: str) -> list[str]:
-    """Returns every key and group that can be overridden."""
-    import contextlib
-
-    from hydra.core.global_hydra import GlobalHydra
-    from omegaconf import OmegaConf
-
-    from brittlestar.config import GROUPS
-
-    keys = [*GROUPS, "algo" if config_name in ("train", "harden") else "experiment"]
-    with contextlib.suppress(Exception):
-        from hydra import compose, initialize_config_dir
-
-        from brittlestar.config import config_folder
-
-        GlobalHydra.instance().clear()
-        chosen = rf"\+?({'|'.join(keys)})(@[\w.]+)?=[\w/]+|~[\w.]+"
-        overrides = [text for text in sys.argv[1:] if re.fullmatch(chosen, text)]
-        with initialize_config_dir(str(config_folder()), version_base="1.3"):
-            keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, overrides))))
-    return keys
-
-
-def _flat(node: dict[str, Any], prefix: str = "") -> list[str]:
-    found = []
-    for key, value in node.items():
-        found.append(prefix + key)
-        if isinstance(value, dict):
-            found += _flat(value, f"{prefix}{key}.")
-    return found
 
 
 def _exit(line: str, code: int = 1) -> NoReturn:

@@ -26,8 +26,8 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     import hydra
     from hydra.core.global_hydra import GlobalHydra
 
-    from brittlestar.commands.run import explain
     from brittlestar.config import config_folder, plain_config, register
+    from brittlestar.sweeps.hydra_errors import explain
     from brittlestar.training.schema import TrainConfig
 
     register(TrainConfig, "train")
@@ -38,7 +38,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         with hydra.initialize_config_dir(str(config_folder()), version_base="1.3"):
             return plain_config(hydra.compose("train", list(overrides)))
     except Exception as error:
-        line = explain(error, "train")
+        line = explain(error, "train", overrides)
         if line is None:
             raise
         raise UserError(line) from None

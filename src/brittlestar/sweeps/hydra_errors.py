@@ -1,0 +1,103 @@
+"""One line for every mistake that Hydra or OmegaConf finds in a command."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+from brittlestar.config import GROUPS, config_folder, options
+from brittlestar.errors import nearest
+
+_OPEN_NODES = ("algo.options", "env.kwargs")
+"""Config nodes that take new keys."""
+
+
+def explain(error: BaseException, config_name: str = "config", overrides: Sequence[str] | None = None) -> str | None:
+    """Returns one line about an error of Hydra, OmegaConf or the file system; None for any other error.
+
+    Args:
+        error: raised by composing a config or by a Hydra app.
+        config_name: yaml file of `conf/`, without suffix.
+        overrides: by default the arguments of the command.
+    """
+    from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+    from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot write to {error.filename}: {error.strerror}"
+    if isinstance(error, MissingConfigException) and error.options is not None:
+        return _missing_option(str(error.missing_cfg_file), error.options)
+    if isinstance(error, OverrideParseException):
+        return f"`{error.override}` is no `key=value`: {error.message.partition(chr(10))[0]}"
+    words = sys.argv[1:] if overrides is None else overrides
+    cause = next((e for e in (error, error.__cause__) if isinstance(e, OmegaConfBaseException)), None)
+    if isinstance(cause, ConfigAttributeError | ConfigKeyError):
+        return _unknown_key(str(cause.full_key), valid_keys(config_name, words))
+    if cause is not None:
+        return _wrong_value(str(cause.full_key), str(cause.msg).partition("\n")[0])
+    if not any(isinstance(e, HydraException) for e in (error, error.__cause__, error.__context__)):
+        return None
+    valid = valid_keys(config_name, words)
+    unknown = [key for key in _override_keys(words) if key not in valid]
+    return _unknown_key(unknown[0], valid) if unknown else " ".join(str(error).split())
+
+
+def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
+    """Returns every key and group that a command can override, with the options that its overrides choose."""
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from omegaconf import OmegaConf
+
+    keys = [*GROUPS, "algo" if config_name in ("train", "harden") else "experiment"]
+    choice = rf"\+?({'|'.join(keys)})(@[\w.]+)?=[\w/]+"
+    choices = [text for text in overrides if re.fullmatch(choice, text)]
+    # A wrong choice has an error of its own; then only the groups are valid.
+    with contextlib.suppress(Exception):
+        GlobalHydra.instance().clear()
+        with initialize_config_dir(str(config_folder()), version_base="1.3"):
+            keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, choices))))
+    return keys
+
+
+def _missing_option(file: str, valid: Sequence[str]) -> str:
+    group, _, name = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
+    return f"`{group}={name}` does not exist; {nearest(name, [*valid, *options(group)])}"
+
+
+def _unknown_key(key: str, valid: Sequence[str]) -> str:
+    if key.rpartition(".")[0] in _OPEN_NODES:
+        return f"`{key}` is not in the config yet: add it by `+{key}=VALUE`"
+    group = key.partition(".")[0]
+    if [k for k in valid if k.startswith(f"{group}.")] == [f"{group}._target_"]:
+        return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
+    return f"`{key}` does not exist; {nearest(key, valid)}"
+
+
+def _wrong_value(key: str, reason: str) -> str:
+    if key == "models":
+        return f"`models` takes one file, a yaml list of policies: `models=my_models.yaml` ({reason})"
+    return f"`{key}`: {reason}"
+
+
+def _override_keys(words: Sequence[str]) -> list[str]:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    keys = []
+    for word in words:
+        with contextlib.suppress(HydraException):
+            override = OverridesParser.create().parse_override(word)
+            keys += [] if override.is_hydra_override() else [override.key_or_group]
+    return keys
+
+
+def _flat(node: dict[str, Any], prefix: str = "") -> list[str]:
+    keys = []
+    for key, value in node.items():
+        keys.append(prefix + key)
+        if isinstance(value, dict):
+            keys += _flat(value, f"{prefix}{key}.")
+    return keys

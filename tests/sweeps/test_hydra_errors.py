@@ -1,0 +1,69 @@
+"""Every mistake in an override is one line that names the key and what is valid."""
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf.errors import InterpolationKeyError
+
+from brittlestar.config import config_folder, register
+from brittlestar.sweeps.hydra_errors import explain, valid_keys
+
+
+@pytest.fixture(scope="module", autouse=True)
+def schema():
+    register()
+
+
+def message_of(overrides):
+    with initialize_config_dir(str(config_folder()), version_base="1.3"), pytest.raises(HydraException) as raised:
+        compose("config", overrides)
+    return explain(raised.value, "config", overrides)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("perturbation.sgima=1", "`perturbation.sgima` does not exist; did you mean `perturbation.sigma`?"),
+        (
+            "perturbation=gausian_action",
+            "`perturbation=gausian_action` does not exist; did you mean `gaussian_",
+        ),
+        ("policy=zoo/cartpole_pop", "`policy=zoo/cartpole_pop` does not exist; did you mean `zoo/cartpole_ppo`?"),
+        ("hydra/launcher=slurn", "`hydra/launcher=slurn` does not exist; valid: basic, cells, joblib"),
+        ("pertubation=none", "`pertubation` does not exist; did you mean `perturbation`?"),
+        ("algo=ppo", "`algo` does not exist; valid: alpha"),
+        ("+algo=ppo", "`algo` does not exist; valid: alpha"),
+        ("policy/zoo=x", "`policy/zoo` does not exist; did you mean `policy`?"),
+        ("~episode", "`episode` does not exist; did you mean `episodes`?"),
+        ("~seed=5", "The value of 'seed' is 0 and not 5."),
+        ("env.kwargs.a=1", "`env.kwargs.a` is not in the config yet: add it by `+env.kwargs.a=VALUE`"),
+        ("env.kwargs={a: 1}", "`env.kwargs.a` is not in the config yet: add it by `+env.kwargs.a=VALUE`"),
+        ("mitigation.alpha=1", "the chosen `mitigation` has no settings; choose another by `mitigation=NAME`"),
+        ("episodes=abc", "`episodes`: Value 'abc' of type 'str' could not be converted to Integer"),
+        ("seed=null", "`seed`: field 'seed' is not Optional"),
+        ("models=[]", "`models` takes one file, a yaml list of policies: `models=my_models.yaml`"),
+        ("a b", "`a b` is no `key=value`: "),
+    ],
+)
+def test_a_mistake_is_one_line(override, message):
+    line = message_of([override])
+    assert message in line
+    assert "\n" not in line and "full_key" not in line
+
+
+def test_an_interpolation_of_nothing_names_its_key():
+    with initialize_config_dir(str(config_folder()), version_base="1.3"):
+        config = compose("config", ["episodes=${nothing}"])
+    with pytest.raises(InterpolationKeyError) as raised:
+        _ = config.episodes
+    assert explain(raised.value) == "`episodes`: Interpolation key 'nothing' not found"
+
+
+def test_other_errors_are_left_alone():
+    assert explain(ZeroDivisionError()) is None
+    assert explain(PermissionError(13, "Permission denied", "/store")) == "cannot write to /store: Permission denied"
+
+
+def test_valid_keys_are_those_of_the_chosen_options():
+    assert "mitigation.alpha" in valid_keys("config", ["mitigation=low_pass", "mitigation.alhpa=1"])
+    assert "mitigation.alpha" not in valid_keys("config", [])
