@@ -89,7 +89,7 @@ def test_a_failure_is_recorded_and_tried_again(job):
 
 
 def test_a_crash_keeps_its_traceback_in_the_manifest(job, monkeypatch):
-    monkeypatch.setattr("brittlestar.engine.rollout.rollout", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("brittlestar.engine.evaluation.rollout", lambda *arguments: 1 / 0)
     outcome = cell.run(job)
     assert outcome.error == "ZeroDivisionError: division by zero"
     assert "Traceback" in json.loads((Path(job.folder) / "manifest.json").read_text())["traceback"]
@@ -129,11 +129,3 @@ def test_nan_rows_are_kept_missing(job):
     cell.run(job)
     rows = records.read_rows(Path(job.folder))
     assert np.isnan(rows[:, COLUMNS.index("success_any")]).all()
-
-
-def test_no_more_cores_are_used_than_slurm_gave_the_task(monkeypatch):
-    free = cell.cores()
-    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
-    assert cell.cores() == 1
-    monkeypatch.setenv("SLURM_CPUS_PER_TASK", str(free + 5))
-    assert cell.cores() == free

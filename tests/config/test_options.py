@@ -9,7 +9,7 @@ import pytest
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
 from brittlestar.engine.delivery import measure
-from brittlestar.engine.envpool_lanes import make_lanes
+from brittlestar.engine.evaluation import make_lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation

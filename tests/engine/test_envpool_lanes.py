@@ -12,7 +12,8 @@ from brittlestar.cells import identity
 from brittlestar.cells import run as cell
 from brittlestar.config.build import load
 from brittlestar.engine import envpool_lanes as pools
-from brittlestar.engine.envpool_lanes import PoolLanes, make_lanes
+from brittlestar.engine.envpool_lanes import PoolLanes
+from brittlestar.engine.evaluation import make_lanes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec, Signals, backends

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.engine.envpool_lanes import PoolLanes, available
+from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.rollout import Parts, Plan, rollout
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.backends import available
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.policies.base import DelegatingPolicy, Policy
 from brittlestar.policies.callables import as_policy

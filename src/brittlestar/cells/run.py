@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import os
 import time
 import traceback
 from collections.abc import Callable
@@ -162,8 +161,8 @@ def _strength(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
-    from brittlestar.engine.lanes import even_lanes
-    from brittlestar.engine.rollout import Parts, Plan, rollout
+    from brittlestar.engine.evaluation import evaluate
+    from brittlestar.engine.rollout import Parts, Plan
 
     config = job.config
     if config["episode_seeds"] not in EPISODE_SEEDS:
@@ -187,9 +186,9 @@ def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
     _check_env(parts.policy, config["env"]["id"])
     edited = needs_world(json.dumps(config["perturbation"], sort_keys=True))
     lanes = _lanes(json.dumps(config["env"]), plan.consecutive, edited)
-    lanes.resize(even_lanes(config["lanes"], plan.episodes))
-    lanes.use_threads(config["threads"] or job.threads)
-    return rollout(lanes, parts, plan, on_episode), lanes.spec.measure
+    threads = config["threads"] or job.threads
+    rows = evaluate(lanes, parts, plan, lanes=config["lanes"], threads=threads, on_episode=on_episode)
+    return rows, lanes.spec.measure
 
 
 def _check_env(policy: Any, env_id: str) -> None:
@@ -219,7 +218,7 @@ def _policy(node: str) -> Any:
 @functools.lru_cache(maxsize=4)
 def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
     """Makes environments once per process."""
-    from brittlestar.engine.envpool_lanes import make_lanes
+    from brittlestar.engine.evaluation import make_lanes
 
     return make_lanes(build(json.loads(node), "env"), count=1, consecutive=consecutive, needs_model=needs_model)
 
@@ -237,10 +236,3 @@ def _delivery(config: dict[str, Any], rows: Any) -> dict[str, float | None]:
 
     schedule = build(config["stress_schedule"], "stress_schedule")
     return measure(build(cell_config(config)["perturbation"], "perturbation"), rows, schedule)
-
-
-def cores() -> int:
-    """Returns how many cores this process may use: those it is bound to, and no more than Slurm gave its task."""
-    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # Not every Slurm binds tasks to their cores.
-    return min(bound, int(os.environ.get("SLURM_CPUS_PER_TASK", bound)))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brittlestar.cells.run import cores
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
+from brittlestar.engine import evaluation
+from brittlestar.engine.cores import cores
 from brittlestar.engine.delivery import measure
-from brittlestar.engine.envpool_lanes import make_lanes
-from brittlestar.engine.lanes import even_lanes
 from brittlestar.engine.metrics import COLUMNS
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.mitigations import Mitigation
@@ -123,17 +123,16 @@ def _cells(
     mitigation, schedule = _part("mitigation", mitigation), schedule or Constant()
     plans = [Plan(episodes, seed) for seed in seeds]
     needs_model = any(step.needs_world for step in steps)
-    lanes = make_lanes(spec, even_lanes(spec.lanes, episodes), threads=cores(), needs_model=needs_model)
     choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
     choices |= {"perturbation": type(steps[-1]).__name__, "mitigation": type(mitigation).__name__}
     cells = []
-    for step in steps:
-        for plan in plans:
+    with closing(evaluation.make_lanes(spec, 1, threads=cores(), needs_model=needs_model)) as lanes:
+        for step in steps:
             parts = Parts(policy, Perturbation() if step.is_identity else step, mitigation, schedule)
-            rows = rollout(lanes, parts, plan)
-            measure(parts.perturbation, rows, schedule)
-            cells.append(Cell(_manifest(spec, choices, step, plan.seed, rows.phases), held=rows.values))
-    lanes.close()
+            for plan in plans:
+                rows = evaluation.evaluate(lanes, parts, plan)
+                measure(parts.perturbation, rows, schedule)
+                cells.append(Cell(_manifest(spec, choices, step, plan.seed, rows.phases), held=rows.values))
     return cells
 
 

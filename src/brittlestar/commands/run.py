@@ -142,6 +142,7 @@ def _evaluate(config: Any) -> Any:
 
     from brittlestar.cells import run as cell
     from brittlestar.config import plain_config
+    from brittlestar.engine.cores import cores
     from brittlestar.reports import single_cell as single
 
     hydra = HydraConfig.get()
@@ -151,7 +152,7 @@ def _evaluate(config: Any) -> Any:
         folder=hydra.runtime.output_dir,
         choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},
         overrides=list(hydra.overrides.task),
-        threads=cell.cores() if alone else 1,
+        threads=cores() if alone else 1,
     )
     return single.run(job) if alone else cell.run(job)
 

@@ -33,8 +33,8 @@ def task(config: Any) -> None:
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from brittlestar.cells.run import cores
     from brittlestar.config import plain_config
+    from brittlestar.engine.cores import cores
     from brittlestar.training import grid
     from brittlestar.training.stopping import StoppedError
     from brittlestar.training.train import train

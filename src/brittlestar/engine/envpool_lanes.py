@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.engine.lanes import Batch, Infos, Lanes, copy_batch, empty_batch, put_rows
-from brittlestar.envs.backends import INSTALL, available, choose
+from brittlestar.engine.lanes import Batch, Infos, copy_batch, empty_batch, put_rows
+from brittlestar.envs.backends import INSTALL, available
 from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest
-
-__all__ = ["PoolLanes", "available", "make_lanes"]
 
 # Suites that import in a moment, and how many environments of theirs are made at once.
 _SUITES = {"classic_control": 1024, "toy_text": 1024, "mujoco.gym": 64, "mujoco.robotics": 8}
@@ -49,24 +47,6 @@ _TIMESTEPS = {
 
 _BOOKKEEPING = ("env_id", "players", "elapsed_step")
 """Keys of `info` that are EnvPool's own."""
-
-
-def make_lanes(
-    spec: EnvSpec, count: int, threads: int = 1, *, consecutive: bool = False, needs_model: bool = False
-) -> Lanes | PoolLanes:
-    """Makes lanes on the backend that the environment asks for.
-
-    Example:
-        >>> type(make_lanes(EnvSpec(id="CartPole-v1", backend="gymnasium"), count=2)).__name__
-        'Lanes'
-    """
-    # A class of the user's own makes its environments its own way.
-    backend = "gymnasium"
-    if type(spec) is EnvSpec:
-        backend = choose(spec.backend, spec.id, spec.kwargs, consecutive=consecutive, needs_model=needs_model)
-    if backend == "envpool":
-        return PoolLanes(spec, count, threads)
-    return Lanes(spec, count, threads, own_models=needs_model)
 
 
 @dataclass

@@ -99,7 +99,11 @@ class Rows:
 
 
 def rollout(
-    lanes: Lanes | PoolLanes, parts: Parts, plan: Plan, on_episode: Callable[[int], None] = lambda done: None
+    lanes: Lanes | PoolLanes,
+    parts: Parts,
+    plan: Plan,
+    on_episode: Callable[[int], None] = lambda done: None,
+    calibration: Calibration | None = None,
 ) -> Rows:
     """Runs the planned episodes; the rows depend on the parts and the plan, not on the lanes.
 
@@ -108,18 +112,19 @@ def rollout(
         parts: policy, perturbation, mitigation and schedule.
         plan: episodes and seed.
         on_episode: called with the number of finished episodes after each one.
+        calibration: replaces the clean pass of the policy.
 
     Returns:
         One row per episode, in order.
     """
-    return _Run(lanes, parts, plan).rows(on_episode)
+    return _Run(lanes, parts, plan, calibration).rows(on_episode)
 
 
 class _Run:
     """State of one rollout: where each lane is."""
 
-    def __init__(self, lanes: Lanes | PoolLanes, parts: Parts, plan: Plan) -> None:
-        self.lanes, self.parts, self.plan = lanes, parts, plan
+    def __init__(self, lanes: Lanes | PoolLanes, parts: Parts, plan: Plan, calibration: Calibration | None) -> None:
+        self.lanes, self.parts, self.plan, self.calibration = lanes, parts, plan, calibration
         count, seed = lanes.count, plan.seed
         self.draws = {name: LaneDraws(seed, name, count) for name in STREAMS}
         if plan.consecutive and lanes.max_steps:
@@ -203,6 +208,8 @@ class _Run:
         self.wants_masks = self.policy.wants_masks
 
     def _calibrate(self, episodes: int = EPISODES) -> Calibration:
+        if self.calibration is not None:
+            return self.calibration
         known = self.lanes.calibrations
         key = (id(self.parts.policy), self.plan.deterministic, episodes)
         if key not in known:
@@ -216,7 +223,7 @@ class _Run:
     def _measure_noise(self, context: Context) -> dict[str, np.ndarray]:
         perturbation, recorder = self.parts.perturbation, NoiseRecorder(self.parts.perturbation)
         plan = Plan(EPISODES, _CLEAN_SEED, deterministic=self.plan.deterministic)
-        rollout(self.lanes, Parts(self.parts.policy, recorder), plan)
+        rollout(self.lanes, Parts(self.parts.policy, recorder), plan, calibration=self.calibration)
         perturbation.bind(self.lanes.observation_space, self.lanes.action_space, self.lanes.count)
         perturbation.prepare(context)
         return recorder.result()

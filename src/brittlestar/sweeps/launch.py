@@ -12,6 +12,7 @@ from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.cells.files import make_folder
 from brittlestar.config.build import build
+from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError
 from brittlestar.sweeps.compose import Composer
 from brittlestar.sweeps.model_list import check_file
@@ -124,10 +125,10 @@ def _share_cores(jobs: list[cell.Job], workers: int) -> list[cell.Job]:
     for i, job in enumerate(jobs):
         # The last cells may be fewer than the workers: then they share the cores.
         left = len(jobs) - i // workers * workers
-        job.threads = max(1, cell.cores() // min(workers, left))
+        job.threads = max(1, cores() // min(workers, left))
     return jobs
 
 
 def _workers(options: dict[str, Any], jobs: int) -> int:
     asked = int(options["n_jobs"])
-    return max(1, min(jobs, asked if asked > 0 else cell.cores() + 1 + asked))
+    return max(1, min(jobs, asked if asked > 0 else cores() + 1 + asked))

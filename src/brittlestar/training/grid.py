@@ -31,7 +31,7 @@ class Outcome:
 
 def share_of_cores(hydra: Any) -> int:
     """Returns how many cores one of the trainings may use: those of joblib run side by side on this machine."""
-    from brittlestar.cells.run import cores
+    from brittlestar.engine.cores import cores
 
     workers = int(hydra.launcher.get("n_jobs", 1))
     return max(1, cores() // (workers if workers > 0 else cores()))

@@ -49,14 +49,10 @@ def _pool(wrapped: Any, spec: EnvSpec) -> None:
 
 def random_pass(spec: EnvSpec) -> Calibration:
     """Measures observations in clean episodes of random actions: the same ones for every seed."""
-    from brittlestar.engine.envpool_lanes import make_lanes
-    from brittlestar.engine.rollout import Parts, Plan, rollout
+    from brittlestar.engine.evaluation import evaluate
+    from brittlestar.engine.rollout import Parts, Plan
     from brittlestar.policies.simple import RandomPolicy
 
     recorder = ObservationRecorder(_EPISODES)
-    lanes = make_lanes(spec, _EPISODES)
-    try:
-        rollout(lanes, Parts(RandomPolicy(), recorder), Plan(_EPISODES, seed=_SEED))
-    finally:
-        lanes.close()
+    evaluate(spec, Parts(RandomPolicy(), recorder), Plan(_EPISODES, seed=_SEED), lanes=_EPISODES)
     return recorder.result()

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.engine.calibration import EPISODES, REFERENCE_EPISODES
-from brittlestar.engine.envpool_lanes import make_lanes
-from brittlestar.engine.lanes import even_lanes
-from brittlestar.engine.rollout import Parts, Plan, Rows, rollout
+from brittlestar.engine.evaluation import evaluate, make_lanes
+from brittlestar.engine.rollout import Parts, Plan, Rows
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.base import Policy
@@ -69,24 +67,13 @@ class Scorer:
 
     def rows(self, policy: Policy, episodes: int, clean: bool = False) -> Rows:
         """Runs episodes."""
-        order, lanes = self.order, self._sized(episodes)
-        around = () if clean else copy.deepcopy((order.perturbation, order.mitigation, order.schedule))
-        if self.calibration is not None:
-            # What it learns under is what it is scored under.
-            for length in (EPISODES, REFERENCE_EPISODES):
-                lanes.calibrations[id(policy), True, length] = self.calibration, policy
-        try:
-            return rollout(lanes, Parts(policy, *around), Plan(episodes, seed=order.seed + _OTHER_EPISODES))
-        finally:
-            lanes.calibrations.clear()
-
-    def _sized(self, episodes: int) -> Any:
-        count = even_lanes(self.order.env.lanes, episodes)
+        order = self.order
         if self._lanes is None:
-            world = self.order.perturbation.needs_world
-            self._lanes = make_lanes(self.order.env, count, self.order.threads, needs_model=world)
-        self._lanes.resize(count)
-        return self._lanes
+            self._lanes = make_lanes(order.env, 1, order.threads, needs_model=order.perturbation.needs_world)
+        around = () if clean else copy.deepcopy((order.perturbation, order.mitigation, order.schedule))
+        plan = Plan(episodes, seed=order.seed + _OTHER_EPISODES)
+        # The calibration of the training, so that a policy is scored under what it learns under.
+        return evaluate(self._lanes, Parts(policy, *around), plan, calibration=self.calibration)
 
     def close(self) -> None:
         """Closes the environments."""

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brittlestar.cells.run import cores
+from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError, require
 from brittlestar.training.stopping import stoppable
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from brittlestar.engine.envpool_lanes import make_lanes
+from brittlestar.engine.evaluation import make_lanes
 from brittlestar.engine.lanes import Batch, copy_batch
 from brittlestar.envs import EnvSpec
 from brittlestar.mitigations.base import Mitigation

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.cells.run import cores
 from brittlestar.config.build import build
+from brittlestar.engine.cores import cores
 from brittlestar.results.load import RATES
 from brittlestar.statistics import stats
 
@@ -30,18 +30,12 @@ def score(policy: Any, config: dict[str, Any], episodes: int, seed: int, disturb
         seed: of the evaluation; another one has other start states and other noise.
         disturbed: as in training, or clean.
     """
-    from brittlestar.engine.envpool_lanes import make_lanes
-    from brittlestar.engine.lanes import even_lanes
-    from brittlestar.engine.rollout import Parts, Plan, rollout
+    from brittlestar.engine.evaluation import evaluate
+    from brittlestar.engine.rollout import Parts, Plan
 
     spec = build(config["env"], "env")
     parts = Parts(policy, *(build(config[group], group) for group in STRESS)) if disturbed else Parts(policy)
-    count, world = even_lanes(spec.lanes, episodes), parts.perturbation.needs_world
-    lanes = make_lanes(spec, count, threads=cores(), needs_model=world)
-    try:
-        rows = rollout(lanes, parts, Plan(episodes, seed))
-    finally:
-        lanes.close()
+    rows = evaluate(spec, parts, Plan(episodes, seed), threads=cores())
     rates = {name: rows.column(name) for name in RATES}
     known = {name: _rate(values) for name, values in rates.items() if np.isfinite(values).all()}
     return {"episodes": episodes, "seed": seed, "return": _mean(rows.column("return")), **known}

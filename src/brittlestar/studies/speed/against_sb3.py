@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.run import cores
+from brittlestar.engine.cores import cores
 
 from .figures import Figure
 from .sweeps import make_launcher, run_sweep, stop_workers

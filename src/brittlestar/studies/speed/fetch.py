@@ -12,6 +12,7 @@ from pathlib import Path
 
 from brittlestar.cells import run as cell
 from brittlestar.config.build import load
+from brittlestar.engine.cores import cores
 from brittlestar.engine.rollout import Parts, Plan
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy
@@ -44,14 +45,14 @@ def fetch_reach_sac(quick: bool) -> list[Figure]:
 
 
 def _compare(folder: Path, policy: Policy, words: list[str], quick: bool) -> list[Figure]:
-    return _Comparison(folder, cell.cores() * (2 if quick else 4), policy, words).figures(rounds=2 if quick else 5)
+    return _Comparison(folder, cores() * (2 if quick else 4), policy, words).figures(rounds=2 if quick else 5)
 
 
 class _Comparison:
     """One sweep, and the same episodes in bare loops, one share per core."""
 
     def __init__(self, folder: Path, cells: int, policy: Policy, words: list[str]) -> None:
-        self.seeds, self.cores, self.words = range(cells), cell.cores(), words
+        self.seeds, self.cores, self.words = range(cells), cores(), words
         self.folders = (folder / str(number) for number in range(1000))
         parts = Parts(policy, load("perturbation", "gaussian_observation", sigma=_SIGMA))
         recorded = [record(load("env", "fetch_reach"), parts, Plan(_CELL_EPISODES, seed)) for seed in self.seeds]

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from brittlestar.cells import run as cell
-from brittlestar.engine import rollout
+from brittlestar.engine import evaluation
 from brittlestar.sweeps.compose import Composer
 
 from .figures import Figure
@@ -43,7 +43,7 @@ def _outside_rollout(jobs: list[cell.Job]) -> list[float]:
     cell.run(jobs[0])
     seconds = []
     for job in jobs[1:]:
-        with clocked(rollout, "rollout") as clock:
+        with clocked(evaluation, "rollout") as clock:
             started = time.perf_counter()
             outcome = cell.run(job)
             seconds.append(time.perf_counter() - started - clock.seconds)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 
-from brittlestar.cells.run import cores
+from brittlestar.engine.cores import cores
 from brittlestar.results.format import markdown
 
 from .against_sb3 import sb3_cartpole, sb3_half_cheetah

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.cells.run import cores
+from brittlestar.engine.cores import cores
 from brittlestar.envs.base import EnvSpec, register_robotics
 
 from .figures import Figure

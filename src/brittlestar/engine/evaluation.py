@@ -1,0 +1,72 @@
+"""The one call that evaluates a policy: lanes, rollout, and lanes closed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from brittlestar.engine.envpool_lanes import PoolLanes
+from brittlestar.engine.lanes import Lanes, even_lanes
+from brittlestar.engine.rollout import Parts, Plan, Rows, rollout
+from brittlestar.envs import EnvSpec
+from brittlestar.envs.backends import choose
+from brittlestar.perturbations.context import Calibration
+
+
+def make_lanes(
+    spec: EnvSpec, count: int, threads: int = 1, *, consecutive: bool = False, needs_model: bool = False
+) -> Lanes | PoolLanes:
+    """Makes lanes on the backend that the environment asks for.
+
+    Example:
+        >>> type(make_lanes(EnvSpec(id="CartPole-v1", backend="gymnasium"), count=2)).__name__
+        'Lanes'
+    """
+    # A subclass of the user's own makes its environments in its own way.
+    backend = "gymnasium"
+    if type(spec) is EnvSpec:
+        backend = choose(spec.backend, spec.id, spec.kwargs, consecutive=consecutive, needs_model=needs_model)
+    if backend == "envpool":
+        return PoolLanes(spec, count, threads)
+    return Lanes(spec, count, threads, own_models=needs_model)
+
+
+def evaluate(
+    env: EnvSpec | Lanes | PoolLanes,
+    parts: Parts,
+    plan: Plan,
+    *,
+    lanes: int | None = None,
+    threads: int | None = None,
+    calibration: Calibration | None = None,
+    on_episode: Callable[[int], None] = lambda done: None,
+) -> Rows:
+    """Runs the planned episodes; the rows depend on the environment, the parts and the plan alone.
+
+    Args:
+        env: the environment, whose lanes are made here and closed even on an error; or open lanes, which remain open.
+        parts: policy, perturbation, mitigation and schedule.
+        plan: episodes and seed.
+        lanes: the most environments side by side; `spec.lanes` by default.
+        threads: how many threads step them; 1 by default, and open lanes keep theirs.
+        calibration: replaces the clean pass of the policy.
+        on_episode: called with the number of finished episodes after each one.
+
+    Example:
+        >>> from brittlestar.policies import RandomPolicy
+        >>> rows = evaluate(EnvSpec(id="CartPole-v1", max_steps=5), Parts(RandomPolicy()), Plan(episodes=3))
+        >>> rows.column("return").tolist()
+        [5.0, 5.0, 5.0]
+    """
+    spec = env if isinstance(env, EnvSpec) else env.spec
+    count = even_lanes(lanes or spec.lanes, plan.episodes)
+    if not isinstance(env, EnvSpec):
+        env.resize(count)
+        if threads is not None:
+            env.use_threads(threads)
+        return rollout(env, parts, plan, on_episode, calibration)
+    needs_model = parts.perturbation.needs_world
+    own = make_lanes(env, count, threads or 1, consecutive=plan.consecutive, needs_model=needs_model)
+    try:
+        return rollout(own, parts, plan, on_episode, calibration)
+    finally:
+        own.close()
