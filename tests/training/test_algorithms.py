@@ -16,7 +16,8 @@ from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.schedules import Constant
-from brittlestar.training.session import Order, Session
+from brittlestar.training.session import Session
+from brittlestar.training.spec import TrainingSpec
 
 FILES = sorted((config_folder() / "algo").glob("*.yaml"))
 ENVS = {
@@ -69,7 +70,7 @@ def test_each_algorithm_trains_and_its_policy_acts_as_the_model(file, tmp_path):
     env = ENVS.get(file.stem, "Pendulum-v1")
     algo = short(file, env)
     spec = EnvSpec(id=env, max_steps=20)
-    session = Session(Order(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), tmp_path)
+    session = Session(TrainingSpec(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), tmp_path)
     facts = session.run()
     assert facts["steps"] >= algo.steps
     policy = Sb3Policy(str(tmp_path / "final" / "policy.zip"))

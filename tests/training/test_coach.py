@@ -11,7 +11,8 @@ from brittlestar.policies.base import StatelessPolicy
 from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coach
-from brittlestar.training.session import Order, Session
+from brittlestar.training.session import Session
+from brittlestar.training.spec import TrainingSpec
 
 OPTIONS = {
     "policy_kwargs": {"net_arch": [16]},
@@ -34,7 +35,7 @@ def session(folder, perturbation=None, seed=0, **coach):
     algo = Algorithm("sac", steps=400, envs=2, coach=advised, options=OPTIONS)
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
     around = perturbation or Perturbation(), Mitigation(), Constant()
-    return Session(Order(spec, algo, *around, seed, 1, 200, 5), folder)
+    return Session(TrainingSpec(spec, algo, *around, seed, 1, 200, 5), folder)
 
 
 def distance_to_coach(model, seen, truth) -> float:

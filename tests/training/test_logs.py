@@ -11,8 +11,9 @@ from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
-from brittlestar.training.session import Order, Session
-from brittlestar.training.watch import live_line
+from brittlestar.training.live_line import live_line
+from brittlestar.training.session import Session
+from brittlestar.training.spec import TrainingSpec
 
 SMALL = {"policy_kwargs": {"net_arch": [8]}}
 PPO = Algorithm("ppo", steps=256, envs=4, options=SMALL | {"n_steps": 16, "batch_size": 32, "n_epochs": 1})
@@ -22,7 +23,7 @@ SPEC = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=15.0, when="fin
 
 
 def run(folder, algo, show=lambda session: None):
-    order = Order(SPEC, algo, Perturbation(), Mitigation(), Constant(), save_every=100, episodes=5)
+    order = TrainingSpec(SPEC, algo, Perturbation(), Mitigation(), Constant(), save_every=100, episodes=5)
     session = Session(order, folder)
     try:
         return session.run(show)
@@ -61,7 +62,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(("stream", "mark"), [(Terminal(), "\r"), (io.StringIO(), "\n")])
 def test_progress_shows_success_and_the_time_left(stream, mark, tmp_path, monkeypatch):
     monkeypatch.setattr("brittlestar.sweeps.progress.REDRAW_SECONDS", 0.0)
-    monkeypatch.setattr("brittlestar.training.watch.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("brittlestar.training.live_line.LOG_SECONDS", 0.0)
     run(tmp_path, PPO, live_line(stream=stream))
     lines = [line for line in stream.getvalue().split(mark) if line]
     assert 10 <= len(lines) <= 64
@@ -70,7 +71,7 @@ def test_progress_shows_success_and_the_time_left(stream, mark, tmp_path, monkey
 
 
 def test_several_trainings_say_which_one_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("brittlestar.training.watch.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("brittlestar.training.live_line.LOG_SECONDS", 0.0)
     stream = Terminal()
     run(tmp_path, PPO, live_line("one", stream))
     assert all(line.startswith("one: ") for line in stream.getvalue().splitlines())

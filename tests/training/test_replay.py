@@ -1,3 +1,4 @@
+import tomllib
 import warnings
 
 import numpy as np
@@ -5,13 +6,16 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.config import config_folder
 from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import Perturbation
 from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
-from brittlestar.training.replay import _columns, load_replay, save_replay
-from brittlestar.training.session import Order, Session
+from brittlestar.training.replay import FIRST_UNTESTED, _columns, load_replay, save_replay
+from brittlestar.training.session import Session
+from brittlestar.training.spec import TrainingSpec
 
 OPTIONS = {"policy_kwargs": {"net_arch": [8]}, "learning_starts": 60, "batch_size": 8}
 
@@ -19,7 +23,7 @@ OPTIONS = {"policy_kwargs": {"net_arch": [8]}, "learning_starts": 60, "batch_siz
 def session(folder, env="Pendulum-v1", goals=False, **options):
     algo = Algorithm("sac", steps=90, envs=2, goals=goals, options=OPTIONS | options)
     spec = EnvSpec(id=env, max_steps=20)
-    return Session(Order(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), folder)
+    return Session(TrainingSpec(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), folder)
 
 
 @pytest.mark.filterwarnings("ignore:The last trajectory:UserWarning")
@@ -61,6 +65,30 @@ def test_a_buffer_comes_back_as_it_was(env, options, tmp_path):
     two.close()
 
 
+def test_the_private_array_of_hindsight_replay_exists_below_the_version_bound(tmp_path):
+    one = session(tmp_path, "FetchReach-v4", goals=True)
+    starts = vars(one.model.replay_buffer)["_current_ep_start"]
+    one.close()
+    assert (starts.shape, starts.dtype) == ((2,), np.int64)
+    requirements = tomllib.loads((config_folder().parent / "pyproject.toml").read_text())["project"]["dependencies"]
+    bound = f"<{'.'.join(map(str, FIRST_UNTESTED))}"
+    for name in ("stable-baselines3", "sb3-contrib"):
+        (requirement,) = (line for line in requirements if line.startswith(name))
+        assert requirement.endswith(bound)
+
+
+def test_an_untested_version_pickles_buffers_of_hindsight_replay(tmp_path, monkeypatch):
+    one = session(tmp_path / "one", "FetchReach-v4", goals=True)
+    save_replay(one.model, tmp_path)
+    monkeypatch.setattr("stable_baselines3.__version__", f"{FIRST_UNTESTED[0]}.{FIRST_UNTESTED[1]}.0")
+    with pytest.raises(UserError, match=r"replay.npz was written with another stable-baselines3; install one below"):
+        load_replay(one.model, tmp_path)
+    save_replay(one.model, tmp_path)
+    load_replay(one.model, tmp_path)
+    one.close()
+    assert (tmp_path / "replay.pkl").is_file()
+
+
 def test_a_checkpoint_is_as_large_as_what_was_seen(tmp_path):
     one = session(tmp_path, buffer_size=1_000_000)
     one.run()
@@ -72,7 +100,7 @@ def test_a_checkpoint_is_as_large_as_what_was_seen(tmp_path):
 def test_random_search_goes_on_from_its_weights(tmp_path):
     algo = Algorithm("ars", steps=200, envs=1, options={"n_delta": 2})
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    order = Order(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5)
+    order = TrainingSpec(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5)
     one = Session(order, tmp_path)
     one.run()
     one.close()

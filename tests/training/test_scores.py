@@ -9,17 +9,19 @@ from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.mitigations import LowPass, Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation
+from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.schedules import Constant
 from brittlestar.statistics import stats
 from brittlestar.training.algorithms import Algorithm
-from brittlestar.training.session import Order, Session
+from brittlestar.training.session import Session
+from brittlestar.training.spec import TrainingSpec
 
 ALGO = Algorithm("ppo", steps=64, envs=2, options={"policy_kwargs": {"net_arch": [8]}, "n_steps": 16, "batch_size": 16})
 SPEC = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=10.0, when="final"))
 
 
 def order(perturbation=None, mitigation=None, spec=SPEC, algo=ALGO, **more):
-    return Order(spec, algo, perturbation or Perturbation(), mitigation or Mitigation(), Constant(), **more)
+    return TrainingSpec(spec, algo, perturbation or Perturbation(), mitigation or Mitigation(), Constant(), **more)
 
 
 def trained(folder, *parts, **more):
@@ -73,7 +75,7 @@ def test_noise_in_standard_deviations_is_calibrated_once(tmp_path):
 
 def test_a_policy_is_scored_under_the_noise_that_it_learnt_under(tmp_path):
     session = Session(order(GaussianObservation(sigma=1.0, scale="std"), episodes=5), tmp_path)
-    policy = session._policy()
+    policy = Sb3Policy(str(session._export("scratch")))
     before = session.scorer.rows(policy, 5).values
     session.scorer.calibration.std[""][:] = 1e-9
     np.testing.assert_array_equal(

@@ -13,8 +13,9 @@ from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
-from brittlestar.training.session import Order, Session
-from brittlestar.training.slots import find_slot, read_progress, write_slot
+from brittlestar.training.folder import find_checkpoint, write_checkpoint
+from brittlestar.training.session import Session
+from brittlestar.training.spec import TrainingSpec
 
 SMALL = {"policy_kwargs": {"net_arch": [16]}}
 ON = Algorithm("ppo", steps=128, envs=4, options=SMALL | {"n_steps": 8, "batch_size": 16, "n_epochs": 1})
@@ -24,7 +25,7 @@ NORMALISED = Algorithm("a2c", steps=64, envs=4, normalise=True, options=SMALL)
 
 def order(algo, perturbation=None, **more):
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    return Order(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), episodes=5, **more)
+    return TrainingSpec(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), episodes=5, **more)
 
 
 def trained(folder: Path, algo, **more) -> dict[str, bytes]:
@@ -59,7 +60,7 @@ def test_a_killed_training_goes_on_from_its_last_checkpoint(algo, tmp_path):
     with pytest.raises(KilledError):
         first.run(kill)
     first.close()
-    saved = read_progress(find_slot(tmp_path / "last"))["steps"]
+    saved = find_checkpoint(tmp_path / "last")[1]["steps"]
     assert 20 <= saved <= 56
     seen = []
     second = Session(order(algo, save_every=20), tmp_path)
@@ -97,14 +98,15 @@ def test_the_exported_policy_is_small_and_acts_as_the_model(algo, tmp_path):
     session.close()
 
 
-def test_a_slot_survives_a_kill_between_two_renames(tmp_path):
-    slot = tmp_path / "last"
-    write_slot(slot, lambda folder: (folder / "model").write_text("one"), {"steps": 1})
-    write_slot(slot, lambda folder: (folder / "model").write_text("two"), {"steps": 2})
-    assert read_progress(find_slot(slot)) == {"steps": 2}
-    slot.rename(slot.with_suffix(".old"))
-    assert (find_slot(slot) / "model").read_text() == "two"
-    assert find_slot(tmp_path / "nothing") is None
+def test_a_checkpoint_survives_a_kill_between_two_renames(tmp_path):
+    last = tmp_path / "last"
+    write_checkpoint(last, lambda folder: (folder / "model").write_text("one"), {"steps": 1})
+    write_checkpoint(last, lambda folder: (folder / "model").write_text("two"), {"steps": 2})
+    assert find_checkpoint(last) == (last, {"steps": 2})
+    last.rename(last.with_suffix(".old"))
+    folder, _ = find_checkpoint(last)
+    assert (folder / "model").read_text() == "two"
+    assert find_checkpoint(tmp_path / "nothing") is None
 
 
 @pytest.mark.parametrize(

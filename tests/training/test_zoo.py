@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.cells.identity import _files
-from brittlestar.checkpoints.file_names import STATISTICS
+from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.config import config_folder, options
 from brittlestar.config.build import load
 from brittlestar.errors import UserError
@@ -90,7 +90,7 @@ def test_a_training_becomes_a_card(tiny):
     assert clean["return"]["low"] <= clean["return"]["mean"] <= clean["return"]["high"]
     assert 0 == clean["success_final"]["mean"] < clean["success_final"]["high"] < 0.05
     text = b"".join(path.read_bytes() for path in (home / "cartpole_ppo").iterdir())
-    with zipfile.ZipFile(home / "cartpole_ppo" / zoo.POLICY) as archive:
+    with zipfile.ZipFile(home / "cartpole_ppo" / POLICY) as archive:
         text += b"".join(archive.read(entry) for entry in archive.namelist())
     assert str(training.parent).encode() not in text and b"Linux" not in text
     assert check("cartpole_ppo", home) == []
@@ -108,7 +108,7 @@ def test_a_finished_training_is_done_once_and_adopted_to_the_same_bytes(tiny):
 def test_statistics_come_along(tiny):
     home, _ = tiny("acrobot_a2c")
     card = zoo.read_card("acrobot_a2c", home)
-    assert set(card["sha256"]) == {zoo.POLICY, STATISTICS}
+    assert set(card["sha256"]) == {POLICY, STATISTICS}
     assert check("acrobot_a2c", home) == []
 
 
@@ -132,7 +132,7 @@ def test_the_better_checkpoint_is_taken(tiny, tmp_path):
     for better in ("best", "final"):
         for place in ("best", "final"):
             source = zoo.HOME / "cartpole_ppo" if place == better else training / "final"
-            shutil.copyfile(source / zoo.POLICY, copy / place / zoo.POLICY)
+            shutil.copyfile(source / POLICY, copy / place / POLICY)
         card = adopt("cartpole_ppo", copy, tmp_path / "policies")
         assert (card["choice"]["taken"], card["clean"]["success_final"]["mean"]) == (better, 1.0)
 
@@ -145,7 +145,7 @@ def test_check_finds_what_is_not_as_the_card_says(tiny, tmp_path):
     card["clean"]["return"] |= {"low": 400.0, "mean": 410.0, "high": 420.0}
     path.write_text(json.dumps(card))
     assert check("cartpole_ppo", home) == ["clean return is 3, the card says [400, 420]"]
-    with (home / "cartpole_ppo" / zoo.POLICY).open("ab") as file:
+    with (home / "cartpole_ppo" / POLICY).open("ab") as file:
         file.write(bytes(MAX_BYTES))
     wrong = check("cartpole_ppo", home)
     assert wrong[0] == "policy.zip is not the file of the card"
@@ -195,7 +195,7 @@ def test_trainings_run_side_by_side(tmp_path):
 
 
 def test_the_weights_are_part_of_a_cell():
-    assert str(zoo.HOME / "cartpole_ppo" / zoo.POLICY) in set(_files({"_target_": zoo.TARGET, "name": "cartpole_ppo"}))
+    assert str(zoo.HOME / "cartpole_ppo" / POLICY) in set(_files({"_target_": zoo.TARGET, "name": "cartpole_ppo"}))
 
 
 LIST = """

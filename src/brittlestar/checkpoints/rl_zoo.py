@@ -12,7 +12,7 @@ import numpy as np
 
 from brittlestar.checkpoints.file_names import (
     ARGUMENTS,
-    BEST,
+    BEST_MODEL,
     ENV_ARGUMENTS,
     HUB_STATISTICS,
     SCORES,
@@ -136,7 +136,7 @@ def _from_hub(path: str) -> Path:
 def _checkpoint(folder: Path) -> Path:
     zips = {file.name: file for file in sorted(folder.glob("*.zip"))}
     name = f"{re.sub(r'_[0-9]+$', '', folder.name)}.zip"
-    for wanted in (name, BEST):
+    for wanted in (name, BEST_MODEL):
         if wanted in zips:
             return zips[wanted]
     if len(zips) == 1:

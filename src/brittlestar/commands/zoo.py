@@ -72,7 +72,7 @@ def _train(options: argparse.Namespace) -> int:
 
 def _adopt(options: argparse.Namespace) -> None:
     from brittlestar.training.adoption import adopt
-    from brittlestar.training.train import training_folder
+    from brittlestar.training.folder import training_folder
     from brittlestar.training.zoo_trainings import compose
 
     folder = options.folder or training_folder(compose(recipe(options.name)))

@@ -131,17 +131,26 @@ def _scores(model: Any, seen: Any) -> Any:
     policy, space = model.policy, model.action_space
     if isinstance(space, spaces.Box):
         low, high = torch.from_numpy(space.low), torch.from_numpy(space.high)
-        raw = policy._predict(seen, deterministic=True).reshape(-1, *space.shape)
+        raw = _actions(policy, seen).reshape(-1, *space.shape)
         return low + 0.5 * (raw + 1.0) * (high - low) if policy.squash_output else torch.clip(raw, low, high)
     for name in ("q_net", "quantile_net"):
         if hasattr(policy, name):
             values = getattr(policy, name)(seen)
             return values.mean(dim=1) if values.dim() == 3 else values
     if not hasattr(policy, "get_distribution"):
-        return policy._predict(seen, deterministic=True)
+        return _actions(policy, seen)
     found = policy.get_distribution(seen)
     found = getattr(found, "distribution", None) or found.distributions
     return torch.cat([part.logits for part in found], dim=1) if isinstance(found, list) else found.logits
+
+
+def _actions(policy: Any, seen: Any) -> Any:
+    """Returns deterministic actions before they are scaled or clipped to the bounds."""
+    if hasattr(policy, "get_distribution"):
+        return policy.get_distribution(seen).get_actions(deterministic=True)
+    # Random search is always deterministic.
+    has_option = "deterministic" in inspect.signature(policy.forward).parameters
+    return policy(seen, deterministic=True) if has_option else policy(seen)
 
 
 def _check_picture(expected: Space, shown: Space) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.files import write_folder
-from brittlestar.checkpoints.file_names import STATISTICS
+from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.errors import UserError
-from brittlestar.policies.zoo.cards import CARD, HOME, POLICY, files, read_card, recipe
+from brittlestar.policies.zoo.cards import CARD, HOME, files, read_card, recipe
+from brittlestar.training.folder import METADATA, RESOLVED_CONFIG
 from brittlestar.training.zoo_scores import STRESS, is_disturbed, rank, score
 
 MAX_BYTES = 1_000_000
@@ -24,8 +25,6 @@ CHOICE = (100, 2_000_000)
 """Episodes and seed of the evaluation that chooses between the candidates."""
 SCORE = (200, 3_000_000)
 """Of the evaluation for the card: on other episodes, because the better of two looks better than it is."""
-METADATA = "metadata.json"
-"""A training has it when it is finished."""
 _SOFTWARE = ("Python", "Stable-Baselines3", "PyTorch")
 _OF_ONE_RUN = ("tensorboard_log", "start_time")
 
@@ -38,7 +37,7 @@ def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
         training: the folder of the training.
         home: folder of the policies.
     """
-    facts, config = _read(training, METADATA), _read(training, "config.json")
+    facts, config = _read(training, METADATA), _read(training, RESOLVED_CONFIG)
     _check_recipe(name, training, facts, config)
     taken, chosen = max(_candidates(training, config).items(), key=lambda item: item[1])
     choice = {"episodes": CHOICE[0], "seed": CHOICE[1], "taken": taken, "rank": chosen}

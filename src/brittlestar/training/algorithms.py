@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,15 +79,22 @@ class Algorithm:
         if not isinstance(space, self.facts.actions):
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
 
-    def make(self, env: Any, seed: int, log_folder: str | None = None) -> Any:
-        """Returns a fresh model."""
+    def make(self, env: Any, seed: int, log_folder: str | None = None, defer: Callable[..., None] | None = None) -> Any:
+        """Returns a new model.
+
+        Args:
+            env: the vector environment.
+            seed: the seed of its networks and of its choices.
+            log_folder: the folder for TensorBoard.
+            defer: called with every update of a model that has a replay buffer, in place of the update.
+        """
         self.check_actions(env.action_space)
         options = copy.deepcopy(self.options)
         is_dict = isinstance(env.observation_space, spaces.Dict)
         policy = options.pop("policy", self.facts.dict_policy if is_dict else self.facts.policy)
         if self.goals:
             options |= self._hindsight(options)
-        kind = self.facts.load_class()
+        kind = self._model_class(defer)
         try:
             return kind(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
         except (TypeError, ValueError) as error:
@@ -93,15 +102,19 @@ class Algorithm:
         except AssertionError:
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {env.action_space}") from None
 
-    def load(self, path: Path, env: Any, log_folder: str | None = None) -> Any:
-        """Returns a saved model, to go on with."""
-        model = self.facts.load_class().load(path, env=env, device="cpu", tensorboard_log=log_folder)
+    def load(self, path: Path, env: Any, log_folder: str | None, defer: Callable[..., None]) -> Any:
+        """Returns a saved model; the arguments are those of `make`."""
+        model = self._model_class(defer).load(path, env=env, device="cpu", tensorboard_log=log_folder)
         if self.name == "ars":
             from torch.nn.utils import parameters_to_vector
 
             # Random search keeps its weights beside the policy, and forgets them when it is loaded.
             model.weights = parameters_to_vector(model.policy.parameters()).detach()
         return model
+
+    def _model_class(self, defer: Callable[..., None] | None) -> Any:
+        kind = self.facts.load_class()
+        return deferred(kind, defer) if self.off_policy and defer is not None else kind
 
     def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self.off_policy:
@@ -110,3 +123,12 @@ class Algorithm:
 
         goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"} | options.get("replay_buffer_kwargs", {})
         return {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}
+
+
+def deferred(kind: Any, defer: Callable[..., None]) -> Any:
+    """Returns a subclass that passes its updates to `defer`, as a function and the arguments of `train`."""
+
+    def train(self: Any, gradient_steps: int, **kwargs: Any) -> None:
+        defer(functools.partial(kind.train, self), gradient_steps, **kwargs)
+
+    return type(kind.__name__, (kind,), {"train": train})

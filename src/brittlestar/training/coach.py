@@ -69,13 +69,13 @@ class Coaching:
         self._heard = self._followed = 0
         self._optimizer = torch.optim.Adam(model.actor.parameters(), coach.learning_rate)
 
-    def listen(self, truth: Any) -> None:
+    def listen(self, truth: Any, disturbed: Any) -> None:
         """Asks the coach what to do, and keeps the answer beside what the network sees."""
         if self._model.num_timesteps >= self._coach.until:
             return
-        seen, same = self._model._last_obs, self._model._last_original_obs
-        same = seen if same is None else same
-        advice, _ = self._coach.policy.predict(truth if self._coach.sees == "truth" else same)
+        normaliser = self._model.get_vec_normalize_env()
+        seen = disturbed if normaliser is None else normaliser.normalize_obs(disturbed)
+        advice, _ = self._coach.policy.predict(truth if self._coach.sees == "truth" else disturbed)
         rows = {f"seen/{key}": values for key, values in (seen if isinstance(seen, dict) else {"": seen}).items()}
         rows["advice"] = self._model.policy.scale_action(advice)
         self._keep(rows, (self._heard + np.arange(len(advice))) % self._coach.memory)
@@ -94,11 +94,12 @@ class Coaching:
         if not alone:
             learn(gradient_steps, **kwargs)
         elif steps >= self._coach.unjudged:
-            own_step, actor.optimizer.step = actor.optimizer.step, lambda *_, **__: None
+            # Optimizers skip parameters without a gradient.
+            actor.requires_grad_(False)
             try:
                 learn(gradient_steps, **kwargs)
             finally:
-                actor.optimizer.step = own_step
+                actor.requires_grad_(True)
         if steps < self._coach.until and self._heard:
             done = min(1.0, steps / max(self._coach.alone, 1))
             self._optimizer.param_groups[0]["lr"] = self._coach.learning_rate * (1.0 - (1.0 - _LAST_RATE) * done)

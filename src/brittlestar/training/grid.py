@@ -11,6 +11,7 @@ from typing import Any
 from hydra.experimental.callback import Callback
 
 from brittlestar.results.format import bounded, markdown
+from brittlestar.training.folder import METADATA
 
 _FILE = "training.json"
 
@@ -64,7 +65,7 @@ def table(outcomes: list[Outcome]) -> str:
     rows = []
     for outcome in outcomes:
         if outcome.folder is not None:
-            facts = json.loads((Path(outcome.folder) / "metadata.json").read_text())
+            facts = json.loads((Path(outcome.folder) / METADATA).read_text())
             cells = [" ".join(outcome.overrides), f"{facts['steps']:,}", f"{facts['seconds']:.0f}"]
             cells += [_score(facts["clean"].get(name)) for name in ("return", "success_final")]
             rows.append(dict(zip(columns, [*cells, outcome.folder], strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from brittlestar.results.format import bounded
 from brittlestar.results.load import RATES
 from brittlestar.statistics import stats
 from brittlestar.training.normalising import random_pass
-
-if TYPE_CHECKING:
-    from brittlestar.training.session import Order
+from brittlestar.training.spec import TrainingSpec
 
 _OTHER_EPISODES = 10**6
 """Added to the seed: start states that the training does not see."""
@@ -31,7 +29,7 @@ _NUMBERS = ("median_length", "reward_std")
 class Scorer:
     """Runs policies by the engine, disturbed as in a training or clean."""
 
-    def __init__(self, order: Order, folder: Path) -> None:
+    def __init__(self, order: TrainingSpec, folder: Path) -> None:
         self.order, self._file = order, folder / "calibration.json"
         self._lanes: Any = None
         self.calibration: Calibration | None = None

@@ -1,4 +1,4 @@
-"""One training: made or taken up again, watched, saved, scored."""
+"""One training: started or resumed, saved, scored."""
 
 from __future__ import annotations
 
@@ -7,139 +7,115 @@ import functools
 import importlib.util
 import json
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from brittlestar.checkpoints.file_names import STATISTICS
-from brittlestar.envs import EnvSpec
-from brittlestar.errors import require
-from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation
+from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.schedules import StressSchedule
-from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coaching
 from brittlestar.training.export import export_policy
+from brittlestar.training.folder import METADATA, find_checkpoint, write_checkpoint
 from brittlestar.training.normalising import normalised
 from brittlestar.training.replay import load_replay, save_replay
 from brittlestar.training.scores import Scorer, means, with_intervals
-from brittlestar.training.slots import find_slot, read_progress, write_slot
-from brittlestar.training.stopping import StoppedError
+from brittlestar.training.spec import TrainingSpec
+from brittlestar.training.stopping import StoppedError, StopRequest
 from brittlestar.training.vec_env import LaneVecEnv
 
-
-@dataclass
-class Order:
-    """What to train, and how."""
-
-    env: EnvSpec
-    algo: Algorithm
-    """With the settings of the environment."""
-    perturbation: Perturbation
-    mitigation: Mitigation
-    schedule: StressSchedule
-    seed: int = 0
-    threads: int = 1
-    save_every: int = 20_000
-    """Steps between two checkpoints."""
-    episodes: int = 100
-    """Of the evaluation at the end; a fifth of them at every checkpoint."""
-
-    def __post_init__(self) -> None:
-        require(self.seed >= 0, "seed", "at least 0", self.seed)
-        require(self.threads >= 1, "threads", "null or at least 1", self.threads)
-        require(self.save_every >= 1, "save_every", "at least 1", self.save_every)
-        require(self.episodes >= 5, "episodes", "at least 5", self.episodes)
+_MODEL = "model.zip"
 
 
 class Session:
-    """Trains in a folder; called again, it goes on from the last checkpoint there.
+    """Trains in a folder, from the last checkpoint there if it has one.
 
-    The folder gets `last/` (model, replay buffer, statistics), `best/` and `final/` (the acting network alone, with
-    its statistics), `curve.jsonl` (scores at the checkpoints) and TensorBoard's logs.
+    The folder gets:
+
+    - `last/`: model, replay buffer and statistics,
+    - `best/` and `final/`: the acting network alone, with its statistics,
+    - `curve.jsonl`: scores at the checkpoints,
+    - `logs/`: curves for TensorBoard.
     """
 
-    def __init__(self, order: Order, folder: Path) -> None:
-        self.order, self.folder = order, folder
-        self.algo = order.algo
-        self.scorer = Scorer(order, folder)
+    def __init__(self, spec: TrainingSpec, folder: Path) -> None:
+        self.spec, self.folder, self.algo = spec, folder, spec.algo
+        self.stop = StopRequest()
+        self.scorer = Scorer(spec, folder)
         self.scores: dict[str, float] = {}
-        around = order.perturbation, order.mitigation, order.schedule
+        parts = spec.perturbation, spec.mitigation, spec.schedule
         self.lanes = LaneVecEnv(
-            order.env, self.algo.envs, order.seed, *around, order.threads, calibrate=self.scorer.calibrate
+            spec.env, self.algo.envs, spec.seed, *parts, spec.threads, calibrate=self.scorer.calibrate
         )
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.coaching: Coaching | None = None
-        self.asked_to_stop = False
         self.model = self._open()
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()
 
     def _open(self) -> Any:
-        slot = find_slot(self.folder / "last")
-        logs = str(self.folder / "logs") if _has_tensorboard() else None
-        if slot is None:
-            return self._overlapped(self.algo.make(self._normalised(None), self.order.seed, logs))
-        self.progress = read_progress(slot)
-        self.lanes.next_episode = self.progress["episodes"]
-        env = self._normalised(slot / STATISTICS)
-        model = self.algo.load(slot / "model.zip", env, logs)
-        load_replay(model, slot)
-        # Another stream than before, so that the resumed part does not repeat the first one's choices.
-        model.set_random_seed(self.order.seed + self.progress["steps"])
-        model = self._overlapped(model)
-        if self.coaching is not None:
-            self.coaching.load(slot)
+        checkpoint = find_checkpoint(self.folder / "last")
+        logs = str(self.folder / "logs") if importlib.util.find_spec("tensorboard") is not None else None
+        if checkpoint is None:
+            model = self.algo.make(self._normalised(None), self.spec.seed, logs, self._defer)
+        else:
+            folder, self.progress = checkpoint
+            self.lanes.next_episode = self.progress["episodes"]
+            model = self.algo.load(folder / _MODEL, self._normalised(folder / STATISTICS), logs, self._defer)
+            load_replay(model, folder)
+            # Another stream than before, so that the resumed part does not repeat the first one's choices.
+            model.set_random_seed(self.spec.seed + self.progress["steps"])
+        if self.algo.coach is not None:
+            self.coaching = Coaching(self.algo.coach, model, self.spec.seed)
+            self.lanes.witness = self.coaching.listen
+            if checkpoint is not None:
+                self.coaching.load(checkpoint[0])
         return model
 
     def _normalised(self, statistics: Path | None) -> Any:
         if not self.algo.normalise:
             return self.lanes
-        return normalised(self.lanes, self.order.env, self.algo, statistics)
+        return normalised(self.lanes, self.spec.env, self.algo, statistics)
 
-    def _overlapped(self, model: Any) -> Any:
-        """Lets a learner with a replay buffer learn while the simulators run: one update behind, on the other core."""
-        if self.algo.off_policy:
-            train = model.train
-            if self.algo.coach is not None:
-                self.coaching = Coaching(self.algo.coach, model, self.order.seed)
-                self.lanes.witness = self.coaching.listen
-                train = functools.partial(self.coaching.train, train)
+    def _defer(self, learn: Callable[..., None], gradient_steps: int, **kwargs: Any) -> None:
+        """Postpones an update of the networks until the simulators run, on the other core."""
+        update = learn if self.coaching is None else functools.partial(self.coaching.train, learn)
+        self.lanes.meanwhile = functools.partial(update, gradient_steps, **kwargs)
 
-            def later(*args: Any, **kwargs: Any) -> None:
-                self.lanes.meanwhile = lambda: train(*args, **kwargs)
-
-            model.train = later
-        return model
-
-    def run(self, on_step: Any = lambda session: None) -> dict[str, Any]:
+    def run(self, on_step: Callable[[Session], None] = lambda session: None) -> dict[str, Any]:
         """Trains to the end and returns the metadata.
 
         Args:
             on_step: called with the session after every step of all environments.
         """
-        from brittlestar.training.watch import Watch
-
         left = self.algo.steps - self.progress["steps"]
         if left > 0:
             self.model.num_timesteps = self.progress["steps"]
-            watch = Watch(self, on_step)
-            self.model.learn(left, callback=watch, reset_num_timesteps=False, tb_log_name="run")
+            callback = functools.partial(self._after_step, on_step)
+            self.model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name="run")
             self.save()
-            watch.log(write=True)
-        if self.asked_to_stop and self.model.num_timesteps < self.algo.steps:
+            self.model.logger.dump(self.model.num_timesteps)
+        if self.stop.received and self.model.num_timesteps < self.algo.steps:
             raise StoppedError(int(self.model.num_timesteps))
         return self._finish()
 
+    def _after_step(self, on_step: Callable[[Session], None], *_: Any) -> bool:
+        """Saves when a checkpoint is due; returns whether the training continues."""
+        steps, every = self.model.num_timesteps, self.spec.save_every
+        # The last checkpoint is written after the last update.
+        if self.progress["steps"] // every < steps // every and steps < self.algo.steps:
+            self.save()
+        on_step(self)
+        return not self.stop.received
+
     @property
     def seconds(self) -> float:
-        """Wall time so far, over all sittings."""
+        """Wall time so far, over all runs of the command."""
         return float(self.progress["seconds"]) + time.monotonic() - self._started
 
     def save(self) -> None:
-        """Writes a checkpoint, scores it and keeps it if it is the best so far."""
-        scores = self.scores = means(self.scorer.rows(self._policy(), max(5, self.order.episodes // 5)))
+        """Writes a checkpoint, scores it, keeps it if it is the best so far, and logs the scores."""
+        policy = Sb3Policy(str(self._export("scratch")))
+        scores = self.scores = means(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
         best = self.progress["best"]
         if best is None or scores["return"] >= best:
             self.progress["best"] = scores["return"]
@@ -147,60 +123,50 @@ class Session:
         steps, seconds = int(self.model.num_timesteps), self.seconds
         self._started = time.monotonic()
         self.progress |= {"steps": steps, "seconds": seconds, "episodes": self.lanes.next_episode}
-        write_slot(self.folder / "last", self._write, self.progress)
+        write_checkpoint(self.folder / "last", self._write, self.progress)
         with (self.folder / "curve.jsonl").open("a") as file:
             file.write(json.dumps({"steps": steps, "seconds": round(seconds, 1)} | scores) + "\n")
+        for group, values in (("rollout", self.lanes.recent()), ("evaluation", scores)):
+            for name, value in values.items():
+                self.model.logger.record(f"{group}/{name}", value)
 
     def _write(self, folder: Path) -> None:
-        # The method that learns later belongs to this process.
-        learner = self.model.__dict__.pop("train", None)
-        try:
-            self.model.save(folder / "model.zip", exclude=["train"])
-        finally:
-            if learner is not None:
-                self.model.train = learner
+        self.model.save(folder / _MODEL)
         save_replay(self.model, folder)
         if self.coaching is not None:
             self.coaching.save(folder)
+        self._write_statistics(folder)
+
+    def _write_statistics(self, folder: Path) -> None:
         if self.algo.normalise:
             self.model.get_env().save(str(folder / STATISTICS))
 
     def _export(self, name: str) -> Path:
         def save(folder: Path) -> None:
-            learner = self.model.__dict__.pop("train", None)
-            try:
-                export_policy(self.model, folder / "policy.zip")
-            finally:
-                if learner is not None:
-                    self.model.train = learner
-            if self.algo.normalise:
-                self.model.get_env().save(str(folder / STATISTICS))
+            export_policy(self.model, folder / POLICY)
+            self._write_statistics(folder)
 
-        write_slot(self.folder / name, save, {"steps": int(self.model.num_timesteps)})
-        return self.folder / name / "policy.zip"
-
-    def _policy(self) -> Sb3Policy:
-        """Returns the present policy as an evaluation would load it."""
-        return Sb3Policy(str(self._export("scratch")))
+        write_checkpoint(self.folder / name, save, {"steps": int(self.model.num_timesteps)})
+        return self.folder / name / POLICY
 
     def _finish(self) -> dict[str, Any]:
-        policy, scorer, episodes = Sb3Policy(str(self._export("final"))), self.scorer, self.order.episodes
+        policy, scorer, episodes = Sb3Policy(str(self._export("final"))), self.scorer, self.spec.episodes
         facts = {
-            "env": self.order.env.id,
+            "env": self.spec.env.id,
             "algorithm": self.algo.name,
             "settings": dataclasses.asdict(self.algo),
-            "perturbation": _described(self.order.perturbation),
-            "mitigation": _described(self.order.mitigation),
-            "stress_schedule": _described(self.order.schedule),
+            "perturbation": _described(self.spec.perturbation),
+            "mitigation": _described(self.spec.mitigation),
+            "stress_schedule": _described(self.spec.schedule),
             "calibration": scorer.calibrated(),
             "steps": int(self.model.num_timesteps),
             "seconds": round(self.progress["seconds"], 1),
-            "seed": self.order.seed,
+            "seed": self.spec.seed,
             "versions": _versions(),
             "clean": with_intervals(scorer.rows(policy, episodes, clean=True)),
             "disturbed": with_intervals(scorer.rows(policy, episodes)) if scorer.is_disturbed else None,
         }
-        (self.folder / "metadata.json").write_text(json.dumps(facts, indent=2, default=str) + "\n")
+        (self.folder / METADATA).write_text(json.dumps(facts, indent=2, default=str) + "\n")
         return facts
 
     def close(self) -> None:
@@ -221,7 +187,3 @@ def _versions() -> dict[str, str]:
 
     learners = {name: version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")}
     return versions() | learners | {"python": platform.python_version()}
-
-
-def _has_tensorboard() -> bool:
-    return importlib.util.find_spec("tensorboard") is not None

@@ -1,43 +1,42 @@
-"""How a training ends early: after its next step, with all of it saved."""
+"""Ends a training early: after its next step, with a checkpoint."""
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from brittlestar.training.session import Session
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StoppedError(KeyboardInterrupt):
-    """A training that was interrupted has saved, after so many steps."""
+    """A training was interrupted and has saved its progress."""
 
     def __init__(self, steps: int) -> None:
         super().__init__(f"stopped after {steps} steps")
         self.steps = steps
 
 
-@contextlib.contextmanager
-def stoppable(session: Session) -> Iterator[None]:
-    """Lets Ctrl-C, or a cluster that wants its node back, end a training after its next step; twice ends it at once."""
+class StopRequest:
+    """Becomes true on Ctrl-C or SIGTERM inside its `with` block; a second signal raises `KeyboardInterrupt` at once."""
 
-    def stop(number: int, frame: Any) -> None:
-        if session.asked_to_stop:
-            raise KeyboardInterrupt
-        session.asked_to_stop = True
-        sys.stderr.write("\nstopping after a checkpoint; once more stops at once\n")
+    def __init__(self) -> None:
+        self.received = False
+        self._handlers: list[Any] = []
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, stop) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
+    def __enter__(self) -> StopRequest:
+        # Python allows signal handlers in the main thread only.
+        if threading.current_thread() is threading.main_thread():
+            self._handlers = [signal.signal(number, self._receive) for number in _SIGNALS]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in zip(_SIGNALS, self._handlers, strict=False):
             signal.signal(number, handler)
+
+    def _receive(self, number: int, frame: Any) -> None:
+        if self.received:
+            raise KeyboardInterrupt
+        self.received = True
+        sys.stderr.write("\nstopping after a checkpoint; once more stops at once\n")

@@ -64,7 +64,7 @@ class LaneVecEnv(VecEnv):
         self._worlds = self.lanes.worlds() if self.perturbation.needs_world else []
         self._seed, self.next_episode = seed, 0
         self.meanwhile: Callable[[], None] | None = None
-        self.witness: Callable[[Any], None] | None = None
+        self.witness: Callable[[Any, Any], None] | None = None
         self.ended: deque[tuple[float, float]] = deque(maxlen=_RECENT)
         """Return and final success (nan where unknown) of the last episodes."""
         self._other = ThreadPoolExecutor(1)
@@ -88,7 +88,8 @@ class LaneVecEnv(VecEnv):
         self._resets = Jumper(self._seed, "training/reset")
         for lane in range(self.num_envs):
             self._start(lane)
-        return self._observe()
+        self._returned = self._observe()
+        return self._returned
 
     def _start(self, lane: int) -> None:
         if self._worlds:
@@ -100,7 +101,7 @@ class LaneVecEnv(VecEnv):
     def step_async(self, actions: np.ndarray) -> None:
         """Sends the actions; the simulators run on."""
         if self.witness is not None:
-            self.witness(self.lanes.observation)
+            self.witness(self.lanes.observation, self._returned)
         mitigated = self.mitigation.mitigate_action(np.asarray(actions), self._step("mitigation/action"))
         sent = self.perturbation.perturb_action(mitigated, self._step("action"))
         if self._worlds and not self.perturbation.is_identity:
@@ -125,7 +126,16 @@ class LaneVecEnv(VecEnv):
         infos = [dict(batch.infos[lane]) for lane in range(self.num_envs)]
         if done.any():
             self._end(np.flatnonzero(done).tolist(), batch, infos)
-        return self._observe(), reward.astype(np.float32), done, infos
+        self._returned = self._observe()
+        return self._returned, reward.astype(np.float32), done, infos
+
+    def recent(self) -> dict[str, float]:
+        """Returns mean return and success of the last episodes, where they are known."""
+        if not self.ended:
+            return {}
+        returns, successes = (np.array(values) for values in zip(*self.ended, strict=True))
+        rate = {"success": float(np.nanmean(successes))} if not np.isnan(successes).all() else {}
+        return {"return": float(returns.mean())} | rate
 
     def _end(self, ended: list[int], batch: Batch, infos: list[dict[str, Any]]) -> None:
         # The last observation is disturbed like any other, but what a perturbation remembers belongs to the next.

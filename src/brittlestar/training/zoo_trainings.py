@@ -54,8 +54,9 @@ def train_recipe(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool
         more: further overrides of `train.py`.
         home: folder of the policies.
     """
-    from brittlestar.training.adoption import METADATA, adopt
-    from brittlestar.training.train import train, training_folder
+    from brittlestar.training.adoption import adopt
+    from brittlestar.training.folder import METADATA, training_folder
+    from brittlestar.training.train import train
 
     config = compose([*recipe(name), *more])
     folder = training_folder(config)

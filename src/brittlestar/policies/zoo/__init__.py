@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.policies.base import DelegatingPolicy
 from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.policies.sb3 import Sb3Policy
@@ -24,4 +25,4 @@ class ZooPolicy(DelegatingPolicy):
         self.trained_in: str = card["env"]
         clean = card["clean"]
         self.record = RecordedReturn(clean["return"]["mean"], clean["return"]["std"], clean["episodes"])
-        self._policy = Sb3Policy(str(zoo.HOME / self.name / zoo.POLICY), adapter=self.adapter)
+        self._policy = Sb3Policy(str(zoo.HOME / self.name / POLICY), adapter=self.adapter)

@@ -10,12 +10,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from brittlestar.checkpoints.file_names import STATISTICS
+from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.errors import UserError, nearest
 
 HOME = Path(__file__).parent
 """Where the policies are: one folder each."""
-POLICY = "policy.zip"
 CARD = "card.json"
 TARGET = "brittlestar.policies.zoo.ZooPolicy"
 """The class behind `policy=zoo/<name>`."""

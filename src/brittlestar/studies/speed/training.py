@@ -72,14 +72,15 @@ def _ours(steps: int) -> float:
     from brittlestar.mitigations import Mitigation
     from brittlestar.perturbations import Perturbation
     from brittlestar.schedules import Constant
-    from brittlestar.training.session import Order, Session
+    from brittlestar.training.session import Session
+    from brittlestar.training.spec import TrainingSpec
     from brittlestar.training.train import set_threads
 
     algo = _algorithm()
     set_threads()
     with tempfile.TemporaryDirectory() as folder:
-        order = Order(EnvSpec(id=_ENV), algo, Perturbation(), Mitigation(), Constant(), threads=cores())
-        session = Session(order, Path(folder))
+        spec = TrainingSpec(EnvSpec(id=_ENV), algo, Perturbation(), Mitigation(), Constant(), threads=cores())
+        session = Session(spec, Path(folder))
         try:
             return _learn(session.model, steps)
         finally:

@@ -1,0 +1,52 @@
+"""The folder of a training: its name, its files, and checkpoints that a kill cannot leave half written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from brittlestar.cells.files import previous, write_folder
+
+METADATA = "metadata.json"
+"""Facts and scores; a training has them when it is finished."""
+RESOLVED_CONFIG = "config.json"
+_PROGRESS = "progress.json"
+_NOT_IN_NAME = ("threads", "store", "save_every", "episodes")
+"""Keys that change how fast a training runs and how it is scored, not what it learns."""
+
+
+def training_folder(config: dict[str, Any]) -> Path:
+    """Returns the folder of a training; its name depends on everything that decides the result."""
+    identity = {key: value for key, value in config.items() if key not in _NOT_IN_NAME}
+    settings = config["algo"].get("by_env", {}).get(config["env"].get("id"))
+    identity["algo"] = config["algo"] | {"by_env": settings}
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+    env = str(config["env"].get("id")).replace("/", "_")
+    return Path(config["store"]) / f"{env}-{config['algo']['name']}-{config['seed']}-{digest}"
+
+
+def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[str, Any]) -> None:
+    """Replaces a checkpoint; a reader finds the old or the new one, never a mixture.
+
+    Args:
+        folder: the folder of the checkpoint.
+        save: writes the files of the checkpoint into an empty folder.
+        progress: counts that `find_checkpoint` returns with the folder.
+    """
+
+    def fill(fresh: Path) -> None:
+        save(fresh)
+        (fresh / _PROGRESS).write_text(json.dumps(progress))
+
+    write_folder(folder, fill)
+
+
+def find_checkpoint(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """Returns the newest whole checkpoint and its progress; None without one."""
+    for place in (folder, previous(folder)):
+        if (place / _PROGRESS).is_file():
+            return place, json.loads((place / _PROGRESS).read_text())
+    return None
