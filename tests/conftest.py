@@ -120,7 +120,6 @@ def make_cell(
         "lanes": 4,
         "threads": None,
         "store": "outputs/store",
-        "study": None,
     } | (config or {})
     manifest = {
         "cell": hashlib.sha256(repr((full, chosen)).encode()).hexdigest()[:32],

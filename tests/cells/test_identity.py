@@ -32,7 +32,7 @@ def changed(path, value):
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("lanes", 9), ("env.lanes", 9), ("threads", 2), ("store", "b"), ("study", "name")],
+    [("lanes", 9), ("env.lanes", 9), ("threads", 2), ("store", "b"), ("study", {}), ("role", "x")],
 )
 def test_neutral_keys_do_not_count(path, value):
     assert identity.cell_hash(changed(path, value)) == identity.cell_hash(BASE)

@@ -70,6 +70,18 @@ def test_strength_zero_is_shared_but_shown_under_its_own_name(job):
     assert records.read_manifest(Path(job.folder))["config"]["perturbation"]["_target_"].endswith("GaussianAction")
 
 
+def test_a_clean_cell_is_the_cell_without_perturbation_and_with_a_constant_schedule(job):
+    schedule = {"_target_": "brittlestar.schedules.Linear", "warmup_steps": 3}
+    job.config |= {"clean": True, "role": "reference", "stress_schedule": schedule}
+    first = cell.run(job)
+    manifest = records.read_manifest(Path(job.folder))
+    assert manifest["choices"] == {"env": "pendulum", "perturbation": "none", "stress_schedule": "constant"}
+    none = {"_target_": "brittlestar.perturbations.Perturbation"}
+    constant = {"_target_": "brittlestar.schedules.Constant", "level": 1, "parameter": None}
+    job.config |= {"clean": False, "role": None, "perturbation": none, "stress_schedule": constant}
+    assert (first.status, cell.run(job).status, cell.run(job).cell) == ("done", "cached", first.cell)
+
+
 def test_a_damaged_store_is_computed_again(job):
     first = cell.run(job)
     (records.store_folder(job.config["store"], first.cell) / "manifest.json").write_text('{"torn')

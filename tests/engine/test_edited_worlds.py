@@ -31,7 +31,6 @@ def run(tmp_path):
             "lanes": 2,
             "threads": None,
             "store": str(tmp_path / f"store{len(list(tmp_path.iterdir()))}"),
-            "study": None,
         }
         folder = tmp_path / f"job{len(list(tmp_path.iterdir()))}"
         outcome = cell.run(cell.Job(config, str(folder)))

@@ -126,7 +126,7 @@ def test_cells_say_which_backend_ran(tmp_path):
                 backend,
                 mitigation={"_target_": "brittlestar.mitigations.Mitigation"},
                 stress_schedule={"_target_": "brittlestar.schedules.Constant", "level": 1.0},
-                episodes=5, seed=0, deterministic=True, lanes=2, threads=None, study=None, store=str(tmp_path / "all"),
+                episodes=5, seed=0, deterministic=True, lanes=2, threads=None, store=str(tmp_path / "all"),
             ),
             str(tmp_path / backend),
         )  # fmt: skip

@@ -29,13 +29,14 @@ HASHED = (
 )  # fmt: skip
 """Rooms whose code can change a result; an edit in any of them computes cells anew."""
 
-NEUTRAL = ("alpha", "check", "lanes", "models", "reference", "scoring", "store", "study", "threads")
-"""Top-level keys that change where, how fast and under which name a cell runs, never its result."""
+NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads")
+"""Top-level keys that change where, how fast and under which name a cell runs, or the groups of its config."""
 
 LABEL = "model"
 """What the user calls a policy: tells curves apart, and changes no result either."""
 
 NONE = {"_target_": "brittlestar.perturbations.Perturbation"}
+CONSTANT = {"_target_": "brittlestar.schedules.Constant", "level": 1.0, "parameter": None}
 
 
 def cell_config(config: dict[str, Any]) -> dict[str, Any]:

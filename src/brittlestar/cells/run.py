@@ -14,7 +14,7 @@ from typing import Any
 
 from brittlestar.cells import store as records
 from brittlestar.cells.auto_env import AUTO, resolve
-from brittlestar.cells.identity import NONE, cell_config, cell_hash, needs_world, provenance
+from brittlestar.cells.identity import CONSTANT, NONE, cell_config, cell_hash, needs_world, provenance
 from brittlestar.config import Config
 from brittlestar.config.build import build
 from brittlestar.config.hints import train_hint
@@ -71,6 +71,9 @@ def identify(job: Job) -> str:
         raise UserError(f"`check` must be null, baseline or models, got {job.config['check']}")
     if job.config.get("check"):
         job.config["perturbation"] = NONE
+    if job.config.get("clean"):
+        job.config |= {"perturbation": NONE, "stress_schedule": CONSTANT}
+        job.choices = job.choices | {"perturbation": "none", "stress_schedule": "constant"}
     if job.config.get("models") and not job.config.get("model"):
         raise UserError(f"`models={job.config['models']}` is a sweep: add `-m`, and give it on the command line")
     if job.config["env"].get("id") == AUTO:

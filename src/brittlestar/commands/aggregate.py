@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from brittlestar.commands.arguments import split_settings
 from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
@@ -15,15 +16,13 @@ from brittlestar.reports.summary import summarise
 def main() -> None:
     """Parses the command line and aggregates."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="sweep folders")
+    parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them anew")
     parser.add_argument("--out", type=Path, help="where to write (default: the first DIR)")
     parser.add_argument("--mixed", action="store_true", help="put sweeps of different studies into one table")
-    parser.add_argument("--scoring", help="how to score stress phases: rigorous, compat_1_4 or compat_1_0")
-    parser.add_argument("--alpha", type=float, help="accepted false-alarm rate of --scoring rigorous")
     options = parser.parse_args()
+    folders, settings = split_settings(options.words)
     try:
-        out = options.out or Path(options.folders[0])
-        tables, shown = summarise(options.folders, out, options.mixed, options.scoring, options.alpha)
+        tables, shown = summarise(folders, options.out or Path(folders[0]), options.mixed, settings)
     except UserError as error:
         sys.exit(f"brittlestar: {error}")
     print(shown)

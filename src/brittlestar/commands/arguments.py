@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 from brittlestar.errors import UserError
 
@@ -82,3 +83,17 @@ def expand_list(word: str) -> list[str]:
         before = options[:place].count(option)
         words.append(f"+{group}@{group}.parts.{option}{f'_{before + 1}' if before else ''}={option}")
     return words
+
+
+def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """Returns the folders among some words, and the fields of a study that others set by `study.KEY=VALUE`.
+
+    Example:
+        >>> split_settings(["multirun/a", "study.alpha=0.01", "study.scoring=compat_1_4"])
+        (['multirun/a'], {'alpha': 0.01, 'scoring': 'compat_1_4'})
+    """
+    import yaml
+
+    folders = [word for word in words if not re.match(r"study\.\w+=", word)]
+    settings = [word.removeprefix("study.").partition("=") for word in words if word not in folders]
+    return folders, {key: yaml.safe_load(value) for key, _, value in settings}

@@ -45,7 +45,7 @@ def help_text() -> str:
     """Returns the help: usage, groups with their options, keys with their defaults."""
     folder = config_folder()
     parts = [_HEAD]
-    for group in (*GROUPS, "experiment"):
+    for group in (*GROUPS, "study", "experiment"):
         parts.append(_group(folder / group, _defaults(folder).get(group)))
     return "\n".join([*parts, _keys(folder), _TAIL])
 
@@ -85,7 +85,7 @@ def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ())
         option: only this one, with what each parameter means.
         extra: more config folders than that of the package.
     """
-    groups = [*GROUPS, "algo", "experiment"]
+    groups = [*GROUPS, "study", "algo", "experiment"]
     if group not in groups:
         raise UserError(f"`--list {group}`: there is no such group; {nearest(group, groups)}")
     folders = [config_folder(), *_entry_points(), *extra]

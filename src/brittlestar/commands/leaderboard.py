@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from brittlestar.commands.arguments import split_settings
 from brittlestar.commands.terminal import quiet_end
 from brittlestar.errors import UserError
 from brittlestar.studies.stress.leaderboard_report import write_leaderboard
@@ -21,14 +22,12 @@ class _Parser(argparse.ArgumentParser):
 def main() -> None:
     """Parses the command line and ranks."""
     parser = _Parser(description=__doc__)
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="sweep folders")
+    parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them anew")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write (default: the first DIR)")
-    parser.add_argument("--scoring", help="rigorous, compat_1_4 or compat_1_0 (default: as the sweeps say)")
-    parser.add_argument("--alpha", type=float, help="accepted false-alarm rate of --scoring rigorous")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
+    folders, settings = split_settings(options.words)
     try:
-        out = options.out or Path(options.folders[0])
-        print(write_leaderboard(options.folders, out, options.scoring, options.alpha, not options.no_figures))
+        print(write_leaderboard(folders, options.out or Path(folders[0]), settings, not options.no_figures))
     except UserError as error:
         sys.exit(f"brittlestar: {error}")

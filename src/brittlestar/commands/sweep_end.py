@@ -42,8 +42,6 @@ def _tell(config: Any) -> str:
 
     workers.stop()
     folder = Path(str(config.hydra.sweep.dir))
-    if config.reference is not None:
-        _add_references(folder)
     tables, shown = summarise([str(folder)], folder)
     print(f"\n{models_table(tables) if config.check == 'models' else shown}")
     if tables.failures and config.check == "models":
@@ -53,18 +51,6 @@ def _tell(config: Any) -> str:
         return failure_lines(tables.failures)
     against = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []
     return f"brittlestar: {'; '.join(against)}" if against else ""
-
-
-def _add_references(folder: Path) -> None:
-    from brittlestar.cells import run as cell
-    from brittlestar.studies.stress.references import missing_jobs
-
-    jobs = missing_jobs(folder.absolute())
-    for number, job in enumerate(jobs, 1):
-        sys.stderr.write(f"reference pass {number} of {len(jobs)}\n")
-        outcome = cell.run(job)
-        if outcome.error:
-            raise UserError(f"the reference pass failed: {outcome.error}")
 
 
 def failure_lines(failures: list[dict[str, Any]]) -> str:

@@ -28,13 +28,12 @@ class Config:
     deterministic: bool = True
     divergence: bool = False
     record: str | None = None
-    reference: Any = None
-    scoring: str = "rigorous"
-    alpha: float = 0.05
+    clean: bool = False
     lanes: int = 16
     threads: int | None = None
     store: str = "outputs/store"
-    study: str | None = None
+    study: Any = None
+    role: str | None = None
     check: str | None = None
     models: str | None = None
     model: str | None = None

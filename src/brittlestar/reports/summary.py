@@ -7,14 +7,16 @@ import dataclasses
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from brittlestar.errors import UserError
 from brittlestar.reports.curves import measures, plot_curves
 from brittlestar.reports.grids import plot_heatmap, plot_sheets
+from brittlestar.reports.sections import analyse
 from brittlestar.results.aggregate import Tables, aggregate, failure_groups
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
 from brittlestar.results.format import bounded_column, markdown, text
-from brittlestar.results.load import RATES, Cell, Grouping, Row, load_cells, sort_key, split_references
+from brittlestar.results.load import RATES, Cell, Grouping, Row, load_cells, sort_key
 from brittlestar.results.write import write_tables
 
 SHOWN = (
@@ -46,48 +48,50 @@ def _no_garbage() -> Iterator[None]:
 
 @_no_garbage()
 def summarise(
-    folders: list[str], out: Path, mixed: bool = False, scoring: str | None = None, alpha: float | None = None
+    folders: list[str], out: Path, mixed: bool = False, settings: dict[str, Any] | None = None
 ) -> tuple[Tables, str]:
-    """Aggregates sweeps, writes tables, plot and report to `out`, and returns what to print.
+    """Aggregates sweeps, writes tables, plots and report to `out`, and returns what to print.
 
     Args:
         folders: of the sweeps.
         out: where to write.
-        mixed: allow sweeps of different studies.
-        scoring: how to score stress phases, in place of what the cells say.
-        alpha: the false-alarm rate of that, in place of theirs.
+        mixed: allow sweeps of different environments or perturbations.
+        settings: fields of the study, in place of those that the cells were run with.
     """
-    cells, passes = split_references(load_cells(folders, mixed))
-    tables = as_swept(aggregate(cells + [cell for cell in passes if not cell.done]), cells)
-    shown = _overview(tables)
-    # Phases at one strength are no curve.
-    curve = tables.curve if not _has_phases(cells) or _is_swept(tables) else []
+    every = load_cells(folders, mixed)
+    cells = [cell for cell in every if cell.role is None]
+    tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
     try:
         write_tables(tables, out)
-        notes = beside_records(tables) + (remarks(tables) if curve else [])
-        notes += _left_out("curve", plot_curves(curve, tables.grouping.columns, out / "curve"))
-        pictures = ["curve"] * bool(curve)
-        for kind, plot in (("heatmap", plot_heatmap), ("sheet", plot_sheets)):
-            drawn, left_out = plot(dataclasses.replace(tables, curve=curve), out)
-            pictures, notes = pictures + drawn, notes + _left_out(kind, left_out)
-        missed = mismatches(tables)
-        stress = _stress(cells, passes, out, scoring, alpha)
-        if stress:
-            shown, drawn = stress
-            pictures = drawn + pictures
-        (out / "report.md").write_text(_report(tables, shown, notes, missed, pictures))
+        sections = analyse(every, out, settings)
+        # What a study shows at one strength is no curve.
+        curve = tables.curve if not sections or _is_swept(tables) else []
+        pictures, left_out = _plot(tables, curve, out)
+        missed, notes = mismatches(tables), beside_records(tables) + (remarks(tables) if curve else []) + left_out
+        shown = "\n\n".join(section.body for section in sections) or _overview(tables)
+        pictures = [name for section in sections for name in section.pictures] + pictures
+        title = sections[0].title if sections else "Degradation curve"
+        (out / "report.md").write_text(_report(title, tables, shown, notes, missed, pictures))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     files = [
         f"tables  {out}/{{episodes,cells,curve,summary,failures}}.{{csv,parquet,md,json}}",
-        f"        {out}/{{stress,stress_runs,stress_episodes}}.{{csv,parquet,md,json}}" if stress else "",
+        *(f"        {out}/{{{','.join(s.tables)}}}.{{csv,parquet,md,json}}" for s in sections if s.tables),
         *(f"{'' if i else 'plot':<8}{out}/{name}.png, {out}/{name}.pdf" for i, name in enumerate(pictures)),
         f"report  {out}/report.md",
         f"cells   {', '.join(f'{folder}/*/' for folder in folders)}",
     ]
-    return tables, "\n\n".join(
-        part for part in (shown, "\n".join(missed + notes), "\n".join(filter(None, files))) if part
-    )
+    return tables, "\n\n".join(part for part in (shown, "\n".join(missed + notes), "\n".join(files)) if part)
+
+
+def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[str]]:
+    """Draws the pictures of a sweep; returns their names, and notes on what did not fit on them."""
+    notes = _left_out("curve", plot_curves(curve, tables.grouping.columns, out / "curve"))
+    pictures = ["curve"] * bool(curve)
+    for kind, plot in (("heatmap", plot_heatmap), ("sheet", plot_sheets)):
+        drawn, left_out = plot(dataclasses.replace(tables, curve=curve), out)
+        pictures, notes = pictures + drawn, notes + _left_out(kind, left_out)
+    return pictures, notes
 
 
 def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
@@ -119,20 +123,6 @@ def _left_out(picture: str, names: list[str]) -> list[str]:
         return []
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return [f"note: {picture} leaves {len(names)} out, the tables hold them: {'; '.join(names[:SHOWN_NAMES])}{more}"]
-
-
-def _stress(
-    cells: list[Cell], passes: list[Cell], out: Path, scoring: str | None, alpha: float | None
-) -> tuple[str, list[str]] | None:
-    if not _has_phases(cells):
-        return None
-    from brittlestar.studies.stress.report import summarise_stress
-
-    return summarise_stress(cells, passes, out, scoring, alpha)
-
-
-def _has_phases(cells: list[Cell]) -> bool:
-    return any(cell.config.get("reference") for cell in cells)
 
 
 def _is_swept(tables: Tables) -> bool:
@@ -222,11 +212,10 @@ def _more(rows: list[Row], table: str) -> list[str]:
     return [f"{len(rows) - SHOWN_ROWS} more rows in {table}.csv"] if len(rows) > SHOWN_ROWS else []
 
 
-def _report(tables: Tables, shown: str, notes: list[str], missed: list[str], pictures: list[str]) -> str:
+def _report(title: str, tables: Tables, shown: str, notes: list[str], missed: list[str], pictures: list[str]) -> str:
     fixed = {c: tables.curve[0][c] for c in tables.grouping.columns if c not in _varied(tables)} if tables.curve else {}
     methods = sorted({row[f"{m}_method"] for row in tables.curve for m in measures(row)})
-    stressed = any(name.startswith("stress_") for name in pictures)
-    parts = ["# Stress phases" if stressed else "# Degradation curve"]
+    parts = [f"# {title}"]
     if missed:
         parts += [
             f"**Warning: {MISMATCH}.** {_MISSED}",

@@ -72,7 +72,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def _curve(folder: str, where: list[str]) -> list[Cell]:
-    cells = [cell for cell in load_cells([folder], mixed=True) if cell.done]
+    cells = [cell for cell in load_cells([folder], mixed=True) if cell.done and cell.role is None]
     if not cells:
         raise UserError(f"{folder} holds no finished cell")
     grouping = group(cells)

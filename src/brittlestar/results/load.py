@@ -66,6 +66,11 @@ class Cell:
         """The name of the strength field."""
         return self.manifest.get("strength", {}).get("name")
 
+    @property
+    def role(self) -> str | None:
+        """The name that a study gave to a cell it added; None for a cell of the sweep itself."""
+        return self.config.get("role")
+
     def choice(self, group: str) -> str:
         """Returns the option chosen in a config group, or the class name where there is no Hydra."""
         chosen = self.manifest.get("choices", {}).get(group)
@@ -75,8 +80,8 @@ class Cell:
     def flat(self) -> dict[str, Any]:
         """Options and config values by dotted key, without the seed, the strength and what changes no result."""
         flat: dict[str, Any] = {}
-        _flatten(self.config, "", flat)
-        for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}", *NEUTRAL):
+        _flatten({key: value for key, value in self.config.items() if key not in NEUTRAL}, "", flat)
+        for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}"):
             flat.pop(key, None)
         flat |= {name: self.choice(name) for name in GROUPS}
         sides = {"phase": self.phase, "direction": self.direction}
@@ -188,18 +193,12 @@ def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]
         cells = _read(folder)
         studies.setdefault(_study(cells), str(folder))
         for cell in cells:
-            place = (frozenset(cell.flat.items()), cell.strength_name, cell.strength, cell.seed)
+            place = (frozenset(cell.flat.items()), cell.role, cell.strength_name, cell.strength, cell.seed)
             found[place] = _better(found.get(place), cell)
     if len(studies) > 1 and not mixed:
         told = "; ".join(f"{folder} is {study}" for study, folder in studies.items())
         raise UserError(f"these are different studies: {told}. Aggregate sweeps of one study, or pass --mixed")
     return list(found.values())
-
-
-def split_references(cells: list[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Returns the cells that were asked for, and the reference passes of stress studies among them."""
-    passes = [cell for cell in cells if cell.config.get("reference") == "itself"]
-    return [cell for cell in cells if cell.config.get("reference") != "itself"], passes
 
 
 def group(cells: list[Cell]) -> Grouping:
@@ -259,7 +258,7 @@ def _read(folder: Path) -> list[Cell]:
 
 def _study(cells: list[Cell]) -> str:
     """Says what a sweep measures: environments and perturbations."""
-    cells = split_references(cells)[0] or cells
+    cells = [cell for cell in cells if cell.role is None] or cells
     envs = sorted({str(cell.config["env"].get("id")) for cell in cells})
     noises = {cell.choice("perturbation") for cell in cells} - {"none", "Perturbation"}
     return f"{', '.join(sorted(noises)) or 'no perturbation'} on {', '.join(envs)}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -14,11 +15,11 @@ from omegaconf import DictConfig, flag_override
 
 from brittlestar.cells.run import Job
 from brittlestar.config import GROUPS, Config, plain_config
+from brittlestar.config.build import build
+from brittlestar.errors import UserError
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
-
-    from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 
 class Composer:
@@ -28,8 +29,7 @@ class Composer:
     only, so what the groups gave is kept.
     """
 
-    def __init__(self, launcher: CellLauncher) -> None:
-        assert launcher.hydra_context and launcher.config
+    def __init__(self, launcher: Any) -> None:
         self._loader = launcher.hydra_context.config_loader
         self._config = launcher.config
         self._keys = {field.name for field in dataclasses.fields(Config)}
@@ -60,7 +60,7 @@ class Composer:
             # Merged into what is there, so it needs what the groups gave, not what the last cell left.
             return False
         top, _, rest = override.key_or_group.partition(".")
-        return top in self._keys and (bool(rest) or top not in GROUPS)
+        return top in self._keys and (bool(rest) or top not in (*GROUPS, "study"))
 
     def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
         if (groups, keys) not in self._bases:
@@ -73,3 +73,23 @@ class Composer:
             shown = {key: value for key, value in choices.items() if not key.startswith("hydra/")}
             self._bases[groups, keys] = config, shown
         return self._bases[groups, keys]
+
+
+@functools.lru_cache(maxsize=1)
+def composer_of(launcher: Any) -> Composer:
+    """Returns the composer of a launcher: sweeper and launcher share what it keeps."""
+    return Composer(launcher)
+
+
+def add_extra_cells(launcher: Any, cells: list[list[str]]) -> list[list[str]]:
+    """Returns the overrides of all cells of a sweep: its own, and behind them those that its study adds."""
+    study = build(plain_config(launcher.config.study), "study")
+    composed = (composer_of(launcher).job(overrides, number) for number, overrides in enumerate(cells))
+    return [*cells, *(extra.overrides for extra in study.extra_cells(composed))]
+
+
+def refuse_swept_study(overrides: Sequence[Override]) -> None:
+    """Refuses several values of a key of the study: a sweep has one study."""
+    for override in overrides:
+        if override.key_or_group.partition(".")[0] == "study" and override.is_sweep_override():
+            raise UserError(f"`{override.input_line}`: a sweep has one study; run one sweep for each value")

@@ -51,7 +51,7 @@ def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
     from hydra.core.global_hydra import GlobalHydra
     from omegaconf import OmegaConf
 
-    keys = [*GROUPS, "algo" if config_name in ("train", "harden") else "experiment"]
+    keys = [*GROUPS, *(("algo",) if config_name in ("train", "harden") else ("study", "experiment"))]
     choice = rf"\+?({'|'.join(keys)})(@[\w.]+)?=[\w/]+"
     choices = [text for text in overrides if re.fullmatch(choice, text)]
     # A wrong choice has an error of its own; then only the groups are valid.
@@ -73,7 +73,13 @@ def _unknown_key(key: str, valid: Sequence[str]) -> str:
     group = key.partition(".")[0]
     if [k for k in valid if k.startswith(f"{group}.")] == [f"{group}._target_"]:
         return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
-    return f"`{key}` does not exist; {nearest(key, valid)}"
+    return f"`{key}` does not exist; {nearest(key, [*valid, *(_study_keys() if 'study' in valid else ())])}"
+
+
+def _study_keys() -> list[str]:
+    """Returns the keys of all studies, chosen or not."""
+    lines = [line for file in options("study").values() for line in file.read_text().splitlines()]
+    return [f"study.{line.partition(':')[0]}" for line in lines if re.match(r"[a-z]\w*:", line)]
 
 
 def _wrong_value(key: str, reason: str) -> str:

@@ -14,7 +14,7 @@ from brittlestar.cells.files import make_folder
 from brittlestar.config.build import build
 from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError
-from brittlestar.sweeps.compose import Composer
+from brittlestar.sweeps.compose import composer_of
 from brittlestar.sweeps.model_list import check_file
 from brittlestar.sweeps.progress import Progress
 from brittlestar.sweeps.workers import OPTIONS, compute
@@ -25,28 +25,29 @@ if TYPE_CHECKING:
 
 def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
     """Runs the cells of a sweep and returns how each ended, in order."""
-    composer = Composer(launcher)
+    composer = composer_of(launcher)
     jobs = [composer.job(overrides, first + i) for i, overrides in enumerate(job_overrides)]
     _refuse_common_mistake(jobs)
     sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
     make_folder(sweep_folder)
     if first == 0:
         records.forget_cells(sweep_folder)
-    # First, because they are the longest.
-    references = _references(jobs, sweep_folder.absolute())
-    outcomes = run_jobs(references + jobs, dict(launcher.joblib))[len(references) :]
+    outcomes = run_jobs(jobs, dict(launcher.joblib))
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
 
 
 def _refuse_common_mistake(jobs: list[cell.Job]) -> None:
     """Refuses a sweep before it starts, if all of its cells would fail for one reason that their configs tell."""
     reason = ""
+    # A study adds cells to a sweep that may be right where its own cells are wrong.
+    jobs = [job for job in jobs if job.config["role"] is None]
     for job in jobs:
         found = _mistake(job)
         if not found or (reason and found != reason):
             return
         reason = found
-    raise UserError(reason if len(jobs) == 1 else f"all {len(jobs)} cells would fail: {reason}")
+    if jobs:
+        raise UserError(reason if len(jobs) == 1 else f"all {len(jobs)} cells would fail: {reason}")
 
 
 def _mistake(job: cell.Job) -> str:
@@ -63,14 +64,6 @@ def _mistake(job: cell.Job) -> str:
     except UserError as error:
         return " ".join(str(error).split())
     return ""
-
-
-def _references(jobs: list[cell.Job], folder: Path) -> list[cell.Job]:
-    if all(job.config.get("reference") is None for job in jobs):
-        return []
-    from brittlestar.studies.stress.references import reference_jobs
-
-    return reference_jobs(jobs, folder)
 
 
 def run_jobs(jobs: list[cell.Job], options: dict[str, Any]) -> list[cell.Outcome]:
@@ -102,7 +95,9 @@ def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress)
     workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS if key in options}
     progress.running = min(workers, len(todo))
     twins = {jobs[0].folder: jobs[1:] for jobs in todo.values()}
-    for outcome in compute(_share_cores([jobs[0] for jobs in todo.values()], workers), workers, options):
+    # A long cell at the end would leave the other workers idle.
+    longest_first = sorted((jobs[0] for jobs in todo.values()), key=lambda job: -job.config["episodes"])
+    for outcome in compute(_share_cores(longest_first, workers), workers, options):
         yield outcome
         for twin in twins[outcome.folder]:
             yield cell.run(twin)

@@ -19,19 +19,22 @@ class CellLauncher(JoblibLauncher):
 
 
 class CellSweeper(BasicSweeper):
-    """The basic sweeper, which also takes a list of models, and composes nothing twice with `CellLauncher`."""
+    """The basic sweeper, which also takes a list of models, adds the cells of a study, and composes nothing twice."""
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
+        from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
 
         assert self.hydra_context is not None and self.config is not None
+        refuse_swept_study(overrides)
         loader, jobs = self.hydra_context.config_loader, []
         # Hydra puts those of the experiment first.
         overrides = expand_options(without_policies(overrides, len(self.params)), loader)
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (rest,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in rest]
+        jobs = add_extra_cells(self.launcher, jobs)
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
 
     def validate_batch_is_legal(self, batch: Any) -> None:

@@ -10,7 +10,7 @@ from brittlestar.errors import UserError
 from brittlestar.studies.stress import compat
 from brittlestar.studies.stress.compat_channels import compat_channels
 from brittlestar.studies.stress.phases import summarise
-from brittlestar.studies.stress.study import Episodes, score_study, thirds
+from brittlestar.studies.stress.scoring import Episodes, score_study, thirds
 
 DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)
 

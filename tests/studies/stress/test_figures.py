@@ -6,18 +6,15 @@ import math
 import numpy as np
 import pytest
 from matplotlib.text import Text
-from omegaconf import OmegaConf
 from PIL import Image
 
 from brittlestar.cells import run as cell
-from brittlestar.config import config_folder
-from brittlestar.results.load import load_cells, split_references
-from brittlestar.studies.stress.agents import score_agents
+from brittlestar.results.load import load_cells
+from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.figures import draw_figures, figures
 from brittlestar.studies.stress.figures.rows import BASELINE, UnsuitedError, mean_over_policies, read_study
 from brittlestar.studies.stress.leaderboard import make_leaderboard
 from brittlestar.studies.stress.plots import plot_stress
-from brittlestar.studies.stress.references import reference_jobs
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.tables import stress_tables
 
@@ -31,43 +28,19 @@ STRESSORS = ("baseline", "resource_constraint", "trust_violation", "reward_noise
 SCORINGS = ("rigorous", "compat_1_4")
 
 
-def option(group: str, name: str, **values) -> dict:
-    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
-    return {key: value for key, value in node.items() if key != "defaults"} | values
-
-
-def make_job(folder, policy: str, stressor: str, seed: int, deterministic: bool) -> cell.Job:
-    config = {
-        "env": option("env", POLICIES[policy], max_steps=25),
-        "policy": option("policy", policy),
-        "perturbation": option("perturbation", stressor),
-        "mitigation": option("mitigation", "none"),
-        "stress_schedule": option("stress_schedule", "phases", segments=[["pre", 8], ["shock", 8], ["post", 8]]),
-        "episodes": 24,
-        "seed": seed,
-        "episode_seeds": "independent",
-        "deterministic": deterministic,
-        "record": "behaviour",
-        "reference": 230,
-        "scoring": "rigorous",
-        "alpha": 0.05,
-        "lanes": 64,
-        "threads": None,
-        "store": str(folder / "store"),
-        "study": "stress",
-    }
-    choices = {"env": POLICIES[policy], "policy": policy, "perturbation": stressor}
-    return cell.Job(config, str(folder / f"{policy.replace('/', '-')}-{stressor}-{seed}-{deterministic}"), choices)
-
-
 @pytest.fixture(scope="module")
-def cells(tmp_path_factory):
+def cells(tmp_path_factory, make_job, with_passes):
     folder = tmp_path_factory.mktemp("study")
-    jobs = [make_job(folder, *one) for one in itertools.product(POLICIES, STRESSORS, (0, 1, 2), (True, False))]
-    for job in [*reference_jobs(jobs, folder), *jobs]:
+    jobs = [
+        make_job(folder, stressor, seed, env=env, agent=policy, max_steps=25, phase=8, deterministic=mode, lanes=64)
+        for (policy, env), stressor, seed, mode in itertools.product(
+            POLICIES.items(), STRESSORS, (0, 1, 2), (True, False)
+        )
+    ]
+    for job in with_passes(jobs, folder):
         done = cell.run(job)
         assert done.status == "done", done.error
-    return split_references(load_cells([folder]))
+    return split_passes(load_cells([folder]))
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 
 from brittlestar.cells import run as cell
-from brittlestar.config import config_folder
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
@@ -28,9 +26,8 @@ from brittlestar.studies.stress.leaderboard import make_leaderboard
 from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
 from brittlestar.studies.stress.ranking import rank_intervals, ranks
-from brittlestar.studies.stress.references import reference_jobs
 from brittlestar.studies.stress.runs import run_rows
-from brittlestar.studies.stress.study import Episodes, Scored, thirds
+from brittlestar.studies.stress.scoring import Episodes, Scored, thirds
 
 ROOT = Path(__file__).parents[3]
 LAYOUT = Layout(actions=2)
@@ -330,44 +327,18 @@ def command(folder: Path, *arguments: str):
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
 
 
-def option(group: str, name: str, **values) -> dict:
-    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
-    return {key: value for key, value in node.items() if key != "defaults"} | values
-
-
-def make_job(folder: Path, env: str, policy: str, noise: str, seed: int) -> cell.Job:
-    config = {
-        "env": option("env", env, max_steps=30),
-        "policy": option("policy", policy),
-        "perturbation": option("perturbation", noise),
-        "mitigation": option("mitigation", "none"),
-        "stress_schedule": option("stress_schedule", "phases", segments=[["pre", 10], ["shock", 10], ["post", 10]]),
-        "episodes": 30,
-        "seed": seed,
-        "episode_seeds": "independent",
-        "deterministic": True,
-        "record": "behaviour",
-        "reference": 230,
-        "scoring": "rigorous",
-        "alpha": 0.05,
-        "lanes": 16,
-        "threads": None,
-        "store": str(folder / "store"),
-        "study": "stress",
-    }
-    place = folder / f"{policy}-{noise}-{seed}".replace("/", "_")
-    return cell.Job(config, str(place), {"env": env, "policy": policy, "perturbation": noise})
-
-
 @pytest.fixture(scope="module")
-def sweeps(tmp_path_factory) -> Path:
+def sweeps(tmp_path_factory, make_job, with_passes) -> Path:
     """Two real sweeps: three agents in one environment, one in another."""
     folder = tmp_path_factory.mktemp("sweeps")
     noises = ("baseline", "trust_violation", "observation_noise", INVERSION)
     agents = {"first": ("cartpole", AGENTS, (0, 1)), "second": ("pendulum", ["random"], (0,))}
     for name, (env, policies, seeds) in agents.items():
-        jobs = [make_job(folder / name, env, *more) for more in itertools.product(policies, noises, seeds)]
-        for job in [*reference_jobs(jobs, folder / name), *jobs]:
+        jobs = [
+            make_job(folder / name, noise, seed, env=env, agent=policy, max_steps=30, phase=10)
+            for policy, noise, seed in itertools.product(policies, noises, seeds)
+        ]
+        for job in with_passes(jobs, folder / name):
             outcome = cell.run(job)
             assert outcome.status == "done", outcome.error
     return folder
@@ -401,7 +372,7 @@ def test_the_command_ranks_real_sweeps(sweeps, tmp_path):
 def test_the_order_of_folders_changes_nothing(sweeps, tmp_path, scoring):
     folders, outs = [str(sweeps / "first"), str(sweeps / "second")], [tmp_path / "ab", tmp_path / "ba"]
     for order, out in zip((folders, folders[::-1]), outs, strict=True):
-        write_leaderboard(order, out, scoring, figures=False)
+        write_leaderboard(order, out, {"scoring": scoring}, figures=False)
     names = sorted(path.name for path in outs[0].iterdir())
     assert len(names) == 11
     for name in names:
@@ -451,8 +422,8 @@ def test_the_table_of_runs(sweeps):
     [
         ([], "required: DIR"),
         (["nowhere"], "nowhere is no folder"),
-        (["first", "--scoring", "compat_14"], "did you mean `compat_1_4`"),
-        (["first", "--alpha", "1.5"], "`alpha` must be between 0 and 1, got 1.5"),
+        (["first", "study.scoring=compat_14"], "did you mean `compat_1_4`"),
+        (["first", "study.alpha=1.5"], "`alpha` must be between 0 and 1, got 1.5"),
     ],
 )
 def test_mistakes_get_one_line(sweeps, arguments, message):
@@ -467,15 +438,15 @@ def test_a_sweep_without_recorded_behaviour_is_refused(tmp_path, make_cell, save
         write_leaderboard([str(tmp_path / "plain")], tmp_path)
 
 
-def test_sweeps_of_several_scorings_need_a_choice(sweeps, tmp_path):
-    job = make_job(tmp_path, "cartpole", "random", "trust_violation", 0)
-    job.config["scoring"] = "compat_1_4"
+def test_sweeps_of_several_scorings_need_a_choice(sweeps, tmp_path, make_job, option):
+    job = make_job(tmp_path, "trust_violation", study=option("study", "stress", scoring="compat_1_4"))
     assert cell.run(job).status == "done"
-    with pytest.raises(UserError, match="several `scoring`: compat_1_4, rigorous; choose by `--scoring`"):
+    several = "several `study.scoring`: compat_1_4, rigorous; choose by `study.scoring=VALUE`"
+    with pytest.raises(UserError, match=several):
         write_leaderboard([str(sweeps / "second"), str(tmp_path)], tmp_path)
 
 
-def test_without_a_reference_pass_there_is_no_score(tmp_path):
-    assert cell.run(make_job(tmp_path, "cartpole", "random", "trust_violation", 0)).status == "done"
+def test_without_a_reference_pass_there_is_no_score(tmp_path, make_job):
+    assert cell.run(make_job(tmp_path, "trust_violation")).status == "done"
     with pytest.raises(UserError, match="has no reference pass in this sweep"):
         write_leaderboard([str(tmp_path)], tmp_path)

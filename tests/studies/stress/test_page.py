@@ -22,6 +22,7 @@ from brittlestar.config import config_folder, register
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.statistics.conformal import conformal_threshold
+from brittlestar.studies.stress.study import StressPhases
 from brittlestar.sweeps.option_globs import expand_options
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +80,8 @@ def test_a_glob_over_a_folder_that_matches_nothing(expanded):
 
 def test_the_plan_is_that_of_the_experiment():
     text = (config_folder() / "experiment" / f"{study.EXPERIMENT}.yaml").read_text()
-    assert f"\nepisodes: {study.EPISODES}\n" in text and f"\nreference: {study.REFERENCE}\n" in text
+    assert f"\nepisodes: {study.EPISODES}\n" in text and "override /study: stress\n" in text
+    assert StressPhases().reference == study.REFERENCE
     assert f"seed: {','.join(map(str, study.SEEDS))}\n" in text
     assert len(re.findall(r"perturbation: (baseline,.*)", text)[0].split(",")) == study.STRESSORS
 

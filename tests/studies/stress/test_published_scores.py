@@ -12,7 +12,7 @@ from brittlestar.studies.stress import compat, rigorous
 from brittlestar.studies.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
 from brittlestar.studies.stress.phases import summarise
 from brittlestar.studies.stress.proof import same_actions
-from brittlestar.studies.stress.study import Episodes, score_study, thirds
+from brittlestar.studies.stress.scoring import Episodes, score_study, thirds
 
 DATA = Path(__file__).parents[2] / "data" / "stress"
 """Trajectories of the reference's agents (actions, rewards, lengths), and the scores that it published for them."""

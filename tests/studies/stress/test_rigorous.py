@@ -6,7 +6,7 @@ import pytest
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.studies.stress import rigorous
-from brittlestar.studies.stress.study import Episodes, score_study, thirds
+from brittlestar.studies.stress.scoring import Episodes, score_study, thirds
 
 DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)
 

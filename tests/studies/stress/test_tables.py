@@ -11,7 +11,7 @@ from brittlestar.statistics.effects import event_effect, paired_effect
 from brittlestar.studies.stress.phases import cvar, recovery_episodes, summarise
 from brittlestar.studies.stress.proof import same_actions
 from brittlestar.studies.stress.ranking import pareto_front, reward_norm, robust_score
-from brittlestar.studies.stress.study import Scored
+from brittlestar.studies.stress.scoring import Scored
 
 
 def test_summary_by_hand():

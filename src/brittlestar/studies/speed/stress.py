@@ -26,7 +26,7 @@ def _study(scoring: str, rounds: int) -> tuple[float, int]:
     seconds = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            options = ("experiment=stress", "policy=zoo/cartpole_ppo", "seed=0,1", f"scoring={scoring}")
+            options = ("experiment=stress", "policy=zoo/cartpole_ppo", "seed=0,1", f"study.scoring={scoring}")
             seconds.append(run_python("run.py", *options, "hydra.sweep.dir=sweep", folder=Path(folder)).seconds)
             manifests = [json.loads(path.read_text()) for path in Path(folder).glob("sweep/**/manifest.json")]
     return statistics.median(seconds), sum(manifest["timing"]["steps"] for manifest in manifests)

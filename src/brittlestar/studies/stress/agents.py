@@ -11,8 +11,8 @@ from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
 from brittlestar.results.load import Cell, Row, group, sort_key
-from brittlestar.studies.stress.references import agent_of
-from brittlestar.studies.stress.study import BASELINE, Episodes, Scored, score_study, thirds
+from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_study, thirds
+from brittlestar.studies.stress.references import REFERENCE, agent_key
 
 _KINDS = re.compile(r"pre|shock|post")
 
@@ -57,21 +57,23 @@ class Agent:
         return next((stressor for stressor in self.stressors if stressor.is_baseline), None)
 
 
-def recorded(cells: Iterable[Cell]) -> list[Cell]:
-    """Returns the finished cells whose behaviour was recorded for scores."""
-    return [cell for cell in cells if cell.done and "layout" in cell.manifest and cell.config.get("reference")]
+def split_passes(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """Returns the finished cells of a sweep whose behaviour was recorded, and the finished reference passes."""
+    recorded = [cell for cell in cells if cell.done and "layout" in cell.manifest]
+    passes = [cell for cell in recorded if cell.role == REFERENCE]
+    return [cell for cell in recorded if cell.role is None], passes
 
 
 def score_agents(cells: list[Cell], passes: list[Cell], scoring: str, alpha: float) -> list[Agent]:
     """Scores every agent, seed by seed.
 
     Args:
-        cells: stressed cells and baselines, see `recorded`.
+        cells: stressed cells and baselines, see `split_passes`.
         passes: their reference passes.
         scoring: one of `SCORINGS`.
         alpha: accepted false-alarm rate of the rigorous one.
     """
-    references = {agent_of(cell.config): cell for cell in passes if cell.done}
+    references = {agent_key(cell.config): cell for cell in passes}
     grouping = group(cells)
     own = [column.startswith("perturbation") for column in grouping.columns]
     agents: dict[tuple, dict[tuple, dict[int, Cell]]] = {}
@@ -121,9 +123,9 @@ def _calm(first: Cell, references: dict[str, Cell], scoring: str, is_baseline: b
     those that the baseline begins with, unless actions are sampled.
     """
     again = scoring != "rigorous" and is_baseline and first.config["deterministic"]
-    source = first if again else references.get(agent_of(first.config))
+    source = first if again else references.get(agent_key(first.config))
     if source is None:
-        raise UserError(f"{first.folder} has no reference pass in this sweep: run it again with `reference=300`")
+        raise UserError(f"{first.folder} has no reference pass in this sweep: run it again with `study=stress`")
     calm = _behaviour(source)
     if scoring == "rigorous":
         return calm

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
-from brittlestar.results.load import Cell, Row, load_cells, split_references
-from brittlestar.studies.stress.agents import recorded, score_agents
+from brittlestar.reports.sections import studies_of
+from brittlestar.results.load import Cell, Row, load_cells
+from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.correlations import correlation_rows
 from brittlestar.studies.stress.leaderboard import Leaderboard, make_leaderboard
-from brittlestar.studies.stress.report import choose_scoring
 from brittlestar.studies.stress.runs import run_rows
+from brittlestar.studies.stress.study import StressPhases
 
 _AXES = {
     "return": "normalised_return", "stability": "stability", "front": "pareto", "rank": "rank_stability",
@@ -27,19 +29,18 @@ _MODES = {True: "deterministic", False: "stochastic"}
 
 
 def write_leaderboard(
-    folders: list[str], out: Path, scoring: str | None = None, alpha: float | None = None, figures: bool = True
+    folders: list[str], out: Path, settings: dict[str, Any] | None = None, figures: bool = True
 ) -> str:
     """Scores the agents of sweeps against each other, writes everything to `out`, and returns what to print.
 
     Args:
         folders: of the sweeps.
         out: where to write.
-        scoring: in place of the one that the cells were run with.
-        alpha: in place of theirs.
+        settings: fields of the study, in place of those that the cells were run with.
         figures: whether to draw.
     """
-    cells, passes = _read(folders)
-    scoring, alpha = _choose(cells, scoring, alpha)
+    study, cells, passes = _read(folders, settings or {})
+    scoring, alpha = study.scoring, study.alpha
     agents = score_agents(cells, passes, scoring, alpha)
     published = score_agents(cells, passes, "compat_1_4", alpha) if scoring == "rigorous" else None
     board = make_leaderboard(agents, scoring, published)
@@ -94,25 +95,20 @@ def overview(board: Leaderboard, correlations: list[Row], scoring: str) -> str:
     return "\n\n".join([*told, *(["\n".join(f"note: {note}" for note in board.notes)] if board.notes else [])])
 
 
-def _read(folders: list[str]) -> tuple[list[Cell], list[Cell]]:
-    cells, passes = split_references(load_cells(folders, mixed=True))
-    chosen = recorded(cells)
-    if not chosen:
-        raise UserError(
-            f"{', '.join(folders)}: no finished cell has recorded behaviour and a reference pass; "
-            "run `python run.py -m experiment=stress ...`"
-        )
-    # The longest pass of an agent is the last and holds, whatever the order of the folders.
-    finished = [cell for cell in passes if cell.done]
-    return chosen, sorted(finished, key=lambda cell: (cell.config["episodes"], cell.manifest["cell"]))
-
-
-def _choose(cells: list[Cell], scoring: str | None, alpha: float | None) -> tuple[str, float]:
-    for name, given in (("scoring", scoring), ("alpha", alpha)):
-        values = sorted({str(cell.config.get(name)) for cell in cells})
-        if given is None and len(values) > 1:
-            raise UserError(f"these sweeps have several `{name}`: {', '.join(values)}; choose by `--{name}`")
-    return choose_scoring(cells[0].config, scoring, alpha)
+def _read(folders: list[str], settings: dict[str, Any]) -> tuple[StressPhases, list[Cell], list[Cell]]:
+    every = load_cells(folders, mixed=True)
+    # Passes of different lengths may be in one leaderboard.
+    lengths = [cell.config["study"].get("reference", 0) for cell in every if isinstance(cell.config.get("study"), dict)]
+    settings = ({"reference": max(lengths)} if any(lengths) else {}) | settings
+    for study, members in studies_of(every, settings):
+        cells, passes = split_passes(members)
+        if isinstance(study, StressPhases) and cells:
+            # The longest pass of an agent is the last and holds, whatever the order of the folders.
+            return study, cells, sorted(passes, key=lambda cell: (cell.config["episodes"], cell.manifest["cell"]))
+    raise UserError(
+        f"{', '.join(folders)}: no finished cell has recorded behaviour and a reference pass; "
+        "run `python run.py -m experiment=stress ...`"
+    )
 
 
 def _labels(rows: list[Row]) -> list[str]:

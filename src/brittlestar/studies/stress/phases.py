@@ -8,7 +8,7 @@ import numpy as np
 
 from brittlestar.errors import require
 from brittlestar.studies.stress.compat_channels import CHANNELS
-from brittlestar.studies.stress.study import Scored
+from brittlestar.studies.stress.scoring import Scored
 
 CALM_EPISODES = 3
 """In a row without an event: recovered. One alone may be luck."""

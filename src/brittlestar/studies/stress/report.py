@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brittlestar.errors import UserError, nearest
+from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell, Row
-from brittlestar.studies.stress.agents import recorded, score_agents
+from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.runs import run_rows
-from brittlestar.studies.stress.study import SCORINGS
 from brittlestar.studies.stress.tables import RATES, StressTables, stress_tables
 
 HEADS = {
@@ -26,50 +25,27 @@ HEADS = {
 """Columns of the printed table, as they are called there; the file holds more."""
 
 
-def summarise_stress(
-    cells: list[Cell], passes: list[Cell], out: Path, scoring: str | None = None, alpha: float | None = None
-) -> tuple[str, list[str]] | None:
-    """Scores a study, writes its tables and pictures to `out`, and returns what to print and the pictures' names.
+def stress_section(cells: list[Cell], out: Path, scoring: str, alpha: float) -> Section | None:
+    """Scores the cells of a sweep and writes tables and pictures to `out`; None where no behaviour was recorded.
 
     Args:
-        cells: of the sweep.
-        passes: reference passes of the sweep.
+        cells: of the sweep, with their reference passes.
         out: where to write.
-        scoring: in place of the one that the cells were run with.
-        alpha: in place of theirs.
-
-    Returns:
-        None where no cell asks for scores.
+        scoring: one of `SCORINGS`.
+        alpha: accepted false-alarm rate of the rigorous one.
     """
-    chosen = recorded(cells)
-    if not chosen:
+    recorded, passes = split_passes(cells)
+    if not recorded:
         return None
-    scoring, alpha = choose_scoring(chosen[0].config, scoring, alpha)
-    agents = score_agents(chosen, passes, scoring, alpha)
+    agents = score_agents(recorded, passes, scoring, alpha)
     tables = stress_tables(agents, scoring, alpha)
     from brittlestar.results.write import write_rows
     from brittlestar.studies.stress.plots import plot_stress
 
-    write_rows(tables.stress, out / "stress")
-    write_rows(run_rows(agents, scoring), out / "stress_runs")
-    write_rows(tables.episodes, out / "stress_episodes")
-    return overview(tables), plot_stress(tables, out)
-
-
-def choose_scoring(config: Row, scoring: str | None, alpha: float | None) -> tuple[str, float]:
-    """Returns what the user asks for, or else what the config of a cell says.
-
-    Example:
-        >>> choose_scoring({"scoring": "compat_1_4", "alpha": 0.05}, None, 0.01)
-        ('compat_1_4', 0.01)
-    """
-    scoring = config.get("scoring", "rigorous") if scoring is None else scoring
-    alpha = config.get("alpha", 0.05) if alpha is None else alpha
-    if scoring not in SCORINGS:
-        raise UserError(f"`scoring={scoring}` does not exist; {nearest(str(scoring), SCORINGS)}")
-    if not 0 < alpha < 1:
-        raise UserError(f"`alpha` must be between 0 and 1, got {alpha}")
-    return scoring, alpha
+    files = {"stress": tables.stress, "stress_runs": run_rows(agents, scoring), "stress_episodes": tables.episodes}
+    for name, rows in files.items():
+        write_rows(rows, out / name)
+    return Section("Stress phases", overview(tables), plot_stress(tables, out), list(files))
 
 
 def overview(tables: StressTables) -> str:

@@ -1,161 +1,51 @@
-"""Scores a study, that is a reference pass and any number of schedules of one agent, in one of three ways."""
+"""Stress phases as a study: reference passes beside the cells of the sweep, and scores of their episodes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-
-from brittlestar.engine.behaviour import Behaviour
+from brittlestar.cells.run import Job
 from brittlestar.errors import require, require_choice
-from brittlestar.studies.stress import compat, rigorous
-from brittlestar.studies.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
-
-BASELINE = "baseline"
-SCORINGS = ("rigorous", "compat_1_4", "compat_1_0")
-
-_LEAST_RECALIBRATED = 10
-
-
-@dataclass(frozen=True)
-class Episodes:
-    """Episodes in order: what stayed of each, and its phase."""
-
-    behaviour: Behaviour
-    phases: Sequence[str]
-
-    def __post_init__(self) -> None:
-        require(len(self.behaviour) >= 1, "episodes", "at least 1", len(self.behaviour))
-        require(len(self.phases) == len(self.behaviour), "phases", f"{len(self.behaviour)} names", len(self.phases))
-
-    def within(self, phase: str) -> np.ndarray:
-        """Says which episodes are of a phase."""
-        return np.array([name == phase for name in self.phases])
+from brittlestar.reports.sections import Section
+from brittlestar.results.load import Cell
+from brittlestar.studies.base import Study
+from brittlestar.studies.stress.references import agent_key, reference_pass
+from brittlestar.studies.stress.report import stress_section
+from brittlestar.studies.stress.rigorous import split
+from brittlestar.studies.stress.scoring import SCORINGS
 
 
-@dataclass(frozen=True)
-class Scored:
-    """What a scoring says about the episodes of a schedule.
+@dataclass
+class StressPhases(Study):
+    """Scores behaviour before, during and after a shock against a reference pass without stress.
 
     Attributes:
-        phases: of each episode.
-        returns: of each episode, as the scoring sees them: stressed in compat, true in rigorous.
-        channels: `(episodes, 5)`, in the order of `CHANNELS`.
-        identity: weighted mean of the channels.
-        score: of collapse, in [0, 1].
-        event: whether the score is beyond the threshold.
-        threshold: the one printed; compat prints that of the reference pass even where it uses another.
-        shock_score: of the shock as a whole: compat scores its mean channels, rigorous takes the mean score.
-        shock_event: whether that is an event.
-        mads: median absolute deviation of each channel over the calm episodes; empty in rigorous.
-    """
-
-    phases: Sequence[str]
-    returns: np.ndarray
-    channels: np.ndarray
-    identity: np.ndarray
-    score: np.ndarray
-    event: np.ndarray
-    threshold: float
-    shock_score: float
-    shock_event: bool
-    mads: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    def within(self, phase: str) -> np.ndarray:
-        """Says which episodes are of a phase."""
-        return np.array([name == phase for name in self.phases])
-
-
-def thirds(episodes: int) -> list[str]:
-    """Returns the phases of the published protocol: thirds, and the rest goes to the last.
-
-    Example:
-        >>> thirds(7)
-        ['pre', 'pre', 'shock', 'shock', 'post', 'post', 'post']
-    """
-    third = max(1, episodes // 3)
-    return (["pre"] * third + ["shock"] * third + ["post"] * max(1, episodes - 2 * third))[:episodes]
-
-
-def score_study(
-    scoring: str, reference: Episodes, schedules: Mapping[str, Episodes], alpha: float = 0.05
-) -> dict[str, Scored]:
-    """Scores every schedule of one agent, seed and mode.
-
-    Args:
+        reference: episodes of the reference pass of every agent and seed.
         scoring: one of `SCORINGS`.
-        reference: episodes without stress that nobody else uses.
-        schedules: name to episodes. In compat their order matters: the threshold of `baseline` holds for all after it.
-        alpha: accepted false-alarm rate of the rigorous scoring; the published one is always .05.
+        alpha: accepted false-alarm rate of the rigorous scoring.
     """
-    require_choice("scoring", scoring, SCORINGS)
-    if scoring == "rigorous":
-        return _rigorous(reference, schedules, alpha)
-    return _compat(compat.raw_1_4 if scoring == "compat_1_4" else compat.raw_1_0, reference, schedules)
 
+    reference: int = 300
+    scoring: str = "rigorous"
+    alpha: float = 0.05
 
-def _rigorous(reference: Episodes, schedules: Mapping[str, Episodes], alpha: float) -> dict[str, Scored]:
-    normal = rigorous.fit(reference.behaviour, alpha)
-    found = {}
-    for name, episodes in schedules.items():
-        channels = rigorous.channels(normal, episodes.behaviour)
-        score = rigorous.score(normal, episodes.behaviour)
-        shock = _mean(score[episodes.within("shock")])
-        found[name] = Scored(
-            episodes.phases,
-            episodes.behaviour.column("return"),
-            channels,
-            channels.mean(axis=1),
-            score,
-            score > normal.threshold,
-            normal.threshold,
-            shock,
-            shock > normal.threshold,
-        )
-    return found
+    def __post_init__(self) -> None:
+        require(self.reference >= 1, "reference", "at least 1", self.reference)
+        require_choice("scoring", self.scoring, SCORINGS)
+        require(0 < self.alpha < 1, "alpha", "between 0 and 1", self.alpha)
+        if self.scoring == "rigorous":
+            split(self.reference)
 
+    def extra_cells(self, cells: Iterable[Job]) -> list[Job]:
+        """Returns the reference pass of every agent and seed."""
+        passes: dict[str, Job] = {}
+        for cell in cells:
+            passes.setdefault(agent_key(cell.config), reference_pass(cell, self.reference))
+        return list(passes.values())
 
-def _compat(raw: compat.Raw, reference: Episodes, schedules: Mapping[str, Episodes]) -> dict[str, Scored]:
-    proxy = raw is compat.raw_1_4
-    channels = compat_channels(reference.behaviour, reference.phases, proxy)
-    calm = reference.within("pre")
-    calm = calm if calm.any() else np.ones_like(calm)
-    first = compat.calibrate(raw, channels[calm], compat.identity(channels, REFERENCE_WEIGHTS)[calm])
-    weights, threshold, found = compat.weights(channels), first.threshold, {}
-    for name, episodes in schedules.items():
-        channels = compat_channels(episodes.behaviour, episodes.phases, proxy)
-        identity, calm, norm = compat.identity(channels, weights), episodes.within("pre"), first
-        if name == BASELINE and calm.sum() >= _LEAST_RECALIBRATED:
-            norm = compat.calibrate(raw, channels[calm], identity[calm])
-            # The benchmark's slip: this threshold stays in force for the schedules that follow.
-            threshold = norm.threshold
-        score = compat.score(raw, norm, norm.signs(channels, identity))
-        shock = _shock_score(raw, norm, channels, identity, episodes)
-        found[name] = Scored(
-            episodes.phases,
-            episodes.behaviour.column("return_seen"),
-            channels,
-            identity,
-            score,
-            score >= threshold,
-            first.threshold,
-            shock,
-            shock >= threshold,
-            norm.channel_mads,
-        )
-    return found
-
-
-def _shock_score(
-    raw: compat.Raw, norm: compat.Norm, channels: np.ndarray, identity: np.ndarray, episodes: Episodes
-) -> float:
-    shock, calm = episodes.within("shock"), episodes.within("pre")
-    drop = _mean(identity[calm]) - _mean(identity[shock])
-    integrity, meaning = (_mean(channels[shock, CHANNELS.index(name)]) for name in ("integrity", "meaning"))
-    # Where a phase is missing, the benchmark puts in 0.
-    return float(compat.score(raw, norm, np.nan_to_num(np.array([[integrity, drop, meaning]])))[0])
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+    def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
+        """Scores the recorded cells and writes `stress`, `stress_runs` and `stress_episodes`."""
+        section = stress_section(cells, out, self.scoring, self.alpha)
+        return [section] if section else []

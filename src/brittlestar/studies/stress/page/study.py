@@ -94,7 +94,11 @@ class Plan:
         """Returns the overrides of `run.py -m`."""
         third = self.episodes // 3
         chosen = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
-        numbers = [f"episodes={self.episodes}", f"reference={self.reference}", f"seed={','.join(map(str, self.seeds))}"]
+        numbers = [
+            f"episodes={self.episodes}",
+            f"study.reference={self.reference}",
+            f"seed={','.join(map(str, self.seeds))}",
+        ]
         phases = [f"stress_schedule.pre={third}", f"stress_schedule.shock={third}"]
         places = [f"store={self.store}", f"hydra.sweep.dir={self.folder}"]
         return ["-m", f"experiment={EXPERIMENT}", *chosen, *numbers, *phases, *places]

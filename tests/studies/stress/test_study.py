@@ -6,58 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.cells.identity import cell_hash, engine_digest
-from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
-from brittlestar.results.load import load_cells, split_references
-from brittlestar.studies.stress.references import agent_of, reference_jobs
+from brittlestar.results.load import load_cells
+from brittlestar.studies.stress.agents import split_passes
+from brittlestar.studies.stress.references import agent_key
+from brittlestar.studies.stress.study import StressPhases
 
 STRESSORS = (
     "baseline", "concept_drift", "resource_constraint", "trust_violation", "valence_inversion", "observation_noise",
     "sensor_blackout", "reward_noise",
 )  # fmt: skip
-EPISODES = {"segments": [["pre", 12], ["shock", 12], ["post", 12]]}
-
-
-def option(group: str, name: str, **values) -> dict:
-    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
-    return {key: value for key, value in node.items() if key != "defaults"} | values
-
-
-def make_job(
-    folder: Path,
-    stressor: str,
-    seed: int = 0,
-    lanes: int = 16,
-    env: str = "cartpole",
-    max_steps: int | None = 40,
-    **values,
-) -> cell.Job:
-    config = {
-        "env": option("env", env, max_steps=max_steps),
-        "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
-        "perturbation": option("perturbation", stressor),
-        "mitigation": option("mitigation", "none"),
-        "stress_schedule": option("stress_schedule", "phases", **EPISODES),
-        "episodes": 36,
-        "seed": seed,
-        "episode_seeds": "independent",
-        "deterministic": True,
-        "record": "behaviour",
-        "reference": 230,
-        "scoring": "rigorous",
-        "alpha": 0.05,
-        "lanes": lanes,
-        "threads": None,
-        "store": str(folder / "store"),
-        "study": "stress",
-    } | values
-    return cell.Job(config, str(folder / f"{stressor}-{seed}-{lanes}"), {"env": env, "perturbation": stressor})
 
 
 def behaviour(job: cell.Job) -> np.ndarray:
@@ -67,11 +30,11 @@ def behaviour(job: cell.Job) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory) -> Path:
+def study(tmp_path_factory, make_job, with_passes) -> Path:
     """All stressors of one agent, two seeds, with their reference passes."""
     folder = tmp_path_factory.mktemp("study")
     jobs = [make_job(folder, stressor, seed) for stressor in STRESSORS for seed in (0, 1)]
-    for job in [*reference_jobs(jobs, folder), *jobs]:
+    for job in with_passes(jobs, folder):
         assert cell.run(job).status == "done"
     return folder
 
@@ -85,18 +48,19 @@ def table(study) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout", "trust_violation"])
-def test_lanes_change_nothing(stressor, tmp_path):
+def test_lanes_change_nothing(stressor, tmp_path, make_job, option):
     carried = {} if stressor == "trust_violation" else {"perturbation": option("perturbation", stressor, carry="shock")}
     tables = [behaviour(make_job(tmp_path / str(lanes), stressor, lanes=lanes, **carried)) for lanes in (1, 3, 16)]
     assert np.array_equal(tables[0], tables[1])
     assert np.array_equal(tables[0], tables[2])
 
 
-def test_a_drift_goes_on_from_episode_to_episode(tmp_path):
+def test_a_drift_goes_on_from_episode_to_episode(tmp_path, make_job, option):
     published = option("perturbation", "concept_drift", protocol="compat_1_4")
     on = behaviour(make_job(tmp_path / "on", "concept_drift", perturbation=published))
     anew = behaviour(make_job(tmp_path / "anew", "concept_drift"))
-    column = list(records.read_manifest(tmp_path / "on" / "concept_drift-0-16")["behaviour_columns"]).index("regret")
+    (manifest,) = (records.read_manifest(folder) for folder in (tmp_path / "on").glob("random-*"))
+    column = list(manifest["behaviour_columns"]).index("regret")
     assert (on[:12, column] == 0).all()
     assert (on[24:, column] == 0).all()
     assert (on[12:24, column] > 0).all()
@@ -104,7 +68,7 @@ def test_a_drift_goes_on_from_episode_to_episode(tmp_path):
 
 
 @pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout"])
-def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monkeypatch):
+def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monkeypatch, make_job, option):
     from brittlestar.engine.rollout import _Run
 
     rolled, roll = [], _Run._roll
@@ -117,25 +81,25 @@ def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monke
 
 
 def test_one_reference_pass_serves_all_stressors(study):
-    cells, passes = split_references(load_cells([study]))
+    cells, passes = split_passes(load_cells([study]))
     assert len(cells) == 16
     assert len(passes) == 2
-    assert {agent_of(one.config) for one in cells} == {agent_of(one.config) for one in passes}
+    assert {agent_key(one.config) for one in cells} == {agent_key(one.config) for one in passes}
     starts = [records.read_rows(one.folder)[:, 1] for one in (*cells[:1], *passes)]
     assert len(set(np.concatenate(starts).tolist())) == 36 + 2 * 230, "no start state is used twice"
 
 
-def test_a_finished_study_is_found_again(study, tmp_path):
+def test_a_finished_study_is_found_again(study, tmp_path, make_job, with_passes):
     jobs = [make_job(study, stressor) for stressor in STRESSORS]
-    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
+    for job in with_passes(jobs, tmp_path):
         job.folder = str(tmp_path / "again" / Path(job.folder).name)
         assert cell.run(job).status == "cached"
         assert (Path(job.folder) / records.BEHAVIOUR).is_file()
 
 
-def test_scoring_is_no_part_of_a_cell(tmp_path):
+def test_scoring_is_no_part_of_a_cell(tmp_path, make_job):
     config = make_job(tmp_path, "valence_inversion").config
-    assert cell_hash(config) == cell_hash(config | {"scoring": "compat_1_4", "alpha": 0.01, "reference": None})
+    assert cell_hash(config) == cell_hash(config | {"study": {"scoring": "compat_1_4"}, "role": "reference"})
     assert cell_hash(config) != cell_hash(config | {"record": None})
 
 
@@ -167,7 +131,7 @@ def test_the_table_of_episodes_has_scores_and_phases(study, table):
 @pytest.mark.parametrize("scoring", ["compat_1_4", "compat_1_0"])
 def test_the_same_cells_score_as_published(study, scoring, tmp_path):
     tmp_path.joinpath("out").mkdir()
-    summarise([str(study)], tmp_path / "out", scoring=scoring)
+    summarise([str(study)], tmp_path / "out", settings={"scoring": scoring})
     rows = {row["perturbation"]: row for row in json.loads((tmp_path / "out" / "stress.json").read_text())}
     # The published slip: the stressor's own bookkeeping counts, though no action is another one.
     assert rows["valence_inversion"]["identity_drop"] > rows["baseline"]["identity_drop"] + 0.1
@@ -176,26 +140,41 @@ def test_the_same_cells_score_as_published(study, scoring, tmp_path):
 
 def test_an_unknown_scoring_is_refused(study, tmp_path):
     with pytest.raises(UserError, match="did you mean `compat_1_4`"):
-        summarise([str(study)], tmp_path, scoring="compat_14")
+        summarise([str(study)], tmp_path, settings={"scoring": "compat_14"})
 
 
-def test_too_few_reference_episodes_are_refused(tmp_path):
-    jobs = [make_job(tmp_path, "baseline", reference=60)]
-    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
-        cell.run(job)
+def test_too_few_reference_episodes_are_refused_before_anything_runs():
     with pytest.raises(UserError, match="needs at least 230 reference episodes"):
-        summarise([str(tmp_path)], tmp_path)
+        StressPhases(reference=60)
+    assert StressPhases(reference=60, scoring="compat_1_4").reference == 60
+
+
+def test_overrides_of_a_reference_pass_compose_to_its_config(shell):
+    """Any launcher runs a reference pass: its overrides alone give the config that the study means."""
+    words = ["experiment=stress", "perturbation=baseline,trust_violation", "env.max_steps=20", "episodes=9", "seed=0,1"]
+    _, folder = shell.sweep(
+        *words, "study.reference=230", "divergence=true", "stress_schedule.pre=3", "stress_schedule.shock=3"
+    )
+    cells, passes = split_passes(load_cells([folder]))
+    assert [len(part) for part in (cells, passes)] == [4, 2]
+    for one in passes:
+        assert one.config["divergence"] is False and one.config["episodes"] == 230
+        assert one.choice("perturbation") == "none" and one.choice("stress_schedule") == "constant"
+        assert "role=reference" in one.manifest["overrides"]
+    clean = ["perturbation=none", "stress_schedule=constant", "record=behaviour", "episodes=230"]
+    done = shell("env=cartpole", "policy=zoo/cartpole_ppo", "env.max_steps=20", *clean, f"seed={passes[0].seed}")
+    assert "230 episodes (cached)" in done.stdout, "the hash depends on what the pass computes alone"
 
 
 @pytest.mark.parametrize("env", ["frozen_lake", "pendulum"])
-def test_other_spaces_take_the_same_path(env, tmp_path):
+def test_other_spaces_take_the_same_path(env, tmp_path, make_job):
     # At random nobody crosses the lake: no reward to turn around, which is an error of the study, not of the agent.
     rewarded = [name for name in STRESSORS if (env, name) != ("frozen_lake", "valence_inversion")]
     for stressor in rewarded:
         assert np.isfinite(behaviour(make_job(tmp_path, stressor, env=env))).all()
 
 
-def test_trajectories_are_kept_on_request(tmp_path):
+def test_trajectories_are_kept_on_request(tmp_path, make_job):
     job = make_job(tmp_path, "valence_inversion", record="trajectories")
     table = behaviour(job)
     with np.load(Path(job.folder) / records.TRAJECTORIES) as file:
@@ -229,19 +208,19 @@ def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_p
 @pytest.mark.parametrize(
     ("env", "agent"), [("mountain_car", "dqn/MountainCar-v0_1"), ("cartpole", "ppo/CartPole-v1_1")]
 )
-def test_published_rates_come_out_live(env, agent, agents, tmp_path):
+def test_published_rates_come_out_live(env, agent, agents, tmp_path, make_job, option, with_passes):
     """Six seeds of ours against the two published ones: no farther apart than seeds are among themselves."""
     checkpoint = agents / agent
     policy = option("policy", "zoo_folder", path=str(checkpoint))
-    common = {"policy": policy, "episodes": 120, "reference": 300, "scoring": "compat_1_4", "max_steps": None}
+    common = {"episodes": 120, "study": option("study", "stress", scoring="compat_1_4"), "max_steps": None, "lanes": 64}
     jobs = []
     for stressor in STRESSORS:
         perturbation = option("perturbation", stressor)
         perturbation |= {"protocol": "compat_1_4"} if "protocol" in perturbation else {}
         schedule = option("stress_schedule", "phases")
-        values = common | {"perturbation": perturbation, "stress_schedule": schedule}
-        jobs += [make_job(tmp_path, stressor, seed, 64, env, **values) for seed in range(6)]
-    for job in [*reference_jobs(jobs, tmp_path), *jobs]:
+        values = common | {"perturbation": perturbation, "stress_schedule": schedule, "policy": policy}
+        jobs += [make_job(tmp_path, stressor, seed, env=env, **values) for seed in range(6)]
+    for job in with_passes(jobs, tmp_path):
         assert cell.run(job).status == "done"
     summarise([str(tmp_path)], tmp_path)
     ours = _shock_rates(json.loads((tmp_path / "stress_runs.json").read_text()), "perturbation", "rate_shock")

@@ -1,0 +1,64 @@
+"""The sections that a study adds to a report, made by the study that the cells' configs name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from brittlestar.config.build import build
+from brittlestar.errors import UserError, nearest
+from brittlestar.results.load import Cell
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a report.
+
+    Attributes:
+        title: its heading.
+        body: Markdown.
+        pictures: names of PNG and PDF files beside the report, without suffix.
+        tables: names of tables beside the report, without suffix.
+    """
+
+    title: str
+    body: str
+    pictures: list[str] = field(default_factory=list)
+    tables: list[str] = field(default_factory=list)
+
+
+def analyse(cells: list[Cell], out: Path, settings: dict[str, Any] | None = None) -> list[Section]:
+    """Returns the sections of all studies among some cells, and writes their tables and pictures to `out`.
+
+    Args:
+        cells: of one sweep or several.
+        out: an existing folder.
+        settings: fields of the study, in place of those that the cells were run with.
+    """
+    return [section for study, members in studies_of(cells, settings or {}) for section in study.analyse(members, out)]
+
+
+def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, list[Cell]]]:
+    """Returns every study among some cells, built with the settings, and its cells."""
+    nodes = [cell.config.get("study") for cell in cells]
+    keys = {key for node in nodes if isinstance(node, dict) for key in node if key != "_target_"}
+    for key in settings:
+        if key not in keys:
+            raise UserError(f"`study.{key}` does not exist in these sweeps; {nearest(key, keys)}")
+    members: dict[str, tuple[dict[str, Any], list[Cell]]] = {}
+    for cell, node in zip(cells, nodes, strict=True):
+        if isinstance(node, dict):
+            node = node | {key: value for key, value in settings.items() if key in node}
+            known, found = members.setdefault(str(node["_target_"]), (node, []))
+            _refuse_differences(known, node)
+            found.append(cell)
+    return [(build(node, "study"), found) for node, found in members.values()]
+
+
+def _refuse_differences(one: dict[str, Any], other: dict[str, Any]) -> None:
+    for key in one:
+        if json.dumps(one[key]) != json.dumps(other[key]):
+            values = ", ".join(sorted(map(str, (one[key], other[key]))))
+            raise UserError(f"these sweeps have several `study.{key}`: {values}; choose by `study.{key}=VALUE`")

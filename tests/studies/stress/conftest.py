@@ -1,0 +1,65 @@
+"""Jobs of small stress studies."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from brittlestar.cells import run as cell
+from brittlestar.config import config_folder
+from brittlestar.config.build import build
+
+
+def read_option(group: str, name: str, **values) -> dict:
+    node = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
+    return {key: value for key, value in node.items() if key != "defaults"} | values
+
+
+def make_stress_job(
+    folder: Path, stressor: str, seed: int = 0, *, env="cartpole", agent="random", max_steps=40, phase=12, **values
+) -> cell.Job:
+    """A cell with `phase` episodes before, in and after the shock; `values` replace keys of its config."""
+    segments = [["pre", phase], ["shock", phase], ["post", phase]]
+    config = {
+        "env": read_option("env", env, max_steps=max_steps),
+        "policy": read_option("policy", agent),
+        "perturbation": read_option("perturbation", stressor),
+        "mitigation": read_option("mitigation", "none"),
+        "stress_schedule": read_option("stress_schedule", "phases", segments=segments),
+        "episodes": 3 * phase,
+        "seed": seed,
+        "episode_seeds": "independent",
+        "deterministic": True,
+        "record": "behaviour",
+        "lanes": 16,
+        "threads": None,
+        "store": str(folder / "store"),
+        "study": read_option("study", "stress", reference=230),
+    } | values
+    place = "-".join(map(str, (agent, stressor, seed, config["deterministic"], config["lanes"]))).replace("/", "_")
+    choices = {"env": env, "policy": agent, "perturbation": stressor}
+    return cell.Job(config, str(folder / place), choices)
+
+
+def add_passes(jobs: list[cell.Job], folder: Path) -> list[cell.Job]:
+    """The jobs, with the reference passes that their study adds in front of them."""
+    passes = build(jobs[0].config["study"], "study").extra_cells(jobs)
+    return [dataclasses.replace(one, folder=str(folder / f"reference-{i}")) for i, one in enumerate(passes)] + jobs
+
+
+@pytest.fixture(scope="session")
+def option():
+    return read_option
+
+
+@pytest.fixture(scope="session")
+def make_job():
+    return make_stress_job
+
+
+@pytest.fixture(scope="session")
+def with_passes():
+    return add_passes
