@@ -397,7 +397,9 @@ def test_the_whole_page_from_real_cells(shell, published_fetch):
         assert [float(row["published (any step)"]) for row in shown] == [
             row["success_rate"] for row in published_fetch[env]["sac_action"]
         ]
-    assert len([row for row in table(text, "## All curves") if row["auc, published"]]) == len(published_fetch["summary"])
+    assert len([row for row in table(text, "## All curves") if row["auc, published"]]) == len(
+        published_fetch["summary"]
+    )
     assert len(records.find_cells(shell.folder / "outputs/results")) == 158
 
 

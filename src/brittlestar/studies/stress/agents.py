@@ -11,8 +11,8 @@ from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
 from brittlestar.results.load import Cell, Row, group, sort_key
-from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_study, thirds
 from brittlestar.studies.stress.references import REFERENCE, agent_key
+from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_study, thirds
 
 _KINDS = re.compile(r"pre|shock|post")
 
