@@ -20,7 +20,7 @@ def test_every_option_is_listed_with_its_effect_and_parameters(group):
 def test_one_option_explains_its_parameters():
     text = list_text("perturbation", "gaussian_observation")
     assert "# Standard deviation, in the units of the observation. The strength." in text
-    assert "run.py perturbation=gaussian_observation" in text
+    assert "brittlestar perturbation=gaussian_observation" in text
 
 
 def test_folders_of_the_user_are_listed_too(tmp_path):
@@ -32,7 +32,7 @@ def test_folders_of_the_user_are_listed_too(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["purturbation"], "there is no such group; did you mean `perturbation`"),
+        (["purturbation"], "there is no group `purturbation`; did you mean `perturbation`"),
         (["perturbation", "gausian_observation"], "did you mean `gaussian_observation`"),
     ],
 )
@@ -44,5 +44,5 @@ def test_typos_get_the_nearest_name(arguments, message):
 def test_the_command_lists_without_starting_hydra(shell):
     done = shell("--list", "perturbation")
     assert "gaussian_observation\n    Noise on what the policy sees." in done.stdout
-    assert shell("--list", check=False).returncode == 1
+    assert shell("--list", check=False).returncode == 2
     assert "did you mean `perturbation`" in shell("--list", "perturbatin", check=False).stderr

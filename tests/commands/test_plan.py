@@ -52,4 +52,4 @@ def test_a_higher_level_asks_for_more():
 def test_a_mistake_is_one_line(arguments, message):
     done = plan(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"plan.py: error: {message}\n"
+    assert done.stderr == f"brittlestar: {message}; see `brittlestar plan --help`\n"

@@ -1,7 +1,6 @@
 """The command line as a user meets it: results, help, and one line for every mistake."""
 
 import json
-import time
 
 import pytest
 
@@ -15,24 +14,6 @@ def test_one_cell_prints_its_result_and_is_reused(shell):
     again = shell(*FAST)
     assert "(cached)" in again.stdout
     assert first.stdout.partition("\n")[2].split("cell ")[0] == again.stdout.partition("\n")[2].split("cell ")[0]
-
-
-def test_help_is_worth_reading_and_quick(shell):
-    started = time.perf_counter()
-    text = shell("--help").stdout
-    assert time.perf_counter() - started < 5, "help must not import the engine"
-    for word in ("fetch_reach", "p_controller", "low_pass", "constant", "experiment=", "lanes=", "-m", "Examples"):
-        assert word in text
-    assert text.count("  python run.py") >= 7
-
-
-def test_help_loads_no_heavy_package(shell):
-    code = "import sys; sys.argv = ['run.py', '--help']; from brittlestar.commands.run import main; main(); "
-    code += "sys.exit(bool({'numpy', 'hydra', 'gymnasium', 'torch'} & set(sys.modules)))"
-    import subprocess
-    import sys
-
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -155,14 +136,3 @@ def test_broken_parts_fail_the_cell_not_the_episodes(shell, arguments, message):
     manifest = json.loads(next(shell.folder.glob("outputs/*-*/*/manifest.json")).read_text())
     assert manifest["status"] == "failed"
     assert not list(shell.folder.glob("outputs/store/*/*/manifest.json"))
-
-
-def test_the_console_command_is_run_py(shell):
-    import subprocess
-    import sys
-    from pathlib import Path
-
-    command = Path(sys.executable).with_name("brittlestar")
-    done = subprocess.run([command, *FAST], cwd=shell.folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "2 episodes (done)" in done.stdout

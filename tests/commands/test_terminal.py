@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brittlestar.commands.terminal import CLOSED
+from brittlestar.commands.terminal import CLOSED_PIPE
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def test_nobody_reads(command):
     os.close(reader)
     done = subprocess.run([sys.executable, str(ROOT / command[0]), *command[1:]], stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (CLOSED, b"")
+    assert (done.returncode, done.stderr) == (CLOSED_PIPE, b"")
 
 
 def test_an_exit_code_stays(tmp_path):

@@ -74,7 +74,7 @@ def test_a_training_that_is_asked_to_stop_saves_first(number, shell):
     _, told = running.communicate(timeout=60)
     assert running.returncode == 130
     saved = saved_steps(shell.folder)
-    assert f"brittlestar: stopped after {saved:,} steps, all of them kept; the same command goes on" in told
+    assert f"brittlestar: stopped after {saved:,} steps; finished work is kept, the same command continues" in told
     assert "Traceback" not in told
     assert saved % 500
 

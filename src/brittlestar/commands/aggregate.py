@@ -1,30 +1,26 @@
-"""Rebuilds tables, plot and report from one sweep or several."""
+"""Writes tables, plots and report of one sweep or several again."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from pathlib import Path
 
 from brittlestar.commands.arguments import split_settings
-from brittlestar.commands.terminal import quiet_end
+from brittlestar.commands.terminal import Parser, command
 from brittlestar.errors import UserError
-from brittlestar.reports.summary import summarise
 
 
-@quiet_end
+@command
 def main() -> None:
-    """Parses the command line and aggregates."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them anew")
-    parser.add_argument("--out", type=Path, help="where to write (default: the first DIR)")
+    """Aggregates the sweeps and prints the summary."""
+    parser = Parser("brittlestar aggregate", __doc__)
+    parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them again")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the output (default: the first DIR)")
     parser.add_argument("--mixed", action="store_true", help="put sweeps of different studies into one table")
     options = parser.parse_args()
     folders, settings = split_settings(options.words)
-    try:
-        tables, shown = summarise(folders, options.out or Path(folders[0]), options.mixed, settings)
-    except UserError as error:
-        sys.exit(f"brittlestar: {error}")
-    print(shown)
+    from brittlestar.reports.summary import summarise
+
+    tables, overview = summarise(folders, options.out or Path(folders[0]), options.mixed, settings)
+    print(overview)
     if tables.failures:
-        sys.exit(f"brittlestar: {len(tables.failures)} cells failed, see failures.csv")
+        raise UserError(f"{len(tables.failures)} cells failed, see failures.csv")

@@ -1,37 +1,32 @@
-"""Says whether the policy of sweep A is more robust than that of sweep B."""
+"""Tests whether the policy of sweep A is more robust than the policy of sweep B."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 
-from brittlestar.commands.terminal import quiet_end
-from brittlestar.errors import UserError
-from brittlestar.results.compare import compare, verdict
-from brittlestar.results.format import bounded, markdown
+from brittlestar.commands.terminal import Parser, command
 
 
-@quiet_end
+@command
 def main() -> None:
-    """Parses the command line and compares."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("a", metavar="DIR_A")
-    parser.add_argument("b", metavar="DIR_B", help="may be the same folder, with other conditions")
+    """Compares two curves and prints the table and the verdict."""
+    parser = Parser("brittlestar compare", __doc__)
+    parser.add_argument("a", metavar="DIR_A", help="sweep folder")
+    parser.add_argument("b", metavar="DIR_B", help="sweep folder; may be DIR_A with other conditions")
     parser.add_argument("--where-a", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of A")
     parser.add_argument("--where-b", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of B")
-    parser.add_argument("--measure", help="metric to compare (default: the environment's headline)")
+    parser.add_argument("--measure", help="metric to compare (default: the headline metric of the environment)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    try:
-        result = compare(options.a, options.b, options.where_a, options.where_b, options.measure)
-    except UserError as error:
-        sys.exit(f"brittlestar: {error}")
+    from brittlestar.results.compare import compare, verdict
+    from brittlestar.results.format import bounded, markdown
+
+    result = compare(options.a, options.b, options.where_a, options.where_b, options.measure)
     if options.json:
         print(json.dumps(vars(result), indent=1))
         return
-    shared = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
-    print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {shared}\n")
+    episodes = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
+    print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}\n")
     print(markdown(result.levels, result.levels[0]))
     curve = result.curve
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")

@@ -1,46 +1,30 @@
-"""Diagnoses a policy, retrains it under a perturbation and verifies: `brittlestar harden policy=NAME`."""
+"""Measures where a policy breaks, retrains it under that perturbation, and compares both."""
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
-from brittlestar.commands.run import expand_arguments, run_hydra
-from brittlestar.commands.terminal import quiet_end
-from brittlestar.errors import UserError
+from brittlestar.commands.hydra_app import prints_help, read_arguments, run_hydra
+from brittlestar.commands.terminal import command, use_one_thread
 
 
-@quiet_end
+@command
 def main() -> None:
-    """Hardens one policy, or a grid with `-m`."""
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        from brittlestar.commands.help import harden_help
-
-        print(harden_help())
+    """Hardens one policy, or a grid of policies with `-m`."""
+    if prints_help("harden"):
         return
-    # As in run.py: cells keep to one core each, and never depend on BLAS threads.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    sys.path.append(os.getcwd())
-    expand_arguments()
-    errors: list[str] = []
-
-    def task(config: Any) -> None:
-        from hydra.core.hydra_config import HydraConfig
-
-        from brittlestar.config import plain_config
-        from brittlestar.studies.hardening.harden import harden
-
-        choices = {k: v for k, v in HydraConfig.get().runtime.choices.items() if not k.startswith("hydra/")}
-        try:
-            harden(plain_config(config), choices)
-        except UserError as error:
-            errors.append(str(error))
-
+    use_one_thread()
+    read_arguments()
     from brittlestar.studies.hardening.schema import HardenConfig
 
-    run_hydra(task, "harden", HardenConfig)
-    if errors:
-        sys.stderr.write("".join(f"brittlestar: {error}\n" for error in errors))
-        sys.exit(1)
+    run_hydra(_harden, "harden", HardenConfig)
+
+
+def _harden(config: Any) -> None:
+    from hydra.core.hydra_config import HydraConfig
+
+    from brittlestar.config import plain_config
+    from brittlestar.studies.hardening.harden import harden
+
+    choices = {k: v for k, v in HydraConfig.get().runtime.choices.items() if not k.startswith("hydra/")}
+    harden(plain_config(config), choices)

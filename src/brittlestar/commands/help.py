@@ -1,80 +1,122 @@
-"""What `--help` prints: read from the yaml files, without starting Hydra."""
+"""The text of `--help` and `list`, read from the yaml files without starting Hydra."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from brittlestar.commands.terminal import WIDTH
 from brittlestar.config import GROUPS, config_folder, options
 from brittlestar.errors import UserError, nearest
 
-_HEAD = """\
+COMMANDS = {
+    "run": "Evaluate a policy: one cell, or a sweep with -m. The default command.",
+    "train": "Train a policy, with or without a perturbation.",
+    "harden": "Measure where a policy breaks, retrain it under that perturbation, and compare both.",
+    "aggregate": "Write tables, plots and report again, of one sweep or of several.",
+    "compare": "Test whether policy A is more robust than policy B.",
+    "leaderboard": "Rank the agents of stress sweeps.",
+    "zoo": "List the trained policies that brittlestar contains; train and check them.",
+    "plan": "Compute how many episodes a success rate needs.",
+    "inspect": "Print what a checkpoint contains, without running anything in it.",
+    "list": "Print the options of a config group and their parameters.",
+    "bench": "Measure the speed of brittlestar on this machine.",
+    "results": "Measure the Fetch policies of the zoo and write docs/results.md.",
+    "stress-benchmark": "Measure all policies of the zoo under stress and write docs/stress_benchmark.md.",
+}
+"""The commands; each is a module of `brittlestar.commands`."""
+
+_RUN = """\
 brittlestar measures how a trained policy breaks.
 
-  python run.py [key=value ...]        evaluate one cell
-  python run.py -m [key=a,b,c ...]     evaluate a grid: tables, plot and report
+Usage
+  brittlestar [run] [key=value ...]       evaluate one cell
+  brittlestar [run] -m [key=a,b,c ...]    evaluate a sweep and write tables, plots and report
+  brittlestar COMMAND --help              explain a command
+
+Commands
+{commands}
+Examples
+  brittlestar perturbation.sigma=0.1 episodes=20
+  brittlestar -m perturbation.sigma=0,0.05,0.1 seed=0,1,2
+  brittlestar -m env=cartpole policy=random perturbation.sigma=0,0.5 lanes=32
+  brittlestar -m perturbation=gaussian_action perturbation.sigma=0.5 mitigation=none,low_pass
+  brittlestar -m experiment=fetch_reach_observation
+  brittlestar aggregate multirun/first multirun/second
+
+The groups below have these options; * marks the default.
+"""
+
+_FLAGS = {
+    "-m, --multirun": "Sweep every key that has several values.",
+    "--cfg job": "Print the composed config and stop.",
+    "--config-dir DIR": "Add your own yaml files.",
+    "hydra.sweep.dir=DIR": "Folder of the sweep (default: multirun/<date>/<time>).",
+    "hydra/launcher=NAME": "cells (default: one worker per core, or hydra.launcher.n_jobs=N), or any Hydra launcher.",
+    "--list GROUP [OPTION]": "The same as `brittlestar list GROUP [OPTION]`.",
+    "--hydra-help": "Print Hydra's own flags.",
+    "-sc install=bash": 'Complete by TAB in bash (or fish): eval "$(brittlestar -sc install=bash)"',
+}
+
+_TRAIN = """\
+brittlestar train [key=value ...] trains a policy, or continues a training that was stopped. -m sweeps.
+
+The groups `env`, `perturbation`, `mitigation` and `stress_schedule` have the options of `brittlestar list GROUP`.
+`+algo.options.NAME=VALUE` sets any argument of the algorithm's class.
 
 Examples
-  python run.py perturbation.sigma=0.1 episodes=20
-  python run.py -m perturbation.sigma=0,0.05,0.1 seed=0,1,2
-  python run.py -m env=cartpole policy=random perturbation.sigma=0,0.5 lanes=32
-  python run.py -m perturbation=gaussian_action perturbation.sigma=0.5 mitigation=none,low_pass
-  python run.py -m experiment=fetch_reach_observation
+  brittlestar train env=cartpole algo=ppo
+  brittlestar train env=fetch_reach algo=sac_her perturbation=gaussian_observation perturbation.sigma=0.02
 """
 
-_TAIL = """\
-Flags
-  -m, --multirun            sweep everything that has several values
-  --cfg job                 print the composed config and stop
-  --config-dir DIR          add your own yaml files
-  hydra/launcher=NAME       cells (default: joblib workers on all cores; hydra.launcher.n_jobs=N), or any Hydra launcher
-  hydra.sweep.dir=DIR       where a sweep writes (default: multirun/<date>/<time>)
-  --list GROUP [OPTION]     print the options of a group with their effect and parameters
-  --hydra-help              Hydra's own flags
+_HARDEN = """\
+brittlestar harden policy=NAME [key=value ...] makes a policy robust in four steps:
+  1. It measures the degradation curve of the policy.
+  2. It chooses the strength to train at.
+  3. It retrains the policy under that strength.
+  4. It measures the curve again on the same episodes, and compares both.
 
-Then
-  python scripts/aggregate.py DIR [DIR ...]    tables again, also of several sweeps together
-  python scripts/compare.py DIR_A DIR_B        is A more robust than B?
-  python scripts/leaderboard.py DIR [DIR ...]  agents of stress studies, ranked
-  python scripts/plan.py --rate 0.8 --margin 0.05    how many episodes?
-"""
-
-
-def help_text() -> str:
-    """Returns the help: usage, groups with their options, keys with their defaults."""
-    folder = config_folder()
-    parts = [_HEAD]
-    for group in (*GROUPS, "study", "experiment"):
-        parts.append(_group(folder / group, _defaults(folder).get(group)))
-    return "\n".join([*parts, _keys(folder), _TAIL])
-
-
-def train_help() -> str:
-    """Returns the help of training."""
-    folder = config_folder()
-    head = """\
-python train.py [key=value ...] trains a policy, or goes on with it; -m sweeps. Any option of `env`, `perturbation`,
-`mitigation` and `stress_schedule` (see `run.py --list GROUP`), and any argument of the algorithm's class as
-`+algo.options.NAME=VALUE`.
-"""
-    return "\n".join([head, _group(folder / "algo", "sac_her"), _keys(folder, "train")])
-
-
-def harden_help() -> str:
-    """Returns the help of hardening."""
-    folder = config_folder()
-    head = """\
-python scripts/harden.py policy=NAME [key=value ...] measures the degradation curve of a policy, chooses the strength to
-train at, retrains under it, and compares both curves on the same episodes. Stopped at any moment, the same command
-goes on. Any option of `env`, `policy`, `perturbation`, `mitigation`, `stress_schedule` (see `run.py --list GROUP`) and
-`algo`.
+A command that was stopped continues when it is run again. The groups `env`, `policy`, `perturbation`, `mitigation`,
+`stress_schedule` and `algo` have the options of `brittlestar list GROUP`.
 
 Examples
-  python scripts/harden.py env=cartpole policy=sb3 policy.path=my/model.zip perturbation=gaussian_observation
-  python scripts/harden.py policy=p_controller perturbation=delayed_action levels=[0,1,2,3] algo=sac_her steps=100000
+  brittlestar harden env=cartpole policy=sb3 policy.path=my/model.zip perturbation=gaussian_observation
+  brittlestar harden policy=p_controller perturbation=delayed_action levels=[0,1,2,3] algo=sac_her steps=100000
 """
-    return "\n".join([head, _group(folder / "algo", None), _keys(folder, "harden")])
+
+
+def help_text(name: str) -> str:
+    """Returns the help of `run`, `train` or `harden`: usage, groups with their options, keys with their defaults."""
+    if name == "train":
+        return "\n".join([_TRAIN, _group("algo", "sac_her"), _keys("train")])
+    if name == "harden":
+        return "\n".join([_HARDEN, _group("algo"), _keys("harden")])
+    defaults = _defaults()
+    groups = [_group(group, defaults.get(group)) for group in (*GROUPS, "study", "experiment")]
+    return "\n".join(
+        [_RUN.format(commands=columns(COMMANDS.items())), *groups, _keys(), f"Flags\n{columns(_FLAGS.items())}"]
+    )
+
+
+def columns(rows: Iterable[tuple[str, str]]) -> str:
+    """Returns names and texts in two columns, the texts wrapped.
+
+    Example:
+        >>> print(columns([("a", "First."), ("long_name", "Second.")]), end="")
+          a          First.
+          long_name  Second.
+    """
+    rows = list(rows)
+    width = max(len(name) for name, _ in rows) + 4
+    lines = []
+    for name, text in rows:
+        first = f"  {name}".ljust(width)
+        # A long name or value is not broken: it is one word.
+        lines += textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * width,
+                               break_long_words=False, break_on_hyphens=False) or [first.rstrip()]  # fmt: skip
+    return "\n".join(lines) + "\n"
 
 
 def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
@@ -82,26 +124,26 @@ def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ())
 
     Args:
         group: `perturbation`, `mitigation`, ...
-        option: only this one, with what each parameter means.
-        extra: more config folders than that of the package.
+        option: only this option, with the meaning of each parameter.
+        extra: config folders in addition to that of the package.
     """
     groups = [*GROUPS, "study", "algo", "experiment"]
     if group not in groups:
-        raise UserError(f"`--list {group}`: there is no such group; {nearest(group, groups)}")
+        raise UserError(f"there is no group `{group}`; {nearest(group, groups)}")
     folders = [config_folder(), *_entry_points(), *extra]
-    found = {name: path for folder in folders for name, path in options(group, folder).items()}
+    files = {name: path for folder in folders for name, path in options(group, folder).items()}
     if option is None:
-        lines = [f"{name}\n    {_summary(path)}\n{_parameters(path)}".rstrip() for name, path in sorted(found.items())]
-        return "\n".join([*lines, f"\n`--list {group} NAME` explains the parameters of one."])
-    if option not in found:
-        raise UserError(f"`--list {group} {option}`: there is no such option; {nearest(option, found)}")
-    return f"# python run.py {group}={option}\n{found[option].read_text().rstrip()}"
+        lines = [f"{name}\n    {_summary(path)}\n{_parameters(path)}".rstrip() for name, path in sorted(files.items())]
+        return "\n".join([*lines, f"\n`brittlestar list {group} NAME` explains the parameters of one."])
+    if option not in files:
+        raise UserError(f"there is no option `{group}={option}`; {nearest(option, files)}")
+    return f"# brittlestar {group}={option}\n{files[option].read_text().rstrip()}"
 
 
 def _parameters(path: Path) -> str:
-    lines = [line for line in path.read_text().splitlines() if re.match(r"[a-z]\w*:", line)]
-    given = [f"{key}={value.strip()}" for key, _, value in (line.partition(":") for line in lines) if value.strip()]
-    return "    " + "  ".join(given) if given else ""
+    lines = [line.partition(":") for line in path.read_text().splitlines() if re.match(r"[a-z]\w*:", line)]
+    values = [f"{key}={value.strip()}" for key, _, value in lines if value.strip()]
+    return "    " + "  ".join(values) if values else ""
 
 
 def _entry_points() -> list[Path]:
@@ -109,40 +151,38 @@ def _entry_points() -> list[Path]:
     from importlib.metadata import entry_points
     from importlib.util import find_spec
 
-    found = [find_spec(entry.value) for entry in entry_points(group="brittlestar.conf")]
-    return [Path(place) for spec in found if spec for place in spec.submodule_search_locations or ()]
+    specs = [find_spec(entry.value) for entry in entry_points(group="brittlestar.conf")]
+    return [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
 
 
-def _group(folder: Path, default: str | None) -> str:
-    lines = [f"{folder.name}="]
-    for path in sorted(folder.glob("*.yaml")):
-        mark = "*" if path.stem == default else " "
-        lines.append(f" {mark} {path.stem:<26}{_summary(path)}")
-    if folder.name == "policy":
-        lines.append(f"   {'zoo/NAME':<26}A policy of the zoo, in its environment; `python scripts/zoo.py` lists them.")
-    return "\n".join(lines) + "\n"
+def _group(name: str, default: str | None = None) -> str:
+    rows = [
+        (f"{'*' if path.stem == default else ' '} {path.stem}", _summary(path))
+        for path in sorted((config_folder() / name).glob("*.yaml"))
+    ]
+    if name == "policy":
+        rows.append(("  zoo/NAME", "A policy of the zoo, in its environment; `brittlestar zoo` lists them."))
+    return f"{name}=\n{columns(rows)}"
 
 
 def _summary(path: Path) -> str:
-    for line in path.read_text().splitlines():
-        if line.startswith("#") and "@package" not in line:
-            return line.removeprefix("#").strip()
-    return ""
+    comments = [line for line in path.read_text().splitlines() if line.startswith("#") and "@package" not in line]
+    return comments[0].removeprefix("#").strip() if comments else ""
 
 
-def _defaults(folder: Path) -> dict[str, str]:
-    lines = (folder / "config.yaml").read_text().splitlines()
+def _defaults() -> dict[str, str]:
+    lines = (config_folder() / "config.yaml").read_text().splitlines()
     pairs = [line.removeprefix("  - ").partition(": ") for line in lines if line.startswith("  - ")]
     return {key: value for key, _, value in pairs}
 
 
-def _keys(folder: Path, name: str = "config") -> str:
-    lines, comment = ["Keys (and everything inside a group: `env.max_steps=20`)"], []
-    for line in (folder / f"{name}.yaml").read_text().partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
+def _keys(name: str = "config") -> str:
+    rows, comment = [], []
+    text = (config_folder() / f"{name}.yaml").read_text()
+    for line in text.partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
         if line.startswith("#"):
             comment.append(line.removeprefix("#").strip())
         elif ":" in line:
-            key, _, value = line.partition(": ")
-            lines.append(f"   {key + '=' + value:<29}{' '.join(comment)}")
+            rows.append((line.replace(": ", "=", 1), " ".join(comment)))
             comment = []
-    return "\n".join(lines) + "\n"
+    return f"Keys, and every key of a group such as `env.max_steps=20`\n{columns(rows)}"

@@ -1,21 +1,16 @@
-"""Says what is in an agent's file without running it: `python scripts/inspect_policy.py ppo/Ant-v3_1`."""
+"""Prints what a checkpoint contains, without running anything in it."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-
-from brittlestar.checkpoints import describe_path
-from brittlestar.commands.terminal import quiet_end
-from brittlestar.errors import UserError
+from brittlestar.commands.terminal import Parser, command
 
 
-@quiet_end
+@command
 def main() -> None:
     """Prints algorithm, spaces, layers, statistics, versions, what a loader would run, and the recorded return."""
-    parser = argparse.ArgumentParser(description="What is in the file of an agent; nothing in it is run.")
-    parser.add_argument("path", metavar="FILE|FOLDER", help="a zip, a vecnormalize.pkl, or a folder of rl-zoo")
-    try:
-        print(describe_path(parser.parse_args().path))
-    except UserError as error:
-        sys.exit(f"brittlestar: {error}")
+    parser = Parser("brittlestar inspect", __doc__)
+    parser.add_argument("path", metavar="PATH", help="a zip file, a vecnormalize.pkl, or a folder of rl-zoo")
+    path = parser.parse_args().path
+    from brittlestar.checkpoints import describe_path
+
+    print(describe_path(path))

@@ -1,4 +1,4 @@
-"""What Hydra calls when a sweep ends: the tables, and the exit code."""
+"""The Hydra callback that aggregates a sweep when it ends and sets the exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brittlestar.errors import UserError
 SHOWN_REASONS = 20
 
 
-class Tables(Callback):
+class AggregateSweep(Callback):
     """Aggregates the cells of a sweep, prints the result, and ends non-zero when a cell failed.
 
     Hydra turns an exception of a callback into a warning and exit code 0, except for `SystemExit`.
@@ -22,19 +22,19 @@ class Tables(Callback):
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Writes and prints the tables."""
         try:
-            told = _tell(config)
+            message = _report(config)
         except UserError as error:
-            told = f"brittlestar: {error}"
+            message = f"brittlestar: {error}"
         except Exception:
             import traceback
 
             traceback.print_exc()
             sys.exit(1)
-        if told:
-            sys.exit(told)
+        if message:
+            sys.exit(message)
 
 
-def _tell(config: Any) -> str:
+def _report(config: Any) -> str:
     """Prints the result of a sweep and returns why it counts as failed, if it does."""
     from brittlestar.reports.summary import models_table, summarise
     from brittlestar.results.baseline_check import objections
@@ -72,8 +72,8 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
 
 def _which(group: dict[str, Any]) -> str:
     parts = [group["overrides"], f"first: {group['first']}" if group["first"] else ""]
-    told = ", ".join(filter(None, parts))
-    return f" ({told})" if told else ""
+    cells = ", ".join(filter(None, parts))
+    return f" ({cells})" if cells else ""
 
 
 def _cells(count: int) -> str:

@@ -1,21 +1,53 @@
-"""What every command of the project does at its end."""
+"""What all commands share: the parser, the exit codes and the number of threads."""
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
-CLOSED = 141
-"""Exit code of a program whose reader went away: 128 and the number of the signal."""
+from brittlestar.errors import UserError
+
+FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+CLOSED_PIPE = 141
+"""Exit code of a program whose reader closed the pipe: 128 plus the number of SIGPIPE."""
+WIDTH = 110
+"""Columns of help texts."""
 
 
-def quiet_end(main: Callable[[], None]) -> Callable[[], None]:
-    """Lets a command end without a word when nobody reads on, as in `... | head`.
+class Parser(argparse.ArgumentParser):
+    """An argument parser that reports an error in one line.
+
+    Args:
+        prog: the command, as the user types it.
+        description: what the command does.
+    """
+
+    def __init__(self, prog: str, description: str | None = None) -> None:
+        formatter = functools.partial(argparse.HelpFormatter, width=WIDTH, max_help_position=36)
+        super().__init__(prog, description=description, formatter_class=formatter)
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the error and exits with code 2."""
+        leave(f"{message}; see `{self.prog} --help`", WRONG_USAGE)
+
+
+def leave(message: str, code: int = FAILED) -> NoReturn:
+    """Prints a message to stderr and ends the program."""
+    sys.stderr.write(f"brittlestar: {message}\n")
+    sys.exit(code)
+
+
+def command(main: Callable[[], None]) -> Callable[[], None]:
+    """Gives the main function of a command its exit codes.
+
+    A `UserError` is printed as one line. Ctrl-C ends with code 130. A closed pipe, as in `... | head`, ends silently.
 
     Example:
-        >>> quiet_end(lambda: print("done"))()
+        >>> command(lambda: print("done"))()
         done
     """
 
@@ -25,11 +57,24 @@ def quiet_end(main: Callable[[], None]) -> Callable[[], None]:
             try:
                 main()
             finally:
-                # Here, not when Python ends: nobody could catch it there.
+                # Python's own flush comes too late to catch its error.
                 sys.stdout.flush()
+        except UserError as error:
+            leave(str(error))
+        except KeyboardInterrupt as stop:
+            leave(f"{str(stop) or 'interrupted'}; finished work is kept, the same command continues", INTERRUPTED)
         except BrokenPipeError:
-            # Python flushes once more at its end.
+            # Python flushes once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(CLOSED)
+            sys.exit(CLOSED_PIPE)
 
     return run
+
+
+def use_one_thread() -> None:
+    """Keeps numerical libraries to one thread per process, unless the user set another number.
+
+    Call it before numpy is imported. Results never depend on the number of BLAS threads.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")

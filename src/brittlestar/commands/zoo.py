@@ -1,56 +1,51 @@
-"""The zoo of trained policies: `python scripts/zoo.py` lists them, `train`, `adopt`, `check` and `card` keep them."""
+"""Lists the trained policies that brittlestar contains; trains, adopts and checks them."""
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import Namespace
 from pathlib import Path
 
-from brittlestar.commands.terminal import quiet_end
+from brittlestar.commands.terminal import Parser, command
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo.cards import is_shipped, read_card, recipe, recipes
 from brittlestar.training.zoo_pages import list_text, summary, write_pages
 
 
-@quiet_end
+@command
 def main() -> None:
-    """Parses the command line and does what it says."""
+    """Runs the verb of the command line; `list` by default."""
     options = _parser().parse_args()
-    try:
-        sys.exit(options.do(options))
-    except UserError as error:
-        sys.exit(f"brittlestar: {error}")
-    except KeyboardInterrupt:
-        sys.exit("brittlestar: interrupted; the same command goes on from the last checkpoints")
+    sys.exit(options.do(options))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Policies that this project trained and ships.")
+def _parser() -> Parser:
+    parser = Parser("brittlestar zoo", __doc__)
     parser.set_defaults(do=_list)
     verbs = parser.add_subparsers(metavar="VERB")
-    verbs.add_parser("list", help="all policies and their scores (the default)").set_defaults(do=_list)
-    train = verbs.add_parser("train", help="train by the recipe, or go on with it, then adopt")
-    train.add_argument("names", nargs="*", metavar="NAME")
+    verbs.add_parser("list", help="print all policies and their scores (default)").set_defaults(do=_list)
+    train = verbs.add_parser("train", help="train policies by their recipes, or continue, then adopt them")
+    train.add_argument("names", nargs="*", metavar="NAME", help="policies")
     train.add_argument("--all", action="store_true", help="all recipes; finished trainings are skipped")
-    train.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings side by side (default 1)")
+    train.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at the same time (default 1)")
     train.add_argument("--store", default="outputs/training", help="folder of trainings (default outputs/training)")
     train.set_defaults(do=_train)
-    adopt = verbs.add_parser("adopt", help="take the better checkpoint of a finished training, and measure it")
-    adopt.add_argument("name", metavar="NAME")
-    adopt.add_argument("folder", nargs="?", metavar="FOLDER", help="of the training (default: where `train` puts it)")
+    adopt = verbs.add_parser("adopt", help="copy the better checkpoint of a finished training, and measure it")
+    adopt.add_argument("name", metavar="NAME", help="a policy")
+    adopt.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of the training (default: that of `train`)")
     adopt.set_defaults(do=_adopt)
-    check = verbs.add_parser("check", help="measure shipped policies again, against their cards")
-    check.add_argument("names", nargs="*", metavar="NAME", help="(default: all)")
+    check = verbs.add_parser("check", help="measure policies again and compare with their cards")
+    check.add_argument("names", nargs="*", metavar="NAME", help="policies (default: all)")
     check.set_defaults(do=_check)
     verbs.add_parser("card", help="write README and yaml files from the cards").set_defaults(do=_card)
     return parser
 
 
-def _list(_: argparse.Namespace) -> None:
+def _list(_: Namespace) -> None:
     print(list_text())
 
 
-def _train(options: argparse.Namespace) -> int:
+def _train(options: Namespace) -> int:
     from brittlestar.training.zoo_trainings import stored, train_recipe, train_side_by_side
 
     if bool(options.names) == options.all:
@@ -70,7 +65,7 @@ def _train(options: argparse.Namespace) -> int:
     return len(failed) > 0
 
 
-def _adopt(options: argparse.Namespace) -> None:
+def _adopt(options: Namespace) -> None:
     from brittlestar.training.adoption import adopt
     from brittlestar.training.folder import training_folder
     from brittlestar.training.zoo_trainings import compose
@@ -81,17 +76,17 @@ def _adopt(options: argparse.Namespace) -> None:
     write_pages()
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: Namespace) -> int:
     from brittlestar.training.adoption import check
 
     failed = 0
     for name in options.names or [name for name in recipes() if is_shipped(name)]:
         read_card(name)
-        wrong = check(name)
-        print(f"{name}: {'; '.join(wrong) or 'as its card says'}", flush=True)
-        failed += bool(wrong)
+        differences = check(name)
+        print(f"{name}: {'; '.join(differences) or 'agrees with its card'}", flush=True)
+        failed += bool(differences)
     return failed > 0
 
 
-def _card(_: argparse.Namespace) -> None:
+def _card(_: Namespace) -> None:
     print("\n".join(f"wrote {path}" for path in write_pages()) or "up to date")

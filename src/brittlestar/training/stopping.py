@@ -14,7 +14,7 @@ class StoppedError(KeyboardInterrupt):
     """A training was interrupted and has saved its progress."""
 
     def __init__(self, steps: int) -> None:
-        super().__init__(f"stopped after {steps} steps")
+        super().__init__(f"stopped after {steps:,} steps")
         self.steps = steps
 
 

@@ -204,7 +204,7 @@ def saved_steps(folder: Path) -> list[int]:
 @pytest.mark.slow
 def test_stopped_in_every_stage_it_goes_on(arc, folder, tmp_path, one_core):
     code, _, error = stop_when(tmp_path, lambda: cells(tmp_path, "outputs/store") > 0, signal.SIGINT)
-    assert code == 130 and "the same command goes on from there" in error
+    assert code == 130 and "the same command continues" in error
     kept = cells(tmp_path, "outputs/store")
     assert 1 <= kept < CELLS
 

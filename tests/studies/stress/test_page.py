@@ -288,7 +288,7 @@ def test_nothing_runs_on_when_it_is_stopped(shell, number):
     # A terminal tells all, a cluster only the one it started.
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
     error = process.communicate(timeout=60)[1]
-    assert process.returncode and "interrupted; finished cells are kept" in error and "Traceback" not in error
+    assert process.returncode == 130 and "interrupted; finished work is kept" in error and "Traceback" not in error
     deadline = time.monotonic() + 30
     while is_alive(process.pid):
         assert time.monotonic() < deadline

@@ -1,0 +1,84 @@
+"""Runs a Hydra app: `run`, `train` or `harden`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from brittlestar.commands.arguments import expanded
+from brittlestar.errors import UserError
+
+
+def prints_help(name: str) -> bool:
+    """Prints the help of a command if its arguments ask for it."""
+    if not {"-h", "--help"} & set(sys.argv[1:]):
+        return False
+    from brittlestar.commands.help import help_text
+
+    print(help_text(name))
+    return True
+
+
+def read_arguments() -> None:
+    """Rewrites the arguments for Hydra, and lets configs name modules of the user's folder."""
+    sys.path.append(os.getcwd())
+    sys.argv[1:] = expanded(sys.argv[1:])
+
+
+def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> None:
+    """Composes the config and runs the task; raises a `UserError` for every mistake of the user.
+
+    Args:
+        task: takes the composed config.
+        config_name: yaml file of `conf/`, without suffix.
+        schema: typed top level of that file.
+    """
+    import hydra
+
+    from brittlestar.config import config_folder, register
+    from brittlestar.sweeps.hydra_errors import explain
+
+    register(schema, config_name)
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    errors: list[str] = []
+
+    def guarded(config: Any) -> Any:
+        # Hydra would print a traceback for an exception of a job.
+        try:
+            return task(config)
+        except UserError as error:
+            errors.append(str(error))
+
+    app = hydra.main(version_base="1.3", config_path=str(config_folder()), config_name=config_name)(guarded)
+    try:
+        with _skip_mode_query():
+            app()
+    except (UserError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        message = explain(error, config_name)
+        if message is None:
+            raise
+        raise UserError(message) from None
+    if errors:
+        raise UserError("\n".join(errors))
+
+
+@contextlib.contextmanager
+def _skip_mode_query() -> Iterator[None]:
+    """Saves Hydra a composition of the whole config, which only looks up `hydra.mode`, where `-m` states the mode."""
+    from hydra import __version__
+    from hydra._internal.hydra import Hydra
+
+    if not ({"-m", "--multirun"} & set(sys.argv[1:]) and __version__.startswith("1.3.")):
+        yield
+        return
+    get_mode = Hydra.get_mode
+    Hydra.get_mode = lambda *_, **__: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Hydra.get_mode = get_mode  # type: ignore[method-assign]

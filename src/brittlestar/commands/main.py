@@ -1,0 +1,49 @@
+"""The `brittlestar` executable: the first word names a command, `run` without one."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+
+from brittlestar.commands.help import COMMANDS
+from brittlestar.commands.terminal import WRONG_USAGE, command, leave
+from brittlestar.errors import nearest
+
+_HYDRA_APPS = ("run", "train", "harden")
+
+
+@command
+def main() -> None:
+    """Runs the command that the first word names."""
+    if {"-sc", "--shell-completion"} & set(sys.argv) and "COMP_LINE" in os.environ:
+        _complete_command()
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name in COMMANDS:
+        del sys.argv[1]
+    elif re.fullmatch(r"\w[\w-]*", name):
+        leave(f"there is no command `{name}`; {nearest(name, COMMANDS)}", WRONG_USAGE)
+    else:
+        name = "run"
+    importlib.import_module(f"brittlestar.commands.{name.replace('-', '_')}").main()
+
+
+def _complete_command() -> None:
+    """Completes the name of a command; Hydra completes what comes after it."""
+    line = re.fullmatch(r"\s*(\S+\s+)([\w-]*)(.*)", os.environ["COMP_LINE"], re.DOTALL)
+    if line is None:
+        return
+    program, name, rest = line.groups()
+    if not rest:
+        print(*COMMANDS)
+    elif name in COMMANDS:
+        if name not in _HYDRA_APPS:
+            # Without an answer, the shell completes the names of files.
+            sys.exit()
+        os.environ["COMP_LINE"] = program + rest.lstrip()
+        sys.argv.insert(1, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The `brittlestar` executable: its commands, its typos, and the shell completion."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from brittlestar.commands.help import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = {"run": "run.py", "train": "train.py", "inspect": "scripts/inspect_policy.py"}
+FAST = ["env=cartpole", "policy=random", "episodes=2"]
+
+
+@pytest.fixture(scope="session")
+def executable(tmp_path_factory):
+    """The console script that an installer makes of the entry point."""
+    module, _, name = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"][
+        "brittlestar"
+    ].partition(":")
+    path = tmp_path_factory.mktemp("bin") / "brittlestar"
+    path.write_text(f"#!{sys.executable}\nfrom {module} import {name}\n{name}()\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def brittlestar(executable, tmp_path):
+    def run(*arguments):
+        return subprocess.run([executable, *arguments], cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+def test_without_a_command_it_runs_a_cell(brittlestar):
+    first, second = brittlestar(*FAST), brittlestar("run", *FAST)
+    assert "2 episodes (done)" in first.stdout
+    assert "2 episodes (cached)" in second.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "name"), [("agregate", "aggregate"), ("trian", "train"), ("stress_benchmark", "stress-benchmark")]
+)
+def test_a_typo_gets_the_nearest_command(brittlestar, word, name):
+    done = brittlestar(word, "multirun/first")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"brittlestar: there is no command `{word}`; did you mean `{name}`?\n"
+
+
+def test_the_help_lists_the_commands_on_the_first_screen(brittlestar):
+    screen = brittlestar("--help").stdout.splitlines()[:24]
+    assert [line.split()[0] for line in screen if re.match(r"  [a-z-]+  +[A-Z]", line)] == list(COMMANDS)
+
+
+def test_help_loads_no_heavy_package():
+    code = "import sys; sys.argv = ['brittlestar', '--help']; from brittlestar.commands.main import main; main(); "
+    code += "sys.exit(bool({'numpy', 'hydra', 'gymnasium', 'torch'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_script_in_the_checkout_calls_the_command(name):
+    path = ROOT / SCRIPTS.get(name, f"scripts/{name.replace('-', '_')}.py")
+    if name == "list":
+        assert not path.exists()
+        return
+    text = path.read_text()
+    assert f"from brittlestar.commands.{name.replace('-', '_')} import main\n" in text
+    assert len(text.splitlines()) <= 10
+    assert callable(importlib.import_module(f"brittlestar.commands.{name.replace('-', '_')}").main)
+
+
+@pytest.mark.parametrize(
+    ("line", "completions"),
+    [
+        ("brittlestar env=ca", ["env=cartpole"]),
+        ("brittlestar -m env=cartpole seed=0 perturbation.si", ["perturbation.sigma="]),
+        ("brittlestar run env=ca", ["env=cartpole"]),
+        ("brittlestar train algo=sac_her_", ["algo=sac_her_coached"]),
+        ("brittlestar agg", ["aggregate"]),
+        ("brittlestar plan --r", []),
+    ],
+)
+def test_bash_completes_commands_and_overrides(executable, tmp_path, line, completions):
+    script = f"""
+        eval "$({executable} run -sc install=bash)"
+        COMP_LINE={line!r} COMP_POINT={len(line)} COMP_CWORD={len(line.split()) - 1}
+        hydra_bash_completion
+        complete -p brittlestar
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    env = os.environ | {"PATH": f"{executable.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    rule, *replies = done.stdout.splitlines()
+    assert rule.endswith("-F hydra_bash_completion brittlestar"), done.stderr
+    assert [reply for reply in replies if reply] == completions
