@@ -14,6 +14,7 @@ from brittlestar.commands.help import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = {"run": "run.py", "train": "train.py", "inspect": "scripts/inspect_policy.py"}
+TEXT = (".py", ".yaml", ".md")
 FAST = ["env=cartpole", "policy=random", "episodes=2"]
 
 
@@ -73,6 +74,13 @@ def test_the_script_in_the_checkout_calls_the_command(name):
     assert f"from brittlestar.commands.{name.replace('-', '_')} import main\n" in text
     assert len(text.splitlines()) <= 10
     assert callable(importlib.import_module(f"brittlestar.commands.{name.replace('-', '_')}").main)
+
+
+def test_messages_name_commands_that_an_installed_user_has():
+    files = [path for folder in ("src", "conf") for path in (ROOT / folder).rglob("*.*") if path.suffix in TEXT]
+    assert len(files) > 200
+    wrong = [path for path in files if re.search(r"python (run|train)\.py|scripts/\w+\.py", path.read_text())]
+    assert not wrong
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ SB3 = {"_target_": "brittlestar.policies.sb3.Sb3Policy"}
     ],
 )
 def test_the_command_that_trains(env_id, command):
-    assert train_hint({"env": {"id": env_id}, "policy": SB3}) == f"train one: `python train.py {command}`"
+    assert train_hint({"env": {"id": env_id}, "policy": SB3}) == f"train one: `brittlestar train {command}`"
 
 
 def test_no_command_where_the_environment_is_not_known():
@@ -32,11 +32,11 @@ def test_an_evaluation_without_a_checkpoint_names_the_command(arguments, shell):
     done = shell("env=cartpole", "policy=sb3", *arguments, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "train one: `python train.py env=cartpole algo=ppo`" in done.stderr
+    assert "train one: `brittlestar train env=cartpole algo=ppo`" in done.stderr
 
 
 def test_a_sweep_names_it_once(shell):
     done, _ = shell.sweep("env=pendulum", "policy=sb3", "policy.path=nothing.zip", "seed=0,1", check=False)
     assert done.returncode == 1
-    assert done.stderr.count("train one: `python train.py env=pendulum algo=sac`") == 1
+    assert done.stderr.count("train one: `brittlestar train env=pendulum algo=sac`") == 1
     assert "2 cells: " in done.stderr

@@ -147,7 +147,7 @@ def test_rates_and_metrics_are_those_of_the_cells(filled, tmp_path):
     assert [row["smoothness"] for row in metrics] == ["0.25 [0.25, 0.25]", "0.75 [0.75, 0.75]"]
     assert [row["alpha"] for row in policy_table(text, "FetchPush-v4", "Low-pass", "SAC")] == ["0.3", "1"]
     cells = len(records.find_cells(filled.folder))
-    assert f"`python scripts/results.py --episodes 20` from {cells} cells: seeds 0, 1, 2 with 20 episodes each" in text
+    assert f"`brittlestar results --episodes 20` from {cells} cells: seeds 0, 1, 2 with 20 episodes each" in text
 
 
 def test_trainings_are_averaged_and_their_spread_is_shown(filled, tmp_path):
@@ -292,7 +292,7 @@ def test_missing_policies_are_named_with_the_command(plan, tmp_path, monkeypatch
     monkeypatch.setattr(studies.zoo, "is_shipped", lambda name: name == "fetch_reach_sac_1")
     fill(plan, make_cell, save_cells, falling)
     text = page.compose(plan, published.read(None), tmp_path)
-    assert "SAC: not measured, not trained yet: `python scripts/zoo.py train fetch_push_sac_0`." in text
+    assert "SAC: not measured, not trained yet: `brittlestar zoo train fetch_push_sac_0`." in text
     assert policy_table(text, "FetchReach-v4", "Observation", "SAC")[0]["episodes"] == "60"
     met = bars(plan)
     assert met["FetchPush-v4, gain at sigma = 0.05, any step"] == "-"

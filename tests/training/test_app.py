@@ -110,5 +110,5 @@ def test_a_mistake_is_one_line(words, line, shell):
 
 def test_the_command_that_it_names_runs(shell):
     done = shell(*PPO, "steps=64", "episodes=5", script="train.py")
-    command = done.stdout.splitlines()[-1].removeprefix("run it: python run.py ").split()
+    command = done.stdout.splitlines()[-1].removeprefix("run it: brittlestar ").split()
     assert "success" in shell(*command, "episodes=5").stdout

@@ -54,7 +54,7 @@ def test_every_recipe_composes(name):
 def test_what_is_written_from_the_cards_is_up_to_date():
     wanted = pages()
     for path, text in wanted.items():
-        assert path.read_text() == text, f"{path}: run `python scripts/zoo.py card`"
+        assert path.read_text() == text, f"{path}: run `brittlestar zoo card`"
     assert {path for path in wanted if path.suffix == ".yaml"} == set((config_folder() / "policy/zoo").iterdir())
 
 
@@ -174,7 +174,7 @@ def test_pages_are_written_where_they_differ(tiny, tmp_path):
         (lambda home, training: adopt("cartpole_a2c", training, home), "its algorithm is ppo, not a2c"),
         (lambda home, training: adopt("acrobot_ppo", training, home), "its environment is CartPole-v1, not Acrobot-v1"),
         (lambda home, training: adopt("cartpole_ppo", home, home), "is no finished training: it has no metadata.json"),
-        (lambda home, training: zoo.read_card("cartpole_dqn", home), "`python scripts/zoo.py train cartpole_dqn`"),
+        (lambda home, training: zoo.read_card("cartpole_dqn", home), "`brittlestar zoo train cartpole_dqn`"),
         (lambda home, training: compose(["env=cartpol"]), "did you mean `cartpole`"),
         (lambda home, training: load("policy", "zoo/cartpole_pp"), "did you mean `zoo/cartpole_ppo`"),
     ],
@@ -245,7 +245,7 @@ def test_typos_and_untrained_ones_on_the_command_line(shell):
     assert "zoo/cartpole_ppo\n    ppo on cartpole, trained: return 500" in shell("--list", "policy").stdout
     if UNTRAINED:
         done = shell(f"policy=zoo/{UNTRAINED[0]}", check=False)
-        assert f"is not trained yet: `python scripts/zoo.py train {UNTRAINED[0]}`" in done.stderr
+        assert f"is not trained yet: `brittlestar zoo train {UNTRAINED[0]}`" in done.stderr
     done = shell("train", "cartpole_pp", script="scripts/zoo.py", check=False)
     assert done.returncode == 1 and "did you mean `cartpole_ppo`?" in done.stderr
     assert "needs names or `--all`" in shell("train", script="scripts/zoo.py", check=False).stderr

@@ -18,14 +18,14 @@ def train_hint(config: dict[str, Any]) -> str:
 
     Example:
         >>> train_hint({"env": {"id": "CartPole-v1"}, "policy": {"_target_": "brittlestar.policies.sb3.Sb3Policy"}})
-        'train one: `python train.py env=cartpole algo=ppo`'
+        'train one: `brittlestar train env=cartpole algo=ppo`'
     """
     target = config["policy"].get("_target_")
     if f"_target_: {target}\n" not in (config_folder() / "policy" / f"{_TRAINED}.yaml").read_text():
         return ""
     env_id = config["env"].get("id") if isinstance(config.get("env"), dict) else None
     option = env_option(str(env_id))
-    return f"train one: `python train.py {option} algo={_algorithm(str(env_id))}`" if option else ""
+    return f"train one: `brittlestar train {option} algo={_algorithm(str(env_id))}`" if option else ""
 
 
 @functools.cache

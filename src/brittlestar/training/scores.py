@@ -42,7 +42,7 @@ class Scorer:
     def calibrate(self) -> Calibration:
         """Returns what a clean pass of random actions measured; a training keeps it, however often it is resumed.
 
-        A policy that is still to be trained cannot calibrate, as the evaluated one does in `run.py`.
+        A policy that is still to be trained cannot calibrate, as the evaluated one does in `brittlestar run`.
         """
         if self.calibration is None and self._file.is_file():
             kept = json.loads(self._file.read_text())

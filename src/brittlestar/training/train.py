@@ -43,7 +43,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
         if facts[kind]:
             print(f"{kind}: {in_words(facts[kind])}")
     policy = folder / "final" / POLICY
-    print(f"policy {policy}\nrun it: python run.py {env_option(facts['env'])} policy=sb3 policy.path={policy}")
+    print(f"policy {policy}\nrun it: brittlestar {env_option(facts['env'])} policy=sb3 policy.path={policy}")
     return folder
 
 

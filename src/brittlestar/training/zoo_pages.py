@@ -16,7 +16,7 @@ COLUMNS = (
 _README = """\
 # The zoo
 
-Written by `python scripts/zoo.py card` from the cards beside it. {shipped} of {all} recipes are trained. The
+Written by `brittlestar zoo card` from the cards beside it. {shipped} of {all} recipes are trained. The
 policies are deterministic; their scores are means over {episodes} clean episodes that neither the training nor the
 choice of the checkpoint has seen, with 95 % intervals over episodes (Student t for returns, Wilson for rates).
 `disturbed`: success at any step, or else the return, under what the policy was trained under. An interval says nothing
@@ -24,8 +24,8 @@ about how another training seed would do.
 
 {table}
 
-`python run.py policy=zoo/<name>` runs one in its environment, `python scripts/zoo.py check` measures them all again,
-`python scripts/zoo.py train <name>` trains one again by its recipe (`recipes.yaml`).
+`brittlestar policy=zoo/<name>` runs one in its environment, `brittlestar zoo check` measures them all again,
+`brittlestar zoo train <name>` trains one again by its recipe (`recipes.yaml`).
 """
 
 
@@ -34,7 +34,7 @@ def list_text(home: Path = HOME) -> str:
     left = [name for name in recipes() if not is_shipped(name, home)]
     lines = [_table(home)]
     if left:
-        lines += ["", f"{len(left)} not trained yet: `python scripts/zoo.py train NAME`, or `make zoo` for all"]
+        lines += ["", f"{len(left)} not trained yet: `brittlestar zoo train NAME`, or `make zoo` for all"]
     return "\n".join(lines)
 
 
@@ -63,7 +63,7 @@ def summary(name: str, home: Path = HOME) -> str:
     """Says in one line what a policy is and how well it does."""
     env, algorithm = choice(name, "env"), choice(name, "algo")
     if not is_shipped(name, home):
-        return f"{algorithm} on {env}; not trained yet: `python scripts/zoo.py train {name}`."
+        return f"{algorithm} on {env}; not trained yet: `brittlestar zoo train {name}`."
     card = read_card(name, home)
     under = f" under {_under(card)}" if card["perturbation"] else ""
     rate = card["clean"].get("success_any")

@@ -17,7 +17,7 @@ from brittlestar.policies.zoo.cards import HOME, is_shipped, read_card, recipe
 
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
-    """Returns the config of a training, as `train.py` composes it.
+    """Returns the config of a training, as `brittlestar train` composes it.
 
     Example:
         >>> compose(["env=cartpole", "algo=ppo", "seed=3"])["seed"]
@@ -51,7 +51,7 @@ def train_recipe(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool
 
     Args:
         name: of the recipe.
-        more: further overrides of `train.py`.
+        more: further overrides of `brittlestar train`.
         home: folder of the policies.
     """
     from brittlestar.training.adoption import adopt
@@ -88,7 +88,7 @@ def train_side_by_side(
         names: of the recipes.
         jobs: how many at a time.
         store: folder of the trainings, and of a log for each.
-        more: further overrides of `train.py`.
+        more: further overrides of `brittlestar train`.
         home: folder of the policies.
     """
     shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()

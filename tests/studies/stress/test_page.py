@@ -208,7 +208,7 @@ def test_the_page_shows_the_tables(plan):
     board = cells(section(text, "Leaderboard"))
     assert board[1][2:6] == ["1 [1, 2] of 2", "cartpole_ppo", "0.6 [0.5, 0.7]", "1"] and board[2][5] == "(500)"
     assert "40 before the shock, 40 in it, 40 after it" in section(text, "How it was made")
-    assert "**Not all of it.** The whole benchmark is `python scripts/stress_benchmark.py`." in text
+    assert "**Not all of it.** The whole benchmark is `brittlestar stress-benchmark`." in text
     failed = page.compose(plan, tables(failures=[{"error": "it broke"}]))
     assert "**1 cells failed and are left out:** it broke." in failed
 
@@ -231,7 +231,7 @@ def test_pictures_are_small(tmp_path):
 
 def test_the_committed_page_is_what_the_script_writes(plan):
     text = (ROOT / study.PAGE).read_text()
-    (command,) = set(re.findall(r"Written by `(python scripts/stress_benchmark\.py[^`]*)`", text))
+    (command,) = set(re.findall(r"Written by `(brittlestar stress-benchmark[^`]*)`", text))
     given = stress_benchmark.make_plan(stress_benchmark.make_parser().parse_args(shlex.split(command)[2:]))
     assert given.command == command
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == list(page.SECTIONS)

@@ -13,7 +13,7 @@ from brittlestar.policies.zoo import cards as zoo
 
 @dataclass
 class ZooPolicy(DelegatingPolicy):
-    """A policy that this project trained; `python scripts/zoo.py` lists them."""
+    """A policy that this project trained; `brittlestar zoo` lists them."""
 
     name: str
     adapter: str | None = None

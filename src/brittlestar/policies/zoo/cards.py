@@ -22,7 +22,7 @@ TARGET = "brittlestar.policies.zoo.ZooPolicy"
 
 @functools.cache
 def recipes() -> dict[str, list[str]]:
-    """Returns how each policy is trained: name to overrides of `train.py`.
+    """Returns how each policy is trained: name to overrides of `brittlestar train`.
 
     Example:
         >>> recipes()["cartpole_ppo"]
@@ -66,7 +66,7 @@ def read_card(name: str, home: Path = HOME) -> dict[str, Any]:
     """Returns the card of a policy; for one that is not trained yet, the error names the command."""
     recipe(name)
     if not is_shipped(name, home):
-        raise UserError(f"the zoo's `{name}` is not trained yet: `python scripts/zoo.py train {name}`")
+        raise UserError(f"the zoo's `{name}` is not trained yet: `brittlestar zoo train {name}`")
     card: dict[str, Any] = json.loads((home / name / CARD).read_text())
     return card
 

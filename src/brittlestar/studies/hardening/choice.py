@@ -109,9 +109,9 @@ def _incapable(clean: float, measure: str, share: float) -> str:
     if measure in RATES:
         return (
             f"the policy fails already at level 0: {measure} is {text(clean)}, {share:g} is wanted; train it first "
-            "(train.py), or give a lower `share=` or a `train_level=`"
+            "(`brittlestar train`), or give a lower `share=` or a `train_level=`"
         )
     return (
         f"the policy fails already at level 0: {measure} is {text(clean)}, no better than random actions (0); train it "
-        "first (train.py), or give a `train_level=`"
+        "first (`brittlestar train`), or give a `train_level=`"
     )

@@ -1,4 +1,4 @@
-"""Retrains under the chosen strength: which algorithm, and the order for `train.py`'s machinery."""
+"""Retrains under the chosen strength: which algorithm, and the config of the training."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
     """Returns the algorithm that is asked for, or that trained the policy, or that suits the environment.
 
     Args:
-        config: of `harden.py`.
+        config: of `brittlestar harden`.
     """
     if config["algo"] is not None:
         build(config["algo"], "algo").check_actions(_spaces(config)[1])
@@ -51,7 +51,7 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
 
 
 def order(study: Study, teacher: Teacher, level: float) -> dict[str, Any]:
-    """Returns the config that `train.py` would compose for this training."""
+    """Returns the config that `brittlestar train` would compose for this training."""
     given = {key: study.config[key] for key in (*SHARED, "threads", "save_every")}
     given |= {"algo": teacher.algo, "steps": teacher.steps, "seed": study.config["train_seed"]}
     return asdict(TrainConfig()) | given | {
@@ -101,7 +101,7 @@ def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
-    """Returns what `train.py` wrote beside a policy of its own."""
+    """Returns what `brittlestar train` wrote beside a policy of its own."""
     if path is None:
         return None
     try:

@@ -110,7 +110,7 @@ def prepare(config: dict[str, Any], choices: dict[str, Any]) -> Study:
     """Checks a resolved config before anything is computed.
 
     Args:
-        config: of `harden.py`.
+        config: of `brittlestar harden`.
         choices: the option of every config group.
     """
     config = dict(config)

@@ -1,1 +1,1 @@
-"""The parts of `scripts/results.py`: sweeps, published figures, tables, bars, pages."""
+"""The parts of `brittlestar results`: sweeps, published figures, tables, bars, pages."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from brittlestar.errors import UserError
-
-ROOT = Path(__file__).resolve().parents[4]
 
 
 def run_sweep(command: list[str]) -> bool:
@@ -18,7 +15,8 @@ def run_sweep(command: list[str]) -> bool:
 
     SIGTERM, which reaches only this process, ends the sweep as well and counts as Ctrl-C.
     """
-    sweep = subprocess.Popen([sys.executable, str(ROOT / "run.py"), *command], stdout=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "brittlestar.commands.main", *command]
+    sweep = subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
     def stop(*_: Any) -> None:
         sweep.terminate()

@@ -27,7 +27,7 @@ def write_page(plan: Plan, published: Published, out: Path, readme_file: Path | 
     """
     make_folder(out.parent)
     for name in plan.missing():
-        print(f"missing: `{name}` is not trained yet: `python scripts/zoo.py train {name.removeprefix('zoo/')}`")
+        print(f"missing: `{name}` is not trained yet: `brittlestar zoo train {name.removeprefix('zoo/')}`")
     run_sweeps(plan)
     text = compose(plan, published, out.parent)
     try:
@@ -75,7 +75,7 @@ def _opening(plan: Plan, published: Published) -> list[str]:
     cells = sum(len(load_cells([plan.sweep(t, n)])) for t in TASKS for n in NOISES if plan.command(t, n))
     seeds = f"seeds {', '.join(map(str, plan.seeds))}" if len(plan.seeds) > 1 else f"seed {plan.seeds[0]}"
     given = f" --episodes {plan.episodes}" if plan.episodes != EPISODES_EACH else ""
-    command = f"python scripts/results.py{given}{' --published FILE' if published else ''}"
+    command = f"brittlestar results{given}{' --published FILE' if published else ''}"
     parts = [
         f"Written by `{command}` from {cells} cells: {seeds} with {plan.episodes} episodes each, every start state\n"
         "drawn independently. All policies of a task see the same episodes and the same noise. Square brackets are\n"
@@ -85,7 +85,7 @@ def _opening(plan: Plan, published: Published) -> list[str]:
     ]
     missing = [name.removeprefix("zoo/") for name in plan.missing()]
     if missing:
-        command = f"python scripts/zoo.py train {' '.join(missing)}"
+        command = f"brittlestar zoo train {' '.join(missing)}"
         parts += [f"**Not trained yet, so not measured:** {', '.join(missing)}. `{command}`"]
     return parts
 

@@ -63,7 +63,7 @@ class Plan:
         return self.folder / f"{task}_{noise}"
 
     def command(self, task: str, noise: str) -> list[str]:
-        """Returns the overrides of `run.py -m` that make a sweep; none without policies."""
+        """Returns the overrides of `brittlestar -m` that make a sweep; none without policies."""
         found = dict.fromkeys(name for role in NOISES[noise] for name in self.names(task, role))
         if not found:
             return []
@@ -111,4 +111,4 @@ def run_sweeps(plan: Plan) -> None:
             if command:
                 sys.stderr.write(f"{task}_{noise}\n")
                 if not run_sweep(command):
-                    raise UserError(f"the sweep failed: python run.py {' '.join(command)}")
+                    raise UserError(f"the sweep failed: brittlestar {' '.join(command)}")

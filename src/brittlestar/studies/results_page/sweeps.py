@@ -100,7 +100,7 @@ def not_measured(plan: Plan, task: str, role: str) -> str:
     names = [name.removeprefix("zoo/") for name in plan.policies.get(f"{task}.{role}", [])]
     if not names:
         return f"{TITLES[role]}: not measured, no policy was given."
-    return f"{TITLES[role]}: not measured, not trained yet: `python scripts/zoo.py train {' '.join(names)}`."
+    return f"{TITLES[role]}: not measured, not trained yet: `brittlestar zoo train {' '.join(names)}`."
 
 
 def level_name(noise: str) -> str:

@@ -1,1 +1,1 @@
-"""The sections of `scripts/bench.py`: each measures one thing against the limit or the time it is held to."""
+"""The sections of `brittlestar bench`: each measures one thing against the limit or the time it is held to."""

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from .figures import Figure
 from .synthetic import write_cells
-from .timing import median_ratio, run_python, take_turns
+from .timing import median_ratio, run_brittlestar, run_python, take_turns
 
 _LEVELS = ",".join(str(level) for level in (0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.14,
                                             0.16, 0.18, 0.2))  # fmt: skip
+_PLAIN_LOOP = str(Path(__file__).with_name("plain_loop.py"))
 
 
 def cold_sweep(quick: bool) -> list[Figure]:
@@ -21,16 +22,16 @@ def cold_sweep(quick: bool) -> list[Figure]:
 
     def ours() -> float:
         with tempfile.TemporaryDirectory() as folder:
-            return run_python("run.py", "-m", *options, "seed=0", folder=Path(folder)).seconds
+            return run_brittlestar("-m", *options, "seed=0", folder=Path(folder)).seconds
 
     def plain() -> float:
         with tempfile.TemporaryDirectory() as folder:
-            return run_python("scripts/benchmark/plain_loop.py", episodes, _LEVELS, folder=Path(folder)).seconds
+            return run_python(_PLAIN_LOOP, episodes, _LEVELS, folder=Path(folder)).seconds
 
     found = take_turns(1 if quick else 5, plain=plain, ours=ours)
     return [
         Figure(f"plain loop, 15 levels x {episodes} episodes", statistics.median(found["plain"]), "s"),
-        Figure(f"run.py -m, 15 levels x {episodes} episodes", statistics.median(found["ours"]), "s"),
+        Figure(f"brittlestar -m, 15 levels x {episodes} episodes", statistics.median(found["ours"]), "s"),
         Figure("times faster", median_ratio(found["plain"], found["ours"]), at_least=2.5),
     ]
 
@@ -41,7 +42,7 @@ def cached(quick: bool) -> list[Figure]:
     options = ("env=cartpole", "policy=constant", "env.max_steps=2", "episodes=1", f"seed=range({seeds})")
     sigmas = "perturbation.sigma=" + ",".join(f"0.{digit}" for digit in range(10))
     with tempfile.TemporaryDirectory() as folder:
-        runs = [run_python("run.py", "-m", *options, sigmas, folder=Path(folder)) for _ in range(2 if quick else 4)]
+        runs = [run_brittlestar("-m", *options, sigmas, folder=Path(folder)) for _ in range(2 if quick else 4)]
     count = 10 * seeds
     assert all(f"{count} cached" in run.output for run in runs[1:])
     seconds = statistics.median(run.seconds for run in runs[1:])
@@ -59,7 +60,7 @@ def aggregate(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         sweep = Path(folder) / "sweep"
         count = write_cells(sweep, seeds=5 if quick else 50, episodes=100)
-        ran = run_python("scripts/aggregate.py", str(sweep), folder=Path(folder))
+        ran = run_brittlestar("aggregate", str(sweep), folder=Path(folder))
     return [
         Figure(f"aggregate {count:,} cells of 100 episodes", ran.seconds, "s", at_most=30),
         Figure("its processor time", ran.busy_seconds, "s"),
@@ -70,5 +71,5 @@ def aggregate(quick: bool) -> list[Figure]:
 def help_page(quick: bool) -> list[Figure]:
     """The time to the help text."""
     with tempfile.TemporaryDirectory() as folder:
-        seconds = [run_python("run.py", "--help", folder=Path(folder)).seconds for _ in range(3 if quick else 7)]
-    return [Figure("run.py --help", statistics.median(seconds), "s", at_most=1)]
+        seconds = [run_brittlestar("--help", folder=Path(folder)).seconds for _ in range(3 if quick else 7)]
+    return [Figure("brittlestar --help", statistics.median(seconds), "s", at_most=1)]

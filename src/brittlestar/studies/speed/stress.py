@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from .figures import Figure
-from .timing import run_python
+from .timing import run_brittlestar
 
 
 def stress(quick: bool) -> list[Figure]:
@@ -27,6 +27,6 @@ def _study(scoring: str, rounds: int) -> tuple[float, int]:
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             options = ("experiment=stress", "policy=zoo/cartpole_ppo", "seed=0,1", f"study.scoring={scoring}")
-            seconds.append(run_python("run.py", *options, "hydra.sweep.dir=sweep", folder=Path(folder)).seconds)
+            seconds.append(run_brittlestar(*options, "hydra.sweep.dir=sweep", folder=Path(folder)).seconds)
             manifests = [json.loads(path.read_text()) for path in Path(folder).glob("sweep/**/manifest.json")]
     return statistics.median(seconds), sum(manifest["timing"]["steps"] for manifest in manifests)

@@ -19,7 +19,7 @@ from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 
 def make_launcher(folder: Path) -> CellLauncher:
-    """Returns the launcher that `run.py -m` uses, for a sweep in `folder`."""
+    """Returns the launcher that `brittlestar -m` uses, for a sweep in `folder`."""
     from hydra._internal.callbacks import Callbacks
 
     register()

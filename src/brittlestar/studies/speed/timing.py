@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[4]
-
 
 def take_turns(rounds: int, **measures: Callable[[], float]) -> dict[str, list[float]]:
     """Runs the measurements A B A B, so that a machine that changes its speed does so for all of them."""
@@ -131,11 +129,16 @@ class Finished:
     output: str
 
 
-def run_python(script: str, *arguments: str, folder: Path) -> Finished:
-    """Runs a Python file of this checkout as a user would: wall time, peak memory, and what it printed."""
+def run_brittlestar(*arguments: str, folder: Path) -> Finished:
+    """Runs a command of brittlestar in a folder."""
+    return run_python("-m", "brittlestar.commands.main", *arguments, folder=folder)
+
+
+def run_python(*arguments: str, folder: Path) -> Finished:
+    """Runs Python in a folder and returns wall time, peak memory and what it printed."""
     with tempfile.TemporaryFile() as output:
         started = time.perf_counter()
-        command = [sys.executable, str(ROOT / script), *arguments]
+        command = [sys.executable, *arguments]
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started

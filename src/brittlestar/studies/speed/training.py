@@ -27,7 +27,7 @@ _WAYS = {
     "dummy": "8 environments in DummyVecEnv",
     "subproc": "8 environments in SubprocVecEnv",
     "envpool": "8 environments of EnvPool, without Stable-Baselines3",
-    "lanes": "8 lanes in threads, as in train.py",
+    "lanes": "8 lanes in threads, as in `brittlestar train`",
 }
 
 
@@ -42,8 +42,8 @@ def training(quick: bool) -> list[Figure]:
     middle = {name: statistics.median(values) for name, values in (found | ways).items()}
     return [
         Figure("plain SB3, 8 environments in DummyVecEnv", middle["plain"], "steps/s"),
-        Figure("train.py, 8 lanes", middle["ours"], "steps/s"),
-        Figure("train.py / plain SB3", median_ratio(found["ours"], found["plain"]), at_least=1.5),
+        Figure("brittlestar train, 8 lanes", middle["ours"], "steps/s"),
+        Figure("brittlestar train / plain SB3", median_ratio(found["ours"], found["plain"]), at_least=1.5),
         *(Figure(f"collection alone: {_WAYS[way]}", middle[way], "steps/s") for way in ways),
     ]
 

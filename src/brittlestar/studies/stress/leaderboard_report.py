@@ -107,7 +107,7 @@ def _read(folders: list[str], settings: dict[str, Any]) -> tuple[StressPhases, l
             return study, cells, sorted(passes, key=lambda cell: (cell.config["episodes"], cell.manifest["cell"]))
     raise UserError(
         f"{', '.join(folders)}: no finished cell has recorded behaviour and a reference pass; "
-        "run `python run.py -m experiment=stress ...`"
+        "run `brittlestar -m experiment=stress ...`"
     )
 
 

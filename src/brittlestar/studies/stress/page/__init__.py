@@ -1,1 +1,1 @@
-"""The parts of `scripts/stress_benchmark.py`: the sweep, what its tables say, the page."""
+"""The parts of `brittlestar stress-benchmark`: the sweep, what its tables say, the page."""

@@ -15,7 +15,7 @@ from brittlestar.studies.results_page.formats import bounded_number, number, per
 
 from .alarms import Alarms, alarms
 from .pictures import SHOWN, copy_pictures
-from .study import SCRIPT, Plan
+from .study import COMMAND, Plan
 from .tables import BASELINE, MODES, StudyTables, collapsed, is_silent, mean, read_tables, short
 from .words import findings
 
@@ -36,7 +36,7 @@ def write_page(plan: Plan) -> int:
         _say(f"left out: `{name}` is not trained yet")
     _say(f"1/3 sweep: {plan.size()}, in {plan.folder}")
     if not run_sweep(plan.sweep()) and not (plan.folder / "failures.json").is_file():
-        raise UserError(f"the sweep failed: python run.py {' '.join(plan.sweep())}")
+        raise UserError(f"the sweep failed: brittlestar {' '.join(plan.sweep())}")
     _say("2/3 leaderboard and figures")
     # The tables are on the page; what is left says where the files are.
     print(write_leaderboard([str(plan.folder)], plan.folder).rpartition("\n\n")[2], flush=True)
@@ -101,7 +101,7 @@ def _opening(plan: Plan, tables: StudyTables) -> list[str]:
         "none,\nwith deterministic and with sampled actions. [What phases and scores are](stress.md)."
     ]
     if not plan.is_full:
-        parts.append(f"**Not all of it.** The whole benchmark is `{SCRIPT}`.")
+        parts.append(f"**Not all of it.** The whole benchmark is `{COMMAND}`.")
     if plan.missing:
         parts.append(f"**Not trained yet, so not measured:** {', '.join(plan.missing)}.")
     if tables.failures:

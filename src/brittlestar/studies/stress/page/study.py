@@ -11,7 +11,7 @@ from brittlestar.policies.zoo import cards as zoo
 from brittlestar.studies.stress.rigorous import split
 
 EXPERIMENT = "stress_benchmark"
-SCRIPT = "python scripts/stress_benchmark.py"
+COMMAND = "brittlestar stress-benchmark"
 PAGE = Path("docs/stress_benchmark.md")
 EPISODES, REFERENCE, SEEDS = 120, 300, (0, 1, 2)
 """As the experiment has them."""
@@ -64,7 +64,7 @@ class Plan:
     @property
     def is_full(self) -> bool:
         """Whether it is all of the experiment."""
-        return self.command == SCRIPT
+        return self.command == COMMAND
 
     @property
     def pictures(self) -> Path:
@@ -76,8 +76,8 @@ class Plan:
         """What makes this page again.
 
         Example:
-            >>> Plan().command, Plan(("cartpole_ppo",), episodes=30, seeds=(0,)).command.partition(".py ")[2]
-            ('python scripts/stress_benchmark.py', '--episodes 30 --seeds 0 --policies cartpole_ppo')
+            >>> Plan(("cartpole_ppo",), episodes=30, seeds=(0,)).command
+            'brittlestar stress-benchmark --episodes 30 --seeds 0 --policies cartpole_ppo'
         """
         options = []
         if self.episodes != EPISODES:
@@ -88,10 +88,10 @@ class Plan:
             options += ["--seeds", ",".join(map(str, self.seeds))]
         if self.policies:
             options += ["--policies", ",".join(self.policies)]
-        return shlex.join([*SCRIPT.split(), *options])
+        return shlex.join([*COMMAND.split(), *options])
 
     def sweep(self) -> list[str]:
-        """Returns the overrides of `run.py -m`."""
+        """Returns the overrides of `brittlestar -m`."""
         third = self.episodes // 3
         chosen = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
         numbers = [
