@@ -69,7 +69,7 @@ def test_noise_in_standard_deviations_is_calibrated_once(tmp_path):
     again = Session(order(GaussianObservation(sigma=0.5, scale="std"), episodes=5), tmp_path)
     observed = again.lanes.reset()
     assert np.abs(observed - again.lanes.lanes.observation).max() > 1.0
-    assert again.scorer.calibrated()["std"][""] == [9.0, 9.0, 9.0, 9.0]
+    assert again.scorer.calibration_values()["std"][""] == [9.0, 9.0, 9.0, 9.0]
     again.close()
 
 

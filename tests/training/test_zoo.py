@@ -17,10 +17,10 @@ from brittlestar.config import config_folder, options
 from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
-from brittlestar.training.adoption import MAX_BYTES, adopt, check
-from brittlestar.training.zoo_pages import list_text, pages, summary, write_pages
-from brittlestar.training.zoo_scores import score
-from brittlestar.training.zoo_trainings import compose, train_recipe, train_side_by_side
+from brittlestar.training.schema import compose_training
+from brittlestar.training.zoo_adoption import MAX_ZOO_BYTES, adopt, check_card, score
+from brittlestar.training.zoo_pages import pages, summary, write_pages, zoo_list
+from brittlestar.training.zoo_recipes import train_recipe, train_side_by_side
 
 NAMES = list(zoo.recipes())
 SHIPPED = [name for name in NAMES if zoo.is_shipped(name)]
@@ -45,7 +45,7 @@ def tiny(tmp_path_factory):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_recipe_composes(name):
-    config = compose(zoo.recipe(name))
+    config = compose_training(zoo.recipe(name))
     assert zoo.choice(name, "env") in options("env")
     assert name.startswith(zoo.choice(name, "env"))
     assert ("robust" in name) == (config["perturbation"].get("sigma", 0) > 0)
@@ -62,11 +62,11 @@ def test_what_is_written_from_the_cards_is_up_to_date():
 def test_shipped_files_are_those_of_the_card(name):
     card = zoo.read_card(name)
     assert card["sha256"] == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in zoo.files(name)}
-    assert card["bytes"] == sum(path.stat().st_size for path in zoo.files(name)) <= MAX_BYTES
+    assert card["bytes"] == sum(path.stat().st_size for path in zoo.files(name)) <= MAX_ZOO_BYTES
     assert card["recipe"] == zoo.recipe(name)
     assert card["clean"]["episodes"] >= 100
     assert {path.name for path in (zoo.HOME / name).iterdir()} == {*card["sha256"], zoo.CARD}
-    assert load("policy", f"zoo/{name}").trained_in == card["env"] == compose(zoo.recipe(name))["env"]["id"]
+    assert load("policy", f"zoo/{name}").trained_in == card["env"] == compose_training(zoo.recipe(name))["env"]["id"]
 
 
 def test_only_recipes_are_shipped():
@@ -76,7 +76,7 @@ def test_only_recipes_are_shipped():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_policies_do_what_their_cards_say(name):
-    assert check(name) == []
+    assert check_card(name) == []
 
 
 def test_a_training_becomes_a_card(tiny):
@@ -93,7 +93,7 @@ def test_a_training_becomes_a_card(tiny):
     with zipfile.ZipFile(home / "cartpole_ppo" / POLICY) as archive:
         text += b"".join(archive.read(entry) for entry in archive.namelist())
     assert str(training.parent).encode() not in text and b"Linux" not in text
-    assert check("cartpole_ppo", home) == []
+    assert check_card("cartpole_ppo", home) == []
 
 
 def test_a_finished_training_is_done_once_and_adopted_to_the_same_bytes(tiny):
@@ -109,7 +109,7 @@ def test_statistics_come_along(tiny):
     home, _ = tiny("acrobot_a2c")
     card = zoo.read_card("acrobot_a2c", home)
     assert set(card["sha256"]) == {POLICY, STATISTICS}
-    assert check("acrobot_a2c", home) == []
+    assert check_card("acrobot_a2c", home) == []
 
 
 def test_a_policy_of_noise_is_also_measured_under_it(tiny):
@@ -117,7 +117,7 @@ def test_a_policy_of_noise_is_also_measured_under_it(tiny):
     card = zoo.read_card("fetch_reach_sac_robust_0", home)
     assert card["perturbation"]["sigma"] == 0.02
     assert card["disturbed"]["episodes"] == card["clean"]["episodes"]
-    assert "GaussianObservation sigma 0.02" in list_text(home)
+    assert "GaussianObservation sigma 0.02" in zoo_list(home)
     assert "trained under GaussianObservation sigma 0.02" in summary("fetch_reach_sac_robust_0", home)
 
 
@@ -144,16 +144,16 @@ def test_check_finds_what_is_not_as_the_card_says(tiny, tmp_path):
     card = json.loads(path.read_text())
     card["clean"]["return"] |= {"low": 400.0, "mean": 410.0, "high": 420.0}
     path.write_text(json.dumps(card))
-    assert check("cartpole_ppo", home) == ["clean return is 3, the card says [400, 420]"]
+    assert check_card("cartpole_ppo", home) == ["clean return is 3, the card says [400, 420]"]
     with (home / "cartpole_ppo" / POLICY).open("ab") as file:
-        file.write(bytes(MAX_BYTES))
-    wrong = check("cartpole_ppo", home)
+        file.write(bytes(MAX_ZOO_BYTES))
+    wrong = check_card("cartpole_ppo", home)
     assert wrong[0] == "policy.zip is not the file of the card"
     assert "at most 1,000,000" in wrong[1]
 
 
 def test_other_seeds_give_other_episodes():
-    config = compose(zoo.recipe("cartpole_ppo"))
+    config = compose_training(zoo.recipe("cartpole_ppo"))
     one, two, again = (score(load("policy", "random"), config, 20, seed)["return"]["mean"] for seed in (1, 2, 1))
     assert one == again != two
 
@@ -175,7 +175,7 @@ def test_pages_are_written_where_they_differ(tiny, tmp_path):
         (lambda home, training: adopt("acrobot_ppo", training, home), "its environment is CartPole-v1, not Acrobot-v1"),
         (lambda home, training: adopt("cartpole_ppo", home, home), "is no finished training: it has no metadata.json"),
         (lambda home, training: zoo.read_card("cartpole_dqn", home), "`brittlestar zoo train cartpole_dqn`"),
-        (lambda home, training: compose(["env=cartpol"]), "did you mean `cartpole`"),
+        (lambda home, training: compose_training(["env=cartpol"]), "did you mean `cartpole`"),
         (lambda home, training: load("policy", "zoo/cartpole_pp"), "did you mean `zoo/cartpole_ppo`"),
     ],
 )

@@ -36,7 +36,7 @@ def _train(config: Any) -> None:
     if hydra.mode == RunMode.RUN:
         train(plain_config(config), cores())
         return
-    outcome = grid.Outcome(list(hydra.overrides.task))
+    outcome = grid.TrainingOutcome(list(hydra.overrides.task))
     try:
         share = grid.share_of_cores(hydra)
         name = "" if share == cores() else " ".join(outcome.overrides)

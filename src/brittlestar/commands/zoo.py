@@ -9,7 +9,7 @@ from pathlib import Path
 from brittlestar.commands.terminal import Parser, command
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo.cards import is_shipped, read_card, recipe, recipes
-from brittlestar.training.zoo_pages import list_text, summary, write_pages
+from brittlestar.training.zoo_pages import summary, write_pages, zoo_list
 
 
 @command
@@ -42,11 +42,11 @@ def _parser() -> Parser:
 
 
 def _list(_: Namespace) -> None:
-    print(list_text())
+    print(zoo_list())
 
 
 def _train(options: Namespace) -> int:
-    from brittlestar.training.zoo_trainings import stored, train_recipe, train_side_by_side
+    from brittlestar.training.zoo_recipes import store_override, train_recipe, train_side_by_side
 
     if bool(options.names) == options.all:
         raise UserError("`train` needs names or `--all`")
@@ -56,7 +56,7 @@ def _train(options: Namespace) -> int:
     for name in names:
         recipe(name)
     if len(names) == 1:
-        ran = train_recipe(names[0], [stored(options.store)])
+        ran = train_recipe(names[0], [store_override(options.store)])
         print(summary(names[0]) if ran else f"done before: {summary(names[0])}")
         failed = []
     else:
@@ -66,23 +66,23 @@ def _train(options: Namespace) -> int:
 
 
 def _adopt(options: Namespace) -> None:
-    from brittlestar.training.adoption import adopt
     from brittlestar.training.folder import training_folder
-    from brittlestar.training.zoo_trainings import compose
+    from brittlestar.training.schema import compose_training
+    from brittlestar.training.zoo_adoption import adopt
 
-    folder = options.folder or training_folder(compose(recipe(options.name)))
+    folder = options.folder or training_folder(compose_training(recipe(options.name)))
     card = adopt(options.name, Path(folder))
     print(f"{summary(options.name)} Took {card['choice']['taken']}/, {card['bytes']:,} bytes.")
     write_pages()
 
 
 def _check(options: Namespace) -> int:
-    from brittlestar.training.adoption import check
+    from brittlestar.training.zoo_adoption import check_card
 
     failed = 0
     for name in options.names or [name for name in recipes() if is_shipped(name)]:
         read_card(name)
-        differences = check(name)
+        differences = check_card(name)
         print(f"{name}: {'; '.join(differences) or 'agrees with its card'}", flush=True)
         failed += bool(differences)
     return failed > 0

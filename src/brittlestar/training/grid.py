@@ -1,4 +1,4 @@
-"""Several trainings of one command: how they share the machine, and the table of what they gave."""
+"""Several trainings of one command: their share of the machine, and the table of their scores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from typing import Any
 
 from hydra.experimental.callback import Callback
 
-from brittlestar.results.format import bounded, markdown
+from brittlestar.engine.cores import cores
+from brittlestar.results.format import markdown
 from brittlestar.training.folder import METADATA
+from brittlestar.training.scores import score_text
 
 _FILE = "training.json"
+_COLUMNS = ("training", "steps", "seconds", "clean return", "clean success", "folder")
 
 
 @dataclass
-class Outcome:
+class TrainingOutcome:
     """How one training of a grid ended."""
 
     overrides: list[str]
@@ -25,33 +28,38 @@ class Outcome:
     error: str | None = None
 
     def write(self, folder: Path) -> None:
-        """Leaves it where the table finds it: trainings may run in other processes, or on other machines."""
+        """Writes a file for the table, because trainings may run in other processes or on other machines."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _FILE).write_text(json.dumps(asdict(self)) + "\n")
 
+    def row(self) -> dict[str, str]:
+        """Returns the row of a finished training."""
+        facts = json.loads((Path(str(self.folder)) / METADATA).read_text())
+        scores = [score_text(facts["clean"].get(name)) for name in ("return", "success_final")]
+        cells = [" ".join(self.overrides), f"{facts['steps']:,}", f"{facts['seconds']:.0f}", *scores, str(self.folder)]
+        return dict(zip(_COLUMNS, cells, strict=True))
+
 
 def share_of_cores(hydra: Any) -> int:
-    """Returns how many cores one of the trainings may use: those of joblib run side by side on this machine."""
-    from brittlestar.engine.cores import cores
-
+    """Returns how many cores one training may use; the joblib launcher runs several on this machine."""
     workers = int(hydra.launcher.get("n_jobs", 1))
     return max(1, cores() // (workers if workers > 0 else cores()))
 
 
 class Trainings(Callback):
-    """Prints a table when a grid of trainings ends, and ends non-zero when one of them failed."""
+    """Prints a table when a grid of trainings ends; the exit code is not zero if one of them failed."""
 
     def on_multirun_start(self, config: Any, **kwargs: Any) -> None:
-        """Forgets what another grid left in the same folder."""
-        for path in Path(str(config.hydra.sweep.dir)).glob(f"*/{_FILE}"):
+        """Removes the outcomes of an earlier grid from the folder."""
+        for path in _files(config):
             path.unlink()
 
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Prints the table."""
-        paths = Path(str(config.hydra.sweep.dir)).glob(f"*/{_FILE}")
-        outcomes = [Outcome(**json.loads(path.read_text())) for path in sorted(paths, key=_number)]
-        if any(outcome.folder for outcome in outcomes):
-            print(f"\n{table(outcomes)}")
+        outcomes = [TrainingOutcome(**json.loads(path.read_text())) for path in sorted(_files(config), key=_number)]
+        rows = [outcome.row() for outcome in outcomes if outcome.folder]
+        if rows:
+            print(f"\n{markdown(rows, _COLUMNS)}")
         failed = [f"  {' '.join(each.overrides)}: {each.error}" for each in outcomes if each.error]
         if failed:
             noun = "training" if len(failed) == 1 else "trainings"
@@ -59,24 +67,8 @@ class Trainings(Callback):
             sys.exit("\n".join([f"brittlestar: {len(failed)} {noun} failed", *failed]))
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """Writes what the trainings reached, in Markdown."""
-    columns = ("training", "steps", "seconds", "clean return", "clean success", "folder")
-    rows = []
-    for outcome in outcomes:
-        if outcome.folder is not None:
-            facts = json.loads((Path(outcome.folder) / METADATA).read_text())
-            cells = [" ".join(outcome.overrides), f"{facts['steps']:,}", f"{facts['seconds']:.0f}"]
-            cells += [_score(facts["clean"].get(name)) for name in ("return", "success_final")]
-            rows.append(dict(zip(columns, [*cells, outcome.folder], strict=True)))
-    return markdown(rows, columns)
-
-
-def _score(score: Any) -> str:
-    if not isinstance(score, dict):
-        # Trainings of before had no intervals.
-        return "" if score is None else f"{score:.4g}"
-    return bounded(score["mean"], score["low"], score["high"])
+def _files(config: Any) -> list[Path]:
+    return list(Path(str(config.hydra.sweep.dir)).glob(f"*/{_FILE}"))
 
 
 def _number(path: Path) -> tuple[int, str]:

@@ -1,11 +1,13 @@
-"""The typed top level of a training's config."""
+"""The typed top level of a training's config, and how Python composes one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from brittlestar.config import MISSING
+from brittlestar.config import MISSING, config_folder, plain_config, register
+from brittlestar.errors import UserError
 
 
 @dataclass
@@ -23,3 +25,31 @@ class TrainConfig:
     save_every: int = 20_000
     episodes: int = 100
     store: str = "outputs/training"
+
+
+def compose_training(overrides: Sequence[str]) -> dict[str, Any]:
+    """Returns the config that the command `train` composes from the same overrides.
+
+    Example:
+        >>> compose_training(["env=cartpole", "algo=ppo", "seed=3"])["seed"]
+        3
+    """
+    import hydra
+    from hydra.core.global_hydra import GlobalHydra
+
+    from brittlestar.sweeps.hydra_errors import explain
+
+    register(TrainConfig, "train")
+    instance = GlobalHydra.instance()
+    outer = instance.hydra
+    instance.clear()
+    try:
+        with hydra.initialize_config_dir(str(config_folder()), version_base="1.3"):
+            return plain_config(hydra.compose("train", list(overrides)))
+    except Exception as error:
+        line = explain(error, "train", overrides)
+        if line is None:
+            raise
+        raise UserError(line) from None
+    finally:
+        instance.hydra = outer

@@ -18,7 +18,8 @@ from brittlestar.training.export import export_policy
 from brittlestar.training.folder import METADATA, find_checkpoint, write_checkpoint
 from brittlestar.training.normalising import normalised
 from brittlestar.training.replay import load_replay, save_replay
-from brittlestar.training.scores import Scorer, means, with_intervals
+from brittlestar.training.scorer import Scorer
+from brittlestar.training.scores import mean_scores, score_intervals
 from brittlestar.training.spec import TrainingSpec
 from brittlestar.training.stopping import StoppedError, StopRequest
 from brittlestar.training.vec_env import LaneVecEnv
@@ -115,7 +116,7 @@ class Session:
     def save(self) -> None:
         """Writes a checkpoint, scores it, keeps it if it is the best so far, and logs the scores."""
         policy = Sb3Policy(str(self._export("scratch")))
-        scores = self.scores = means(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
+        scores = self.scores = mean_scores(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
         best = self.progress["best"]
         if best is None or scores["return"] >= best:
             self.progress["best"] = scores["return"]
@@ -158,13 +159,13 @@ class Session:
             "perturbation": _described(self.spec.perturbation),
             "mitigation": _described(self.spec.mitigation),
             "stress_schedule": _described(self.spec.schedule),
-            "calibration": scorer.calibrated(),
+            "calibration": scorer.calibration_values(),
             "steps": int(self.model.num_timesteps),
             "seconds": round(self.progress["seconds"], 1),
             "seed": self.spec.seed,
             "versions": _versions(),
-            "clean": with_intervals(scorer.rows(policy, episodes, clean=True)),
-            "disturbed": with_intervals(scorer.rows(policy, episodes)) if scorer.is_disturbed else None,
+            "clean": score_intervals(scorer.rows(policy, episodes, clean=True)),
+            "disturbed": score_intervals(scorer.rows(policy, episodes)) if scorer.is_disturbed else None,
         }
         (self.folder / METADATA).write_text(json.dumps(facts, indent=2, default=str) + "\n")
         return facts

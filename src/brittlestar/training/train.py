@@ -11,7 +11,7 @@ from brittlestar.config.hints import env_option
 from brittlestar.engine.cores import cores
 from brittlestar.training.folder import METADATA, RESOLVED_CONFIG, training_folder
 from brittlestar.training.live_line import live_line
-from brittlestar.training.scores import in_words
+from brittlestar.training.scores import score_line
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
@@ -41,7 +41,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
     print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
     for kind in ("clean", "disturbed"):
         if facts[kind]:
-            print(f"{kind}: {in_words(facts[kind])}")
+            print(f"{kind}: {score_line(facts[kind])}")
     policy = folder / "final" / POLICY
     print(f"policy {policy}\nrun it: brittlestar {env_option(facts['env'])} policy=sb3 policy.path={policy}")
     return folder

@@ -1,4 +1,4 @@
-"""What is written from the cards: the list, the README of the zoo, and the options `policy=zoo/<name>`."""
+"""The list of the zoo, its README and the options `policy=zoo/<name>`, all written from the cards."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 from brittlestar.config import config_folder
 from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, read_card, recipes
-from brittlestar.results.format import bounded, markdown
+from brittlestar.results.format import markdown
+from brittlestar.training.scores import score_text
 
-COLUMNS = (
+_COLUMNS = (
     "policy", "environment", "algorithm", "trained under", "steps", "minutes", "return", "success any",
     "success final", "disturbed", "kB",
 )  # fmt: skip
@@ -29,17 +30,17 @@ about how another training seed would do.
 """
 
 
-def list_text(home: Path = HOME) -> str:
-    """Returns the table of all policies and their scores; those without one are still to be trained."""
-    left = [name for name in recipes() if not is_shipped(name, home)]
+def zoo_list(home: Path = HOME) -> str:
+    """Returns the table of all policies and their scores, and how many are not trained yet."""
+    untrained = [name for name in recipes() if not is_shipped(name, home)]
     lines = [_table(home)]
-    if left:
-        lines += ["", f"{len(left)} not trained yet: `brittlestar zoo train NAME`, or `make zoo` for all"]
+    if untrained:
+        lines += ["", f"{len(untrained)} not trained yet: `brittlestar zoo train NAME`, or `make zoo` for all"]
     return "\n".join(lines)
 
 
 def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:
-    """Returns every file that is written from the cards, and what must be in it.
+    """Returns the text of every file that is written from the cards.
 
     Args:
         home: folder of the policies.
@@ -50,29 +51,29 @@ def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:
 
 
 def write_pages(home: Path = HOME, options: Path | None = None) -> list[Path]:
-    """Brings these files up to date and returns those that were not."""
-    wanted = pages(home, options)
-    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text() != text]
+    """Writes the files whose text has changed, and returns their paths."""
+    texts = pages(home, options)
+    stale = [path for path, text in texts.items() if not path.is_file() or path.read_text() != text]
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(wanted[path])
+        path.write_text(texts[path])
     return stale
 
 
 def summary(name: str, home: Path = HOME) -> str:
-    """Says in one line what a policy is and how well it does."""
+    """Describes a policy and its clean score in one line."""
     env, algorithm = choice(name, "env"), choice(name, "algo")
     if not is_shipped(name, home):
         return f"{algorithm} on {env}; not trained yet: `brittlestar zoo train {name}`."
     card = read_card(name, home)
-    under = f" under {_under(card)}" if card["perturbation"] else ""
+    under = f" under {_noise(card)}" if card["perturbation"] else ""
     rate = card["clean"].get("success_any")
-    reached = f", success {_percent(rate['mean'])}" if rate else ""
-    return f"{algorithm} on {env}, trained{under}: return {card['clean']['return']['mean']:.4g}{reached}."
+    success = f", success {100 * rate['mean']:.1f} %" if rate else ""
+    return f"{algorithm} on {env}, trained{under}: return {card['clean']['return']['mean']:.4g}{success}."
 
 
 def _option(name: str, home: Path) -> str:
-    # The environment comes with the policy, unless the command says another.
+    # The environment comes with the policy, unless the command names another.
     return (
         f"# {summary(name, home)}\n"
         f"defaults:\n  - override /env@_global_.env: {choice(name, 'env')}\n\n"
@@ -89,7 +90,7 @@ def _readme(home: Path) -> str:
 
 
 def _table(home: Path) -> str:
-    return markdown([_row(name, home) for name in recipes()], COLUMNS)
+    return markdown([_row(name, home) for name in recipes()], _COLUMNS)
 
 
 def _row(name: str, home: Path) -> dict[str, Any]:
@@ -97,43 +98,24 @@ def _row(name: str, home: Path) -> dict[str, Any]:
     if not is_shipped(name, home):
         return row
     card = read_card(name, home)
-    clean = card["clean"]
+    clean, disturbed = card["clean"], card["disturbed"] or {}
+    headline = "success_any" if "success_any" in disturbed else "return"
     return row | {
         "environment": card["env"],
-        "trained under": _under(card),
+        "trained under": _noise(card),
         "steps": card["steps"],
         "minutes": round(card["seconds"] / 60, 1),
-        "return": _interval(clean["return"]),
-        "success any": _rate(clean.get("success_any")),
-        "success final": _rate(clean.get("success_final")),
-        "disturbed": _headline(card["disturbed"]) if card["disturbed"] else None,
+        "return": score_text(clean["return"]),
+        "success any": score_text(clean.get("success_any"), percent=True),
+        "success final": score_text(clean.get("success_final"), percent=True),
+        "disturbed": score_text(disturbed.get(headline), percent=headline != "return"),
         "kB": round(card["bytes"] / 1000),
     }
 
 
-def _under(card: dict[str, Any]) -> str:
+def _noise(card: dict[str, Any]) -> str:
     node = card["perturbation"]
     if not node:
         return "no noise"
-    given = ", ".join(f"{key} {value:g}" for key, value in node.items() if type(value) in (int, float))
-    return f"{node['_target_'].rpartition('.')[2]} {given}".strip()
-
-
-def _headline(scores: dict[str, Any]) -> str:
-    rate = scores.get("success_any")
-    return _rate(rate) or "" if rate else _interval(scores["return"])
-
-
-def _interval(score: dict[str, float]) -> str:
-    return bounded(score["mean"], score["low"], score["high"])
-
-
-def _rate(score: dict[str, float] | None) -> str | None:
-    if score is None:
-        return None
-    mean, low, high = (100 * score[key] for key in ("mean", "low", "high"))
-    return bounded(mean, low, high, ".1f", unit=" %")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    numbers = ", ".join(f"{key} {value:g}" for key, value in node.items() if type(value) in (int, float))
+    return f"{node['_target_'].rpartition('.')[2]} {numbers}".strip()

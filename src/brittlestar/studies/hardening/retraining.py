@@ -92,11 +92,11 @@ def _file(policy: Any) -> Path | None:
 def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
     """Returns how a policy of the zoo was trained, in the same environment."""
     from brittlestar.policies.zoo import cards as zoo
-    from brittlestar.training.zoo_trainings import compose
+    from brittlestar.training.schema import compose_training
 
     if config["policy"].get("_target_") != zoo.TARGET:
         return None
-    composed = compose(zoo.recipe(config["policy"]["name"]))
+    composed = compose_training(zoo.recipe(config["policy"]["name"]))
     return composed if composed["env"]["id"] == config["env"]["id"] else None
 
 

@@ -1,0 +1,194 @@
+"""Adopts a finished training into the zoo, and checks the policies of the zoo against their cards."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from brittlestar.cells.files import write_folder
+from brittlestar.checkpoints import read_checkpoint
+from brittlestar.checkpoints.file_names import POLICY, STATISTICS
+from brittlestar.config.build import build
+from brittlestar.engine.cores import cores
+from brittlestar.engine.evaluation import evaluate
+from brittlestar.engine.rollout import Parts, Plan
+from brittlestar.errors import UserError
+from brittlestar.policies.base import Policy
+from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.policies.zoo.cards import CARD, HOME, files, read_card, recipe
+from brittlestar.training.folder import METADATA, RESOLVED_CONFIG
+from brittlestar.training.schema import compose_training
+from brittlestar.training.scores import rank, score_intervals
+
+MAX_ZOO_BYTES = 1_000_000
+"""Largest size of a policy with its statistics."""
+CANDIDATES = ("final", "best")
+"""Checkpoints of a training; of two that are as good, the first one is taken."""
+CHOICE = (100, 2_000_000)
+"""Episodes and seed of the evaluation that chooses between the candidates."""
+CARD_EVALUATION = (200, 3_000_000)
+"""Episodes and seed of the evaluation for the card. Choosing the better of two biases the scores of the choice."""
+_PARTS = ("perturbation", "mitigation", "stress_schedule")
+_SOFTWARE = ("Python", "Stable-Baselines3", "PyTorch")
+_OF_ONE_RUN = ("tensorboard_log", "start_time")
+
+
+def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
+    """Copies the better checkpoint of a finished training into the zoo, evaluates it, and returns its card.
+
+    Args:
+        name: the name of the recipe.
+        training: the folder of the training.
+        home: folder of the policies.
+    """
+    facts, config = _read(training, METADATA), _read(training, RESOLVED_CONFIG)
+    _check_recipe(name, training, facts, config)
+    candidate, candidate_rank = max(_ranks(training, config).items(), key=lambda item: item[1])
+    choice = {"episodes": CHOICE[0], "seed": CHOICE[1], "taken": candidate, "rank": candidate_rank}
+
+    def fill(fresh: Path) -> None:
+        _copy(training / candidate, fresh)
+        card = _card(name, training.name, facts, config, fresh) | {"choice": choice}
+        if card["bytes"] > MAX_ZOO_BYTES:
+            raise UserError(f"{training} is too large for the zoo: {card['bytes']:,} bytes, at most {MAX_ZOO_BYTES:,}")
+        (fresh / CARD).write_text(json.dumps(card, indent=1) + "\n")
+
+    write_folder(home / name, fill)
+    return read_card(name, home)
+
+
+def check_card(name: str, home: Path = HOME) -> list[str]:
+    """Evaluates a policy again, on the episodes of its card, and returns the differences."""
+    card, digests = read_card(name, home), _digests(home / name)
+    lines = [f"{file} is not the file of the card" for file, sha in card["sha256"].items() if digests.get(file) != sha]
+    size = sum(path.stat().st_size for path in files(name, home))
+    if size > MAX_ZOO_BYTES:
+        lines.append(f"{size:,} bytes, at most {MAX_ZOO_BYTES:,}")
+    if lines:
+        return lines
+    policy, config = _load(home / name), {"env": card["env_config"]} | {group: card[group] for group in _PARTS}
+    for kind in ("clean", "disturbed"):
+        if card[kind]:
+            scores = score(policy, config, card[kind]["episodes"], card[kind]["seed"], disturbed=kind == "disturbed")
+            lines += [f"{kind} {line}" for line in _outside(card[kind], scores)]
+    return lines
+
+
+def score(policy: Policy, config: dict[str, Any], episodes: int, seed: int, disturbed: bool = False) -> dict[str, Any]:
+    """Evaluates a policy; returns mean return and success rates with 95 % intervals over episodes.
+
+    Args:
+        policy: the policy.
+        config: the config of the training.
+        episodes: how many.
+        seed: the seed of the evaluation; another one has other start states and other noise.
+        disturbed: with the perturbation, mitigation and schedule of the training, or clean.
+    """
+    parts = (build(config[group], group) for group in _PARTS if disturbed)
+    rows = evaluate(build(config["env"], "env"), Parts(policy, *parts), Plan(episodes, seed), threads=cores())
+    return {"episodes": episodes, "seed": seed} | score_intervals(rows)
+
+
+def _is_disturbed(config: dict[str, Any]) -> bool:
+    return not build(config["perturbation"], "perturbation").is_identity
+
+
+def _read(training: Path, file: str) -> dict[str, Any]:
+    path = training / file
+    if not path.is_file():
+        raise UserError(f"{training} is no finished training: it has no {file}")
+    content: dict[str, Any] = json.loads(path.read_text())
+    return content
+
+
+def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict[str, Any]) -> None:
+    """Raises a `UserError` for a training of another recipe."""
+    expected = compose_training(recipe(name))
+    pairs = {
+        "environment": (facts["env"], expected["env"]["id"]),
+        "algorithm": (facts["algorithm"], expected["algo"]["name"]),
+        "seed": (facts["seed"], expected["seed"]),
+        **{group: (config[group], expected[group]) for group in _PARTS},
+    }
+    for key, (value, wanted) in pairs.items():
+        if value != wanted:
+            raise UserError(f"{training} is no training of `{name}`: its {key} is {value}, not {wanted}")
+
+
+def _ranks(training: Path, config: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Returns the rank of each candidate, clean and as disturbed as in training."""
+    kinds = [False, True] if _is_disturbed(config) else [False]
+    names = [name for name in CANDIDATES if (training / name / POLICY).is_file()]
+    if not names:
+        raise UserError(f"{training} has neither {' nor '.join(f'{name}/{POLICY}' for name in CANDIDATES)}")
+    return {
+        name: rank([score(_load(training / name), config, *CHOICE, disturbed=kind) for kind in kinds]) for name in names
+    }
+
+
+def _load(folder: Path) -> Sb3Policy:
+    return Sb3Policy(str(folder / POLICY))
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copies policy and statistics without place and time of the run, so that equal weights give equal bytes."""
+    with zipfile.ZipFile(source / POLICY) as old, zipfile.ZipFile(target / POLICY, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.namelist():
+            # A `ZipInfo` has no time of writing.
+            new.writestr(zipfile.ZipInfo(entry), _cleaned(entry, old.read(entry)), zipfile.ZIP_DEFLATED, 9)
+    if (source / STATISTICS).is_file():
+        shutil.copyfile(source / STATISTICS, target / STATISTICS)
+
+
+def _cleaned(entry: str, content: bytes) -> bytes:
+    if entry == "data":
+        data = json.loads(content)
+        return json.dumps({key: value for key, value in data.items() if key not in _OF_ONE_RUN}).encode()
+    if entry == "system_info.txt":
+        return b"".join(line for line in io.BytesIO(content) if b"OS:" not in line)
+    return content
+
+
+def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any], folder: Path) -> dict[str, Any]:
+    policy, disturbed = _load(folder), _is_disturbed(config)
+    software = read_checkpoint(str(folder / POLICY)).versions
+    return {
+        "name": name,
+        "recipe": recipe(name),
+        "training": training,
+        "env": facts["env"],
+        "env_config": config["env"],
+        "algorithm": facts["algorithm"],
+        "settings": facts["settings"],
+        "seed": facts["seed"],
+        "steps": facts["steps"],
+        "seconds": facts["seconds"],
+        **{group: config[group] if disturbed else None for group in _PARTS},
+        "versions": {name: software[name] for name in _SOFTWARE if name in software} | facts["versions"],
+        "clean": score(policy, config, *CARD_EVALUATION),
+        "disturbed": score(policy, config, *CARD_EVALUATION, disturbed=True) if disturbed else None,
+        "bytes": sum(path.stat().st_size for path in folder.iterdir()),
+        "sha256": _digests(folder),
+    }
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    paths = [folder / file for file in (POLICY, STATISTICS) if (folder / file).is_file()]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def _outside(card: dict[str, Any], scores: dict[str, Any]) -> list[str]:
+    """Returns a line for each score outside the interval of the card."""
+    lines = []
+    for key, interval in card.items():
+        if not isinstance(interval, dict):
+            continue
+        mean, slack = scores[key]["mean"], 1e-6 * abs(interval["mean"])
+        if not interval["low"] - slack <= mean <= interval["high"] + slack:
+            lines.append(f"{key} is {mean:.4g}, the card says [{interval['low']:.4g}, {interval['high']:.4g}]")
+    return lines
