@@ -1,27 +1,28 @@
+"""Tables, report and terminal of a sweep."""
+
 from __future__ import annotations
 
 import gc
 
-import numpy as np
 import pytest
 
 from brittlestar.errors import UserError
-from brittlestar.reports import summary as report
-from brittlestar.reports.summary import remarks, summarise
-from brittlestar.results.aggregate import aggregate
+from brittlestar.reports import overview, summary
+from brittlestar.reports.sections import Section
+from brittlestar.reports.summary import summarise
 
 
 @pytest.fixture
 def plain(monkeypatch):
     """Reports without a picture, which takes longest."""
-    monkeypatch.setattr(report, "plot_curves", lambda *_: [])
+    monkeypatch.setattr(summary, "plot_curves", lambda *_: [])
 
 
 def curve(make_cell, successes=((1, 1), (1, 0)), **options):
     return [make_cell(row, strength=s, **options) for s, row in zip((0, 0.1), successes, strict=True)]
 
 
-def test_everything_is_written_and_told(make_cell, save_cells, tmp_path):
+def test_every_file_is_written_and_named(make_cell, save_cells, tmp_path):
     sweep = save_cells(tmp_path / "sweep", curve(make_cell))
     tables, shown = summarise([str(sweep)], tmp_path / "out")
     assert len(tables.curve) == 2
@@ -49,47 +50,13 @@ def test_numbers_carry_their_intervals(make_cell, save_cells, tmp_path, plain):
     assert "none [" in shown  # no critical strength, but one may lie beyond
 
 
-def test_parting_of_any_and_final_step_is_noted(make_cell):
-    cells = curve(make_cell, ((1, 1), (1, 1)), success_final=[1, 0])
-    assert remarks(aggregate(cells)) == [
-        "note: any-step and final-step success part, most at sigma = 0: 100% any, 50% final"
-    ]
-    varied = [c for k in (1.0, 2.0) for c in curve(make_cell, success_final=[k == 1, 0], config={"policy": {"kp": k}})]
-    assert "most at policy.kp = 2, sigma = 0: 100% any, 0% final" in remarks(aggregate(varied))[-1]
-
-
-def test_incapable_policies_are_noted(make_cell):
-    (note, _) = remarks(aggregate(curve(make_cell, ((0, 0), (0, 0)))))
-    assert note == (
-        "note: success_any is 0 at sigma = 0, already below 0.5: incapable, so its critical strength says nothing "
-        "about robustness"
-    )
-
-
-def test_many_incapable_policies_are_counted(make_cell):
-    cells = [c for kp in range(9) for c in curve(make_cell, ((0, 0), (0, 0)), config={"policy": {"kp": kp}})]
-    notes = remarks(aggregate(cells))
-    assert "policy.kp = 0, success_any is 0" in notes[0]
-    assert notes[-1] == "note: 13 more are incapable, see summary.csv"
-
-
-def test_solved_at_reset_is_noted(make_cell):
-    notes = remarks(aggregate(curve(make_cell, solved_at_reset=[1, 0])))
-    assert notes == ["note: up to 50.0% of the episodes are solved at reset: a floor under any-step success"]
-
-
-def test_a_good_curve_needs_no_notes(make_cell):
-    assert remarks(aggregate(curve(make_cell))) == []
-    assert remarks(aggregate([make_cell([np.nan], measure="return", solved_at_reset=np.nan)])) == []
-
-
 def test_notes_are_in_the_report(make_cell, save_cells, tmp_path, plain):
     _, shown = summarise([str(save_cells(tmp_path, curve(make_cell, solved_at_reset=[1, 0])))], tmp_path)
     for text in (shown, (tmp_path / "report.md").read_text()):
         assert "note: up to 50.0% of the episodes are solved at reset" in text
 
 
-def test_a_missed_baseline_stands_at_the_top_of_the_report(make_cell, save_cells, tmp_path, plain):
+def test_a_missed_baseline_is_at_the_top_of_the_report(make_cell, save_cells, tmp_path, plain):
     for mean, missed in ((-1.0, False), (500.0, True)):
         cells = curve(make_cell)
         for cell in cells:
@@ -108,7 +75,7 @@ def test_a_missed_baseline_stands_at_the_top_of_the_report(make_cell, save_cells
         (500.0, {"max_steps": 20}, "time limit differs (`env.max_steps` = 20): no return is compared with its record"),
     ],
 )
-def test_a_better_policy_and_another_time_limit_are_notes_told_once(mean, env, line, make_cell, save_cells, tmp_path):
+def test_a_better_policy_and_another_time_limit_are_one_note(mean, env, line, make_cell, save_cells, tmp_path):
     cells = []
     for kind in ("channel", "random"):
         node = {"perturbation": {"_target_": "M", "kind": kind}, "env": {"_target_": "E", "id": "FetchReach-v4"} | env}
@@ -149,23 +116,55 @@ def test_nothing_finished(make_cell, fail_cell, save_cells, tmp_path):
 
 
 def test_long_tables_are_cut_in_the_terminal(make_cell, save_cells, tmp_path, monkeypatch, plain):
-    monkeypatch.setattr(report, "SHOWN_ROWS", 3)
+    monkeypatch.setattr(overview, "MOST_ROWS", 3)
     cells = [c for kp in range(3) for c in curve(make_cell, config={"policy": {"kp": kp}})]
     _, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path)
     assert "3 more rows in curve.csv" in shown and "3 more rows in summary.csv" in shown
     assert len((tmp_path / "curve.csv").read_text().splitlines()) == 7
 
 
-def test_several_strengths_are_told_apart(make_cell, save_cells, tmp_path, plain):
+def test_several_strengths_have_a_column_for_their_names(make_cell, save_cells, tmp_path, plain):
     scaled = curve(make_cell, choices={"perturbation": "pair"}, name="scale")
     _, shown = summarise([str(save_cells(tmp_path, curve(make_cell) + scaled))], tmp_path)
     assert "| perturbation         | strength_name | strength |" in shown
 
 
-def test_environments_with_and_without_success_stand_together(make_cell, save_cells, tmp_path, plain):
+def test_environments_with_and_without_success_share_a_table(make_cell, save_cells, tmp_path, plain):
     returns = curve(make_cell, choices={"env": "pendulum"}, measure="return", **{"return": [-5, -7]})
     _, shown = summarise([str(save_cells(tmp_path, curve(make_cell) + returns))], tmp_path)
     assert "| -6 [" in shown and "| 1 [0.3424, 1] " in shown
+
+
+class Two:
+    """A study with two sections, one of which shows the curve of the sweep."""
+
+    def analyse(self, cells, out):
+        (out / "mine.csv").write_text("a\n")
+        first = Section("My study", f"{len(cells)} cells", pictures=["curve"], tables=["mine"])
+        return [first, Section("More", "and more")]
+
+
+def test_a_report_begins_with_the_sections_of_its_study(make_cell, save_cells, tmp_path, plain):
+    cells = [*curve(make_cell), make_cell(seed=7, config={"role": "extra"})]
+    tables, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path, study=Two())
+    text = (tmp_path / "report.md").read_text()
+    heads = [line for line in text.splitlines() if line.startswith("#")]
+    assert heads == ["# My study", "## More", "## Degradation curve"]
+    assert text.count("![curve](curve.png)") == 1 and "3 cells" in text
+    assert shown.startswith("3 cells\n\nand more\n\n") and f"        {tmp_path}/mine.csv\n" in shown
+    assert len(tables.cells) == 2, "a cell with a role is in no table of the sweep"
+
+
+def test_a_study_at_one_strength_has_no_curve(make_cell, save_cells, tmp_path):
+    _, shown = summarise([str(save_cells(tmp_path, [make_cell()]))], tmp_path, study=Two())
+    assert "## Degradation curve" not in (tmp_path / "report.md").read_text()
+    assert not (tmp_path / "curve.png").exists() and "n_episodes" not in shown
+
+
+def test_an_extra_cell_that_failed_is_a_failure_of_the_sweep(make_cell, fail_cell, save_cells, tmp_path, plain):
+    broken = fail_cell(make_cell(seed=7, config={"role": "extra"}))
+    tables, _ = summarise([str(save_cells(tmp_path, [*curve(make_cell), broken]))], tmp_path)
+    assert len(tables.failures) == 1 and "role" not in tables.failures[0]
 
 
 def test_a_file_in_the_way_is_one_line(make_cell, save_cells, tmp_path):
@@ -189,7 +188,7 @@ def test_the_script_aggregates_several_sweeps(make_cell, fail_cell, save_cells, 
     assert [row["n_seeds"] for row in shell.table("both", "curve")] == [2, 2]
 
 
-def test_the_script_tells_mistakes_in_one_line(make_cell, fail_cell, save_cells, tmp_path, shell):
+def test_a_mistake_of_the_command_is_one_line(make_cell, fail_cell, save_cells, tmp_path, shell):
     save_cells(tmp_path / "a", [*curve(make_cell), fail_cell(make_cell(strength=0.3))])
     save_cells(tmp_path / "b", curve(make_cell, choices={"perturbation": "gaussian_action"}))
     refused = shell("a", "b", script="scripts/aggregate.py", check=False)

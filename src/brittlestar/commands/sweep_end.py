@@ -36,7 +36,8 @@ class AggregateSweep(Callback):
 
 def _report(config: Any) -> str:
     """Prints the result of a sweep and returns why it counts as failed, if it does."""
-    from brittlestar.reports.summary import models_table, summarise
+    from brittlestar.reports.overview import models_table
+    from brittlestar.reports.summary import summarise
     from brittlestar.results.baseline_check import objections
     from brittlestar.sweeps import workers
 

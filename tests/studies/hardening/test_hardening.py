@@ -19,8 +19,8 @@ from brittlestar.config import config_folder
 from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.results.load import load_cells
-from brittlestar.studies.hardening import choice
-from brittlestar.studies.hardening.study import default_levels, prepare
+from brittlestar.studies.hardening.choice import FILE, choose_level, read_choice, write_choice
+from brittlestar.studies.hardening.setup import default_levels, prepare
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = "scripts/harden.py"
@@ -110,7 +110,7 @@ def test_mistakes_are_told_before_anything_is_computed(changes, message):
     ],
 )
 def test_the_largest_level_that_still_copes_is_chosen(found, measure, share, level):
-    chosen = choice.choose(found, measure, share, "sigma")
+    chosen = choose_level(found, measure, share, "sigma")
     assert chosen.level == level
     assert ("no success is defined" in chosen.reason) == (not measure.startswith("success"))
     assert ("copes with all levels" in chosen.reason) == (level == list(found)[-1])
@@ -127,17 +127,17 @@ def test_the_largest_level_that_still_copes_is_chosen(found, measure, share, lev
 )
 def test_nothing_to_choose_from_is_an_error(found, measure, message):
     with pytest.raises(UserError, match=message):
-        choice.choose(found, measure, 0.9, "sigma")
+        choose_level(found, measure, 0.9, "sigma")
 
 
 def test_a_choice_is_found_again_only_for_the_same_study(tmp_path):
-    chosen = choice.choose({0: 1.0, 0.1: 0.95}, "success_any", 0.9, "sigma")
-    assert choice.written(tmp_path, "abc") is None
-    choice.write(tmp_path, "abc", chosen)
-    assert choice.written(tmp_path, "abc") == chosen
-    assert choice.written(tmp_path, "abd") is None
-    (tmp_path / choice.FILE).write_text('{"choosing": "abc", "cho')
-    assert choice.written(tmp_path, "abc") is None
+    chosen = choose_level({0: 1.0, 0.1: 0.95}, "success_any", 0.9, "sigma")
+    assert read_choice(tmp_path, "abc") is None
+    write_choice(tmp_path, "abc", chosen)
+    assert read_choice(tmp_path, "abc") == chosen
+    assert read_choice(tmp_path, "abd") is None
+    (tmp_path / FILE).write_text('{"choosing": "abc", "cho')
+    assert read_choice(tmp_path, "abc") is None
 
 
 # The arc

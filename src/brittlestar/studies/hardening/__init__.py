@@ -1,1 +1,1 @@
-"""Diagnoses a policy, retrains it under a perturbation, and proves what that bought and what it cost."""
+"""Diagnoses a policy, retrains it under a perturbation, and shows what that gained and what it cost."""

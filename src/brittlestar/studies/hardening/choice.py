@@ -1,4 +1,4 @@
-"""Which strength to train at: the largest one that the policy still copes with."""
+"""Chooses the strength to train at: the largest one at which the policy still succeeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "choice.json"
 
 @dataclass
 class Choice:
-    """The strength to train at, and why."""
+    """The strength to train at, and the reason for it."""
 
     level: float
     reason: str
@@ -27,8 +27,13 @@ class Choice:
     means: dict[str, float]
     """Mean of the measure at every level."""
 
+    @classmethod
+    def of(cls, level: float, reason: str, measure: str, means: dict[float, float]) -> Choice:
+        """Returns a choice; JSON holds the levels as text."""
+        return cls(level, reason, measure, {str(level): mean for level, mean in means.items()})
 
-def means(cells: list[Cell], measure: str) -> dict[float, float]:
+
+def level_means(cells: list[Cell], measure: str) -> dict[float, float]:
     """Returns the mean of a measure over all episodes at each level, from the clean end."""
     values: dict[float, list[np.ndarray]] = {}
     for cell in sorted(cells, key=lambda cell: abs(cell.strength)):
@@ -37,67 +42,60 @@ def means(cells: list[Cell], measure: str) -> dict[float, float]:
     return {level: float(np.nanmean(np.concatenate(rows))) for level, rows in values.items()}
 
 
-def choose(found: dict[float, float], measure: str, share: float, strength: str) -> Choice:
+def choose_level(means: dict[float, float], measure: str, share: float, strength: str) -> Choice:
     """Returns the largest level that keeps a share: of all episodes for a success rate, else of the clean return.
 
     Args:
-        found: mean of the measure at each level, 0 first.
+        means: of the measure at each level, 0 first.
         measure: its name.
         share: between 0 and 1.
         strength: name of the strength.
 
     Example:
-        >>> choose({0: 1.0, 0.1: 0.95, 0.2: 0.4}, "success_any", 0.9, "sigma").level
+        >>> choose_level({0: 1.0, 0.1: 0.95, 0.2: 0.4}, "success_any", 0.9, "sigma").level
         0.1
-        >>> choose({0: -100.0, 0.1: -109.0, 0.2: -300.0}, "return", 0.9, "sigma").reason
+        >>> choose_level({0: -100.0, 0.1: -109.0, 0.2: -300.0}, "return", 0.9, "sigma").reason
         'return -109 there, -100 clean; at least -110 wanted: no success is defined, so 90 % of the clean return count'
     """
-    clean = found[0]
+    clean = means[0]
     needed = share if measure in RATES else clean - (1 - share) * abs(clean)
     if clean < needed or (measure == "normalised_return" and clean <= 0):
         raise UserError(_incapable(clean, measure, share))
-    kept = [level for level, value in found.items() if value >= needed and level != 0]
-    if not kept:
-        first = min(found, key=lambda level: (level == 0, abs(level)))
+    enough = [level for level, value in means.items() if value >= needed and level != 0]
+    if not enough:
+        first = min(means, key=lambda level: (level == 0, abs(level)))
         raise UserError(
             f"no level of {strength} above 0 reaches {_wanted(measure, share)}: already {text(float(first))} leaves "
-            f"{measure} {text(found[first])}; give finer `levels=[0,...]`, a lower `share=`, or `train_level=`"
+            f"{measure} {text(means[first])}; give finer `levels=[0,...]`, a lower `share=`, or `train_level=`"
         )
-    level = max(kept, key=abs)
-    reason = f"{measure} {text(found[level])} there, {text(clean)} clean; at least {text(float(needed))} wanted"
+    level = max(enough, key=abs)
+    reason = f"{measure} {text(means[level])} there, {text(clean)} clean; at least {text(float(needed))} wanted"
     if measure not in RATES:
         reason += f": no success is defined, so {share:.0%} of the clean return count".replace("%", " %")
-    if level == max(found, key=abs):
+    if level == max(means, key=abs):
         reason += "; the policy copes with all levels, so wider `levels` may be worth more"
-    return Choice(level, reason, measure, {str(level): value for level, value in found.items()})
+    return Choice.of(level, reason, measure, means)
 
 
-def given(level: float | None, found: dict[float, float], measure: str) -> Choice | None:
-    """Returns the level that the user gave, if any, as a choice."""
-    if level is None:
-        return None
-    return Choice(level, "as asked for", measure, {str(level): value for level, value in found.items()})
-
-
-def written(folder: Path, choosing: str) -> Choice | None:
-    """Returns what was chosen before in a folder, if the same things decided it.
+def read_choice(folder: Path, choosing: str) -> Choice | None:
+    """Returns the choice that an earlier run wrote to a folder; None if something else decided it.
 
     Args:
         folder: of the hardening.
         choosing: digest of what decides.
     """
     try:
-        noted = json.loads((folder / FILE).read_text())
-        return Choice(**noted["choice"]) if noted["choosing"] == choosing else None
+        record = json.loads((folder / FILE).read_text())
+        return Choice(**record["choice"]) if record["choosing"] == choosing else None
     except (FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
         return None
 
 
-def write(folder: Path, choosing: str, choice: Choice) -> None:
-    """Writes down what was chosen, whole or not at all."""
+def write_choice(folder: Path, choosing: str, choice: Choice) -> None:
+    """Writes a choice to a folder, whole or not at all."""
     make_folder(folder)
-    text = json.dumps({"choosing": choosing, "choice": dataclasses.asdict(choice)}, indent=1)
-    write_file(folder / FILE, text + "\n")
+    record = json.dumps({"choosing": choosing, "choice": dataclasses.asdict(choice)}, indent=1)
+    write_file(folder / FILE, record + "\n")
 
 
 def _wanted(measure: str, share: float) -> str:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.files import make_folder
+from brittlestar.cells.run import Job
+from brittlestar.cells.store import forget_cells
 from brittlestar.errors import UserError
+from brittlestar.results.format import text
+from brittlestar.results.load import Cell, load_cells
+from brittlestar.studies.hardening.choice import Choice, choose_level, level_means, read_choice, write_choice
+from brittlestar.studies.hardening.retraining import find_teacher, training_config
+from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup, prepare
 
 
 def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
-    """Diagnoses, chooses the strength, retrains and verifies; whatever is done already is taken from disk.
+    """Diagnoses, chooses the strength, retrains and verifies; finished work is read from disk.
 
     Args:
         config: resolved, as `conf/harden.yaml` explains it.
@@ -18,41 +26,62 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
     Returns:
         The folder with tables, plot, report and `result.json`.
     """
-    from brittlestar.results.format import text
-    from brittlestar.studies.hardening import choice, retraining
-    from brittlestar.studies.hardening.study import AFTER, BEFORE, prepare
+    setup = prepare(config, choices)
+    teacher = find_teacher(setup.config)
+    folder, seeds, cells = setup.folder, setup.config["seeds"], setup.cells()
+    grid = f"{len(setup.levels)} levels of {setup.strength} x {len(seeds)} seeds x {setup.config['episodes']} episodes"
+    _print(f"1/4 diagnose: {grid}, in {folder}")
+    choice = _choose(setup, _run(cells, folder / BEFORE, setup.config["n_jobs"]))
+    _print(f"2/4 strength: {setup.strength} = {text(float(choice.level))} ({choice.reason})")
+    _print(f"3/4 retrain: {teacher.algo['name']} ({teacher.why})")
+    trained = _train(training_config(setup, teacher, choice.level))
+    _print(f"4/4 verify: {grid}, the same as before")
+    from brittlestar.reports.summary import summarise
+    from brittlestar.studies.hardening.study import RESULT, Hardening
 
-    study = prepare(config, choices)
-    teacher = retraining.find_teacher(study.config)
-    folder, levels, seeds = study.folder, study.levels, study.config["seeds"]
-    grid = f"{len(levels)} levels of {study.strength} x {len(seeds)} seeds x {study.config['episodes']} episodes"
-    _say(f"1/4 diagnose: {grid}, in {folder}")
-    before = study.evaluate(BEFORE, study.config["policy"], study.choices["policy"])
-    chosen = choice.written(folder, study.choosing)
-    if chosen is None:
-        found = choice.means(before, study.measure)
-        chosen = choice.given(study.config["train_level"], found, study.measure) or choice.choose(
-            found, study.measure, study.config["share"], study.strength
-        )
-        choice.write(folder, study.choosing, chosen)
-    _say(f"2/4 strength: {study.strength} = {text(float(chosen.level))} ({chosen.reason})")
-    _say(f"3/4 retrain: {teacher.algo['name']} ({teacher.why})")
-    trained = _train(retraining.order(study, teacher, chosen.level))
-    _say(f"4/4 verify: {grid}, the same as before")
-    study.evaluate(AFTER, retraining.hardened_policy(trained, study.config["checkpoint"]), "sb3")
-    from brittlestar.studies.hardening.report import conclude
-
-    print("\n" + conclude(study, chosen, trained, teacher.why))
+    study = Hardening(setup, choice, trained, teacher.why)
+    _run(study.extra_cells(cells), folder / AFTER, setup.config["n_jobs"])
+    _, summary = summarise([str(folder / BEFORE), str(folder / AFTER)], folder, study=study)
+    _print(f"\n{summary}\nresult  {folder}/{RESULT}")
     return folder
 
 
-def _train(order: dict[str, Any]) -> Path:
+def _run(cells: list[Job], folder: Path, n_jobs: int) -> list[Cell]:
+    """Runs cells, or reads them from the store; one that fails ends the hardening."""
+    from brittlestar.sweeps import workers
+    from brittlestar.sweeps.launch import run_jobs
+
+    make_folder(folder)
+    forget_cells(folder)
+    outcomes = run_jobs(cells, {"n_jobs": n_jobs})
+    # The training needs their cores.
+    workers.stop()
+    failed = [outcome.error for outcome in outcomes if outcome.status == "failed"]
+    if failed:
+        raise UserError(failed[0] + (f" ({len(failed)} of {len(cells)} cells failed)" if len(failed) > 1 else ""))
+    return load_cells([folder])
+
+
+def _choose(setup: Setup, cells: list[Cell]) -> Choice:
+    """Returns the training strength; the one that an earlier run wrote holds."""
+    choice = read_choice(setup.folder, setup.choosing)
+    if choice is None:
+        means = level_means(cells, setup.measure)
+        if setup.config["train_level"] is None:
+            choice = choose_level(means, setup.measure, setup.config["share"], setup.strength)
+        else:
+            choice = Choice.of(setup.config["train_level"], "as asked for", setup.measure, means)
+        write_choice(setup.folder, setup.choosing, choice)
+    return choice
+
+
+def _train(config: dict[str, Any]) -> Path:
     try:
         from brittlestar.training.train import train
     except ImportError as error:
         raise UserError(f"training needs Stable-Baselines3: {error}") from None
-    return train(order)
+    return train(config)
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(line, flush=True)

@@ -1,4 +1,4 @@
-"""Retrains under the chosen strength: which algorithm, and the config of the training."""
+"""Retraining under the chosen strength: the algorithm, and the config of the training."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple, cast
 
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
-from brittlestar.studies.hardening.study import SHARED, Study
+from brittlestar.studies.hardening.setup import SHARED, Setup
 from brittlestar.training.schema import TrainConfig
 
-GOALS = ("sac_her",)
-DISCRETE = ("ppo", "dqn", "a2c")
-CONTINUOUS = ("sac", "td3", "ppo")
+_GOALS = ("sac_her",)
+_DISCRETE = ("ppo", "dqn", "a2c")
+_CONTINUOUS = ("sac", "td3", "ppo")
 
 
 class Teacher(NamedTuple):
-    """The algorithm to train with."""
+    """The algorithm to train with, and the reason for it."""
 
     algo: dict[str, Any]
     steps: int | None
@@ -26,11 +26,7 @@ class Teacher(NamedTuple):
 
 
 def find_teacher(config: dict[str, Any]) -> Teacher:
-    """Returns the algorithm that is asked for, or that trained the policy, or that suits the environment.
-
-    Args:
-        config: of `brittlestar harden`.
-    """
+    """Returns the algorithm that a config names, else the one that trained the policy, else a suitable one."""
     if config["algo"] is not None:
         build(config["algo"], "algo").check_actions(_spaces(config)[1])
         return Teacher(config["algo"], config["steps"], "as asked for")
@@ -45,19 +41,16 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
     fitting = [o for o in options.values() if o["name"] == name and bool(o["goals"]) == goals]
     if fitting:
         return Teacher(fitting[0], config["steps"], f"the policy was trained with {name}")
-    names = GOALS if goals else DISCRETE if hasattr(spaces[1], "n") else CONTINUOUS
+    names = _GOALS if goals else _DISCRETE if hasattr(spaces[1], "n") else _CONTINUOUS
     tuned = [name for name in names if config["env"]["id"] in options[name]["by_env"]]
     return Teacher(options[(tuned or names)[0]], config["steps"], "suits the environment")
 
 
-def order(study: Study, teacher: Teacher, level: float) -> dict[str, Any]:
+def training_config(setup: Setup, teacher: Teacher, level: float) -> dict[str, Any]:
     """Returns the config that `brittlestar train` would compose for this training."""
-    given = {key: study.config[key] for key in (*SHARED, "threads", "save_every")}
-    given |= {"algo": teacher.algo, "steps": teacher.steps, "seed": study.config["train_seed"]}
-    return asdict(TrainConfig()) | given | {
-        "perturbation": study.perturbation(level),
-        "store": study.config["training_store"],
-    }  # fmt: skip
+    config = asdict(TrainConfig()) | {key: setup.config[key] for key in (*SHARED, "threads", "save_every")}
+    config |= {"algo": teacher.algo, "steps": teacher.steps, "seed": setup.config["train_seed"]}
+    return config | {"perturbation": setup.perturbation(level), "store": setup.config["training_store"]}
 
 
 def hardened_policy(folder: Path, checkpoint: str) -> dict[str, Any]:
@@ -84,13 +77,13 @@ def _file(policy: Any) -> Path | None:
             place = Path(read_folder(place).checkpoint)
         if place is not None and place.suffix == ".zip" and place.is_file():
             return place
-        # One policy may stand for another.
+        # A policy may wrap another.
         policy = getattr(policy, "_policy", None)
     return None
 
 
 def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns how a policy of the zoo was trained, in the same environment."""
+    """Returns the config that trained a policy of the zoo, if in the same environment."""
     from brittlestar.policies.zoo import cards as zoo
     from brittlestar.training.schema import compose_training
 
@@ -101,19 +94,19 @@ def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
-    """Returns what `brittlestar train` wrote beside a policy of its own."""
+    """Returns algorithm and steps from the config that `brittlestar train` writes beside a policy."""
     if path is None:
         return None
     try:
         config = json.loads((path.absolute().parents[1] / "config.json").read_text())
-        known = {"algo": config["algo"], "steps": config["steps"]}
-        return known if config["env"]["id"] == env_id and "_target_" in config["algo"] else None
+        training = {"algo": config["algo"], "steps": config["steps"]}
+        return training if config["env"]["id"] == env_id and "_target_" in config["algo"] else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _algorithm(path: Path | None) -> str | None:
-    """Returns which algorithm trained an agent, as its file says."""
+    """Returns the algorithm that the file of an agent names."""
     from brittlestar.checkpoints import read_checkpoint
 
     return None if path is None else read_checkpoint(path).algorithm

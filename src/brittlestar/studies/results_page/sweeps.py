@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brittlestar.reports.summary import PARTING, mismatches
+from brittlestar.reports.notes import PARTING, mismatches
 from brittlestar.results.format import is_missing, markdown, text
 from brittlestar.results.load import RATES, Row
 from brittlestar.statistics import stats
-from brittlestar.studies.hardening.verdict import critical_text
+from brittlestar.studies.hardening.gains import critical_text
 
 from .curves import Curves, by_level, curves, level
 from .formats import bounded_number, number, percent, points

@@ -1,0 +1,80 @@
+"""Notes on the tables of a sweep: what a reader should know before believing a curve."""
+
+from __future__ import annotations
+
+from brittlestar.reports.curves import measures
+from brittlestar.results.aggregate import Tables
+from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
+from brittlestar.results.format import text
+from brittlestar.results.load import RATES, Row
+
+PARTING = 0.1
+"""Any-step and final-step success that differ by more than this get a note."""
+_MOST_INCAPABLE = 5
+_MOST_NAMES = 50
+
+
+def mismatches(tables: Tables) -> list[str]:
+    """Returns a note on every policy that misses its recorded return without perturbation."""
+    return _on_checks(tables, MISMATCH)
+
+
+def beside_records(tables: Tables) -> list[str]:
+    """Returns notes on policies that are better than their record, and on a time limit that forbids to compare."""
+    other_limits = not_compared([check for _, check in tables.baseline_checks])
+    return _on_checks(tables, ABOVE) + [f"note: {line}" for line in other_limits]
+
+
+def remarks(tables: Tables) -> list[str]:
+    """Returns notes on incapable policies, on two measures of success that differ, and on episodes solved at reset."""
+    varied = varied_columns(tables)
+    incapable = [row for row in tables.summary if row["incapable"]]
+    notes = [_incapable(row, varied) for row in incapable[:_MOST_INCAPABLE]]
+    if len(incapable) > _MOST_INCAPABLE:
+        notes.append(f"note: {len(incapable) - _MOST_INCAPABLE} more are incapable, see summary.csv")
+    parted = [row for row in tables.curve if RATES[0] in measures(row) and row[RATES[0]] - row[RATES[1]] > PARTING]
+    if parted:
+        worst = max(parted, key=lambda row: row[RATES[0]] - row[RATES[1]])
+        notes.append(
+            f"note: any-step and final-step success part, most at {_where(worst, varied)}{_at(worst, 'strength')}: "
+            f"{worst[RATES[0]]:.0%} any, {worst[RATES[1]]:.0%} final"
+        )
+    floor = max((row.get("solved_at_reset") or 0 for row in tables.summary), default=0)
+    if floor > 0:
+        notes.append(f"note: up to {floor:.1%} of the episodes are solved at reset: a floor under any-step success")
+    return notes
+
+
+def left_out(picture: str, names: list[str]) -> list[str]:
+    """Returns a note on the curves or panels that did not fit on a picture, if there are any."""
+    if not names:
+        return []
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return [f"note: {picture} leaves {len(names)} out, the tables hold them: {'; '.join(names[:_MOST_NAMES])}{more}"]
+
+
+def varied_columns(tables: Tables) -> list[str]:
+    """Returns the label columns that have more than one value."""
+    return [c for c in tables.grouping.columns if len({row[c] for row in tables.curve}) > 1]
+
+
+def _on_checks(tables: Tables, status: str) -> list[str]:
+    varied = varied_columns(tables)
+    checks = [(label, check) for label, check in tables.baseline_checks if check.status == status]
+    return [f"note: {_where(label, varied)}{check}" for label, check in checks]
+
+
+def _incapable(row: Row, varied: list[str]) -> str:
+    return (
+        f"note: {_where(row, varied)}{row['measure']} is {text(row['baseline'])} at {_at(row, 'baseline_strength')}, "
+        f"already below {text(row['threshold'])}: incapable, so its critical strength says nothing about robustness"
+    )
+
+
+def _where(row: Row, varied: list[str]) -> str:
+    # The check of a policy has None where its curves differ.
+    return "".join(f"{column} = {text(row[column])}, " for column in varied if row[column] is not None)
+
+
+def _at(row: Row, strength: str) -> str:
+    return f"{row['strength_name'] or 'strength'} = {text(row[strength])}"

@@ -1,0 +1,80 @@
+"""The report on a sweep: sections of its study, the degradation curve, notes, methods, failed cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from brittlestar.reports.curves import measures
+from brittlestar.reports.notes import varied_columns
+from brittlestar.reports.overview import MOST_ROWS
+from brittlestar.reports.sections import Section
+from brittlestar.results.aggregate import Tables, failure_groups
+from brittlestar.results.baseline_check import MISMATCH
+from brittlestar.results.format import markdown
+
+_TITLE = "Degradation curve"
+_MISSED = (
+    "These policies miss their recorded return before anything disturbs them: their curves say nothing of robustness."
+)
+
+
+@dataclass
+class Report:
+    """What a report holds beside the tables.
+
+    Attributes:
+        sections: of the study.
+        overview: of the sweep's own tables; empty to leave it out.
+        pictures: names of the sweep's own pictures.
+        missed: notes on policies that miss their recorded return.
+        notes: other notes.
+    """
+
+    sections: list[Section]
+    overview: str
+    pictures: list[str]
+    missed: list[str]
+    notes: list[str]
+
+    @property
+    def all_pictures(self) -> list[str]:
+        """Names of all pictures, in the order of the report."""
+        return list(dict.fromkeys([*(name for each in self.sections for name in each.pictures), *self.pictures]))
+
+    def markdown(self, tables: Tables) -> str:
+        """Returns the report as Markdown."""
+        parts = [f"# {self.sections[0].title if self.sections else _TITLE}"]
+        if self.missed:
+            parts += [f"**Warning: {MISMATCH}.** {_MISSED}", _list(n.removeprefix("note: ") for n in self.missed)]
+        varied, first = varied_columns(tables), tables.curve[0] if tables.curve else {}
+        parts += [_list(f"{c}: {first[c]}" for c in tables.grouping.columns if first and c not in varied)]
+        for number, section in enumerate(self.sections):
+            parts += [f"## {section.title}"] if number else []
+            parts += [*map(_picture, section.pictures), section.body]
+        parts += [f"## {_TITLE}"] if self.sections and self.overview else []
+        own = [name for name in self.all_pictures if not any(name in each.pictures for each in self.sections)]
+        parts += [*map(_picture, own), self.overview, _list(self.notes), *_methods(tables), *_failures(tables)]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _picture(name: str) -> str:
+    return f"![{name}]({name}.png)"
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _methods(tables: Tables) -> list[str]:
+    measured = sorted({row[f"{m}_method"] for row in tables.curve for m in measures(row)})
+    summarised = sorted({row["interval_method"] for row in tables.summary})
+    lines = {"Intervals": measured, "Summary intervals": summarised}
+    return [f"{name}: {'; '.join(methods)}." for name, methods in lines.items() if methods]
+
+
+def _failures(tables: Tables) -> list[str]:
+    if not tables.failures:
+        return []
+    groups = markdown(failure_groups(tables.failures)[:MOST_ROWS], ["cells", "error", "overrides", "first"])
+    return ["## Failed cells", groups, "One row per cell: failures.csv."]

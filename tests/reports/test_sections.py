@@ -1,0 +1,40 @@
+"""The study that cells name, built once for all of them."""
+
+import pytest
+
+from brittlestar.errors import UserError
+from brittlestar.reports.sections import analyse, studies_of
+from brittlestar.studies.stress.study import StressPhases
+
+NONE = {"_target_": "brittlestar.studies.base.Study"}
+STRESS = {"_target_": "brittlestar.studies.stress.study.StressPhases", "reference": 300, "scoring": "rigorous"}
+
+
+def cells(make_cell, *nodes):
+    return [make_cell(seed=seed, config={"study": node}) for seed, node in enumerate(nodes)]
+
+
+def test_every_study_gets_its_own_cells(make_cell):
+    made = cells(make_cell, NONE, STRESS, STRESS, None)
+    (_, first), (study, second) = studies_of(made, {"scoring": "compat_1_4"})
+    assert first == made[:1] and second == made[1:3]
+    assert study == StressPhases(300, "compat_1_4")
+
+
+def test_cells_without_a_study_have_no_sections(make_cell, tmp_path):
+    assert analyse(cells(make_cell, NONE, None), tmp_path) == []
+
+
+def test_values_that_differ_need_a_choice(make_cell):
+    made = cells(make_cell, STRESS, STRESS | {"scoring": "compat_1_0"})
+    with pytest.raises(
+        UserError, match="several `study.scoring`: compat_1_0, rigorous; choose by `study.scoring=VALUE`"
+    ):
+        studies_of(made, {})
+    ((study, _),) = studies_of(made, {"scoring": "compat_1_0"})
+    assert study.scoring == "compat_1_0"
+
+
+def test_an_unknown_setting_names_the_nearest(make_cell):
+    with pytest.raises(UserError, match="`study.scorin` does not exist in these sweeps; did you mean `scoring`"):
+        studies_of(cells(make_cell, STRESS), {"scorin": "rigorous"})
