@@ -1,7 +1,8 @@
-"""The commands and the code of README and docs run as they are written (with fewer episodes, unless slow)."""
+"""The commands and the code of README and docs run as they are written (with fewer episodes and seeds, unless slow)."""
 
 import functools
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -11,11 +12,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brittlestar.commands.help import COMMANDS
+
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+PAGES += sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
 EXAMPLE = ROOT / "examples" / "warm_sensor"
+PROGRAM = "brittlestar"
 FEWER_PHASES = ["stress_schedule.pre=2", "stress_schedule.shock=2"]
 MY_MODULE = "def my_policy(observation):\n    return int(observation[2] > 0)\n"
+REPEATED = (
+    # tests/studies runs these.
+    "experiment=adversarial",
+    "experiment=masking",
+    "experiment=smoke_models",
+    f"{PROGRAM} harden",
+    # tests/training and tests/results run these.
+    f"{PROGRAM} train -m",
+    f"{PROGRAM} train env=pendulum",
+    "episode_seeds=consecutive",
+    # The same path as `experiment=fetch_reach_action`.
+    "experiment=fetch_push_action",
+)
+"""Parts of commands that other tests run too: here they are slow."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -23,9 +42,18 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands() -> list[str]:
+    """Every command of a page, once."""
     lines = [line for page in PAGES for block in blocks(page, "bash") for line in block.splitlines()]
-    found = [line.partition("  #")[0].strip() for line in lines]
-    return list(dict.fromkeys(line for line in found if line.startswith("python ")))
+    texts = [line.partition("  #")[0].strip() for line in lines]
+    return list(dict.fromkeys(text for text in texts if text.split()[:1] == [PROGRAM]))
+
+
+def is_run(line: str) -> bool:
+    return line.split()[1:2] == [] or line.split()[1] not in {*COMMANDS} - {"run"}
+
+
+def is_repeated(line: str) -> bool:
+    return any(part in line for part in REPEATED)
 
 
 @functools.cache
@@ -37,64 +65,94 @@ def agent() -> bytes:
     return file.getvalue()
 
 
-def prepare(shell, line: str) -> None:
-    """Lays out what the pages assume: a policy, an agent with its record."""
+def prepare(folder: Path, line: str) -> None:
+    """Writes the files that the pages assume: a policy, a list of policies, an agent with its record."""
     if "my_models.yaml" in line:
-        (shell.folder / "my_models.yaml").write_text(blocks(ROOT / "docs" / "policies.md", "yaml")[0])
+        (folder / "my_models.yaml").write_text(blocks(ROOT / "docs" / "policies.md", "yaml")[0])
     if "agents/" in line or "my_models.yaml" in line:
-        folder = shell.folder / "agents/ppo/CartPole-v1_1"
-        folder.mkdir(parents=True)
-        (folder / "CartPole-v1.zip").write_bytes(agent())
-        # So spread that any return is in keeping with it.
-        np.savez(folder / "evaluations.npz", results=np.array([[-1e6, 1e6]]))
-    (shell.folder / "my_module.py").write_text(MY_MODULE)
+        run = folder / "agents/ppo/CartPole-v1_1"
+        run.mkdir(parents=True)
+        (run / "CartPole-v1.zip").write_bytes(agent())
+        # Any return agrees with a record of this spread.
+        np.savez(run / "evaluations.npz", results=np.array([[-1e6, 1e6]]))
+    (folder / "my_module.py").write_text(MY_MODULE)
 
 
-def run_command(shell, line: str, *more: str) -> None:
-    script, *arguments = shlex.split(line)[1:]
-    env = {}
+def run_command(folder: Path, line: str, *more: str) -> None:
+    """Runs a command by the sources of this checkout."""
+    arguments, env = [*shlex.split(line)[1:], *more], {}
     if "warming_observation" in line:
-        # As `pip install` would find it; see test_examples.py.
-        env = {"PYTHONPATH": str(EXAMPLE)}
+        # The search path after `pip install`; tests/test_examples.py installs the package.
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(EXAMPLE), os.environ.get("PYTHONPATH")]))
         arguments += ["--config-dir", str(EXAMPLE / "warm_sensor" / "conf")]
-    done = shell(*arguments, *more, script=script, **env)
+    command = [sys.executable, "-m", "brittlestar.commands.main", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env=os.environ | env)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     assert done.stdout.strip(), line
 
 
-@pytest.mark.parametrize("line", commands())
-def test_commands(shell, line):
-    prepare(shell, line)
-    for name in re.findall(r"multirun/(first|second)", line):
-        more = ["env=cartpole", "policy=random", "episodes=2", f"seed={'0,1' if name == 'first' else '2,3'}"]
-        study = ["perturbation.sigma=0,0.1"]
-        if "leaderboard" in line:
-            study = ["experiment=stress", "perturbation=baseline,trust_violation", *FEWER_PHASES]
-            more[2] = "episodes=6"
-        shell("-m", *study, *more, f"hydra.sweep.dir=multirun/{name}")
-    shorter = "run.py" in line and "--list" not in line and "episodes=" not in line
-    fewer = ["episodes=6", *FEWER_PHASES] if "=stress" in line else ["episodes=2"]
-    run_command(shell, line, *(fewer if shorter else []))
+@pytest.fixture(scope="module")
+def sweeps(tmp_path_factory):
+    """Folders that hold the sweeps which a page calls `multirun/first` and `multirun/second`."""
+
+    @functools.cache
+    def run(*study: str) -> Path:
+        folder = tmp_path_factory.mktemp("sweeps")
+        for name, seeds in (("first", "seed=0,1"), ("second", "seed=2,3")):
+            words = ["-m", *study, "env=cartpole", "policy=random", seeds, f"hydra.sweep.dir=multirun/{name}"]
+            run_command(folder, shlex.join([PROGRAM, *words]))
+        return folder
+
+    return run
+
+
+def shorter(line: str) -> str:
+    """The same command with two episodes and one seed, where it evaluates."""
+    if not is_run(line):
+        return line
+    line = re.sub(r"\bseed=[\d,]+", "seed=0", line)
+    if " -m" in line and "seed=" not in line:
+        line += " seed=0"
+    if "=stress" in line:
+        return shlex.join([*shlex.split(line), *FEWER_PHASES, "episodes=6", "study.reference=230"])
+    return line if "episodes=" in line else line + " episodes=2"
+
+
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=[pytest.mark.slow] * is_repeated(line)) for line in commands()]
+)
+def test_commands(tmp_path, sweeps, line):
+    if "multirun/" not in line:
+        prepare(tmp_path, line)
+        run_command(tmp_path, shorter(line))
+    elif "leaderboard" in line or "study.scoring" in line:
+        stress = ("perturbation=baseline,trust_violation", "episodes=6", "study.reference=230", *FEWER_PHASES)
+        run_command(sweeps("experiment=stress", *stress), line)
+    else:
+        run_command(sweeps("perturbation.sigma=0,0.1", "episodes=2"), line)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [line for line in commands() if "run.py" in line])
-def test_commands_as_they_are_written(shell, line):
-    prepare(shell, line)
-    run_command(shell, line)
+@pytest.mark.parametrize("line", [line for line in commands() if is_run(line)])
+def test_commands_as_they_are_written(tmp_path, line):
+    prepare(tmp_path, line)
+    run_command(tmp_path, line)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page, tmp_path):
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for block in blocks(page, "python"):
-        if "import" in block:
-            done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
+        exec(compile(block, page.name, "exec"), {"__name__": "page"})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_pages_name_only_files_and_commands_that_exist(page):
+    text = page.read_text()
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
         assert (page.parent / target).exists(), target
+    for name in re.findall(rf"`{PROGRAM} ([a-z][a-z-]*)(?![\w.=@/-])", text):
+        assert name in COMMANDS, name
 
 
 def test_the_readme_is_short_and_starts_with_the_two_commands():
