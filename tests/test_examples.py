@@ -1,9 +1,11 @@
-"""A package outside of brittlestar adds a noise model in one class and one yaml."""
+"""A package outside of brittlestar adds a noise model, or a study, in one class and one yaml."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "warm_sensor"
@@ -31,10 +33,35 @@ def test_an_installed_package_sweeps_like_a_built_in_one(shell):
     assert "did you mean `warming_observation`?" in typo.stderr
 
 
+@pytest.mark.parametrize("launcher", ["cells", "basic"])
+def test_an_installed_study_adds_cells_and_a_section_on_every_launcher(shell, launcher):
+    site = shell.folder / "site"
+    pip("install", "--target", str(site), str(ROOT / "examples" / "worst_episode"))
+    env = {"PYTHONPATH": f"{site}:{os.environ.get('PYTHONPATH', '')}"}
+    _, folder = shell.sweep(
+        "env=cartpole", "policy=random,constant", "episodes=3", "seed=0,1", "perturbation.sigma=0.5",
+        "study=worst_episode", f"hydra/launcher={launcher}", **env,
+    )  # fmt: skip
+    rows, episodes = shell.table("sweep", "worst"), shell.table("sweep", "episodes")
+    assert len(rows) == 4 == len(shell.table("sweep", "cells")), "the clean cells are in no table of the sweep"
+    for row in rows:
+        own = [e["return"] for e in episodes if (e["policy"], e["seed"]) == (row["policy"], row["seed"])]
+        assert row["worst"] == min(own) and row["worst without perturbation"] > 0
+    assert (folder / "report.md").read_text().startswith("# Worst return\n")
+    again = shell("sweep", "study.metric=length", script="scripts/aggregate.py", **env)
+    assert "| strength | seed | worst |" in again.stdout
+
+
 def test_the_readme_shows_this_very_example():
     readme = (ROOT / "README.md").read_text()
     for path in ("__init__.py", "conf/perturbation/warming_observation.yaml"):
         assert (EXAMPLE / "warm_sensor" / path).read_text() in readme
+
+
+def test_the_page_on_extending_shows_the_study():
+    page = (ROOT / "docs" / "extending.md").read_text()
+    for path in ("__init__.py", "conf/study/worst_episode.yaml"):
+        assert (ROOT / "examples" / "worst_episode" / "worst_episode" / path).read_text() in page
 
 
 def test_a_folder_of_yaml_files_is_enough(shell):

@@ -5,6 +5,7 @@ Contents:
     PerturbedEnv: a perturbation around any Gymnasium environment.
     Perturbation, ObservationPerturbation, ScaledObservation, Step: what a noise model of your own needs.
     Mitigation, Policy, StressSchedule, EnvSpec: the other parts of a cell.
+    Study, Section, Job, Cell, with_keys, markdown, write_rows: what a study of your own needs.
     UserError: every mistake that brittlestar can explain in one line.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "cells.run": "Job",
     "commands.notebook": "evaluate sweep",
     "config.build": "load",
     "envs": "EnvSpec",
@@ -25,7 +27,12 @@ _HOMES = {
     "perturbations": "ObservationPerturbation Perturbation ScaledObservation Step",
     "engine.perturbed_env": "PerturbedEnv",
     "policies": "Policy",
+    "reports.sections": "Section",
+    "results.format": "markdown",
+    "results.load": "Cell",
+    "results.write": "write_rows",
     "schedules": "StressSchedule",
+    "studies.base": "Study with_keys",
 }
 
 __all__ = sorted([*" ".join(_HOMES.values()).split(), "__version__"])
