@@ -10,7 +10,9 @@ from brittlestar.config import config_folder
 from brittlestar.config.build import load
 from brittlestar.engine.delivery import measure
 from brittlestar.engine.evaluation import make_lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import MlpPolicy, as_policy

@@ -6,7 +6,9 @@ import pytest
 
 from brittlestar.engine.delivery import measure
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import (

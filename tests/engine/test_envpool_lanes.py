@@ -15,7 +15,9 @@ from brittlestar.engine import envpool_lanes as pools
 from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.evaluation import make_lanes
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec, Signals, backends
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError

@@ -6,7 +6,8 @@ import pytest
 from brittlestar.engine import evaluation
 from brittlestar.engine.evaluation import evaluate, make_lanes
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.perturbations import GaussianObservation
 from brittlestar.perturbations.context import Calibration

@@ -6,7 +6,9 @@ from stable_baselines3.common.env_checker import check_env as sb3_check
 
 from brittlestar import PerturbedEnv, evaluate, load
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.perturbations import (
     BodyMass,

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from brittlestar.engine.lanes import Lanes
+from brittlestar.engine.plan import Plan
 from brittlestar.engine.recovery import Recovery
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import Terminated
 from brittlestar.perturbations import GaussianObservation

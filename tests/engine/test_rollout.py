@@ -5,7 +5,9 @@ from gymnasium import spaces
 
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.metrics import COLUMNS
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec, Returns, Signals
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import HarnessError, UserError

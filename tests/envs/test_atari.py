@@ -10,7 +10,9 @@ import pytest
 from brittlestar.cells.auto_env import resolve
 from brittlestar.cells.identity import simulator
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs.atari import AtariSpec, shrink
 from brittlestar.errors import UserError
 from brittlestar.perturbations.context import Calibration, Context

@@ -3,7 +3,9 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.mitigations import Ensemble

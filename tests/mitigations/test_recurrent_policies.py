@@ -11,7 +11,9 @@ from gymnasium import spaces
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.mitigations import ComposedMitigation, Ensemble
 from brittlestar.perturbations import GaussianObservation, ObservationPerturbation

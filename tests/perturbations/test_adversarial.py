@@ -6,7 +6,9 @@ from gymnasium import spaces
 
 from brittlestar.config.build import load
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.perturbations import FgsmObservation, MadObservation, PgdObservation, RandomSignObservation

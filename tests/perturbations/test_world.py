@@ -13,7 +13,9 @@ from brittlestar.engine.delivery import measure
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.engine.perturbed_env import PerturbedEnv
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.fast import lane_group
 from brittlestar.envs.fast.shared_model import SharedModel

@@ -7,7 +7,9 @@ from gymnasium import spaces
 
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.policies.sb3 import Sb3Policy
 

@@ -4,7 +4,9 @@ import pytest
 
 from brittlestar.config.build import load
 from brittlestar.engine.lanes import Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import PController
 from brittlestar.statistics.stats import clopper_pearson

@@ -165,7 +165,8 @@ def _strength(config: dict[str, Any]) -> dict[str, Any]:
 
 def _roll(job: Job, on_episode: Callable[[int], None]) -> tuple[Any, str]:
     from brittlestar.engine.evaluation import evaluate
-    from brittlestar.engine.rollout import Parts, Plan
+    from brittlestar.engine.plan import Plan
+    from brittlestar.engine.stack import Parts
 
     config = job.config
     if config["episode_seeds"] not in EPISODE_SEEDS:

@@ -15,7 +15,8 @@ from brittlestar.engine import evaluation
 from brittlestar.engine.cores import cores
 from brittlestar.engine.delivery import measure
 from brittlestar.engine.metrics import COLUMNS
-from brittlestar.engine.rollout import Parts, Plan
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.mitigations import Mitigation

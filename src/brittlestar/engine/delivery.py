@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittlestar.engine.rollout import Rows
+from brittlestar.engine.plan import Rows
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import ComposedPerturbation, Perturbation
 from brittlestar.perturbations.compose import DELIVERED

@@ -14,15 +14,13 @@ class EffectLog:
     Example:
         >>> log = EffectLog(episodes=1, lanes=1)
         >>> for share in (0.0, 0.5):
-        ...     log.now["masked"] = np.array([share])
-        ...     log.add_step()
+        ...     log.add_step({"masked": np.array([share])})
         >>> log.end(lane=0, episode=0, length=2)
         >>> log.means["masked"].tolist()
         [0.25]
     """
 
     def __init__(self, episodes: int, lanes: int) -> None:
-        self.now: dict[str, np.ndarray] = {}
         self.means: dict[str, np.ndarray] = {}
         self._sums: dict[str, np.ndarray] = {}
         self._episodes, self._lanes = episodes, lanes
@@ -32,13 +30,12 @@ class EffectLog:
         for sums in self._sums.values():
             sums[lane] = 0
 
-    def add_step(self) -> None:
-        """Adds what was reported in this step."""
-        for name, values in self.now.items():
+    def add_step(self, effects: dict[str, np.ndarray]) -> None:
+        """Adds what was reported in one step."""
+        for name, values in effects.items():
             if name not in self._sums:
                 self._sums[name], self.means[name] = np.zeros(self._lanes), np.zeros(self._episodes)
             self._sums[name] += values
-        self.now.clear()
 
     def end(self, lane: int, episode: int, length: int) -> None:
         """Writes the means of a finished episode and clears the lane."""

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.engine.lanes import Batch, Infos, copy_batch, empty_batch, put_rows
+from brittlestar.engine.lanes import Batch, Infos
 from brittlestar.envs.backends import INSTALL, available
 from brittlestar.envs.base import EnvSpec, check_spaces
+from brittlestar.envs.batches import copy_batch, empty_batch, put_rows, take_row
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest
 
@@ -117,7 +118,7 @@ class PoolLanes:
         self._leave(self._places[lane])
         pool = self._places[lane] = self._fresh(seed)
         self._ids[lane], self._steps[lane] = pool.taken, 0
-        put_rows(self.observation, lane, _row(pool.first, pool.taken))
+        put_rows(self.observation, lane, take_row(pool.first, pool.taken))
         pool.taken += 1
 
     def _fresh(self, seed: int) -> _Pool:
@@ -263,9 +264,3 @@ def _plain(space: Any) -> spaces.Space:
 def _int32(seed: int) -> int:
     """Returns the lowest 32 bits of a seed as EnvPool takes them."""
     return (seed + 2**31) % 2**32 - 2**31
-
-
-def _row(observation: Any, index: int) -> Any:
-    if isinstance(observation, dict):
-        return {key: array[index] for key, array in observation.items()}
-    return observation[index]

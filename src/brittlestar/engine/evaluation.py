@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes, even_lanes
-from brittlestar.engine.rollout import Parts, Plan, Rows, rollout
+from brittlestar.engine.plan import Plan, Rows
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.backends import choose
 from brittlestar.perturbations.context import Calibration

@@ -10,9 +10,9 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium import spaces
 
 from brittlestar.envs.base import EnvSpec, check_spaces
+from brittlestar.envs.batches import copy_batch, empty_batch, put_rows
 from brittlestar.envs.fast import LaneGroup, fast_env
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
@@ -225,29 +225,3 @@ def even_lanes(lanes: int, episodes: int) -> int:
         (10, 15, 3)
     """
     return math.ceil(episodes / math.ceil(episodes / lanes))
-
-
-def empty_batch(space: spaces.Space, count: int) -> Any:
-    """Returns observations of zeros for some lanes."""
-    if isinstance(space, spaces.Dict):
-        return {key: empty_batch(part, count) for key, part in space.items()}
-    return np.zeros((count, *(space.shape or ())), dtype=space.dtype)
-
-
-def copy_batch(observation: Any) -> Any:
-    """Returns a copy of batched observations."""
-    if isinstance(observation, dict):
-        return {key: array.copy() for key, array in observation.items()}
-    return observation.copy()
-
-
-def put_rows(batch: Any, lane: int | np.ndarray, observation: Any) -> None:
-    """Writes the observation of one lane, or of several, into a batch."""
-    try:
-        if isinstance(batch, dict):
-            for key, array in batch.items():
-                array[lane] = observation[key]
-        else:
-            batch[lane] = observation
-    except (ValueError, KeyError, TypeError) as error:
-        raise HarnessError(f"the environment's observation does not fit its space: {error}") from None

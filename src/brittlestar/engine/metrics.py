@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from brittlestar.engine.lanes import Batch
 from brittlestar.engine.recovery import Recovery
+from brittlestar.engine.stack import Acted
 from brittlestar.envs import EnvSpec, Signals
 from brittlestar.envs.success import goal_distance
 
@@ -129,9 +130,9 @@ class EpisodeMetrics:
             self._sums["touched"] += numbers_changed(true, seen)
             self._stressed = change > 0
 
-    def act(self, commanded: np.ndarray, mitigated: np.ndarray, executed: np.ndarray) -> None:
-        """Takes the policy's action, the filtered one, and the one that the environment got."""
-        first = self.length == 0
+    def act(self, acted: Acted) -> None:
+        """Takes the policy's action and what became of it, and which simulators are edited in this step."""
+        first, (commanded, mitigated, executed, edited) = self.length == 0, acted
         if executed is not commanded and len(self._motion) == 1:
             # As long as every action was sent as commanded, both have the same past.
             self._motion.append(copy.deepcopy(self._motion[0]))
@@ -141,6 +142,8 @@ class EpisodeMetrics:
         if change is not None:
             self._sums["action"] += change
             self._stressed = self._stressed | (change > 0)
+        if edited is not None:
+            self._stressed = self._stressed | edited
 
     def compare(self, commanded: np.ndarray, clean: np.ndarray) -> None:
         """Takes the policy's action, and the one that it would have taken on the true observation."""
@@ -148,10 +151,6 @@ class EpisodeMetrics:
         if clean is not commanded:
             gap = (commanded.astype(np.float64) - clean).reshape(len(clean), -1)
             self._sums["divergence"] += np.sqrt(_squares(gap)) if self._motion else gap.any(axis=1)
-
-    def disturb(self, edited: np.ndarray) -> None:
-        """Takes whether the simulator of each lane is changed in this step."""
-        self._stressed = self._stressed | edited
 
     def update(self, batch: Batch, seen_reward: np.ndarray) -> None:
         """Takes what a step gave, and the reward that a learner would have seen."""

@@ -1,29 +1,46 @@
-"""A perturbed environment for training and for other people's loops."""
+"""A perturbed environment for training and for loops outside brittlestar."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from brittlestar.engine.stack import Parts, Stack
+from brittlestar.envs import EnvSpec
+from brittlestar.envs.batches import as_batch, take_row
 from brittlestar.envs.worlds import World
-from brittlestar.perturbations.base import Perturbation, Step, check_parameter
-from brittlestar.perturbations.context import Calibration, Context
-from brittlestar.randomness import LaneDraws
+from brittlestar.mitigations.base import Mitigation
+from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.context import Calibration
 from brittlestar.schedules import Constant, StressSchedule
 
-CHANNELS = ("observation", "action", "reward", "world")
+
+class OneLane:
+    """A Gymnasium environment as the only lane of a stack."""
+
+    count = 1
+
+    def __init__(self, env: gym.Env) -> None:
+        self._env = env
+        self.spec = EnvSpec(id=env.spec.id if env.spec else type(env.unwrapped).__name__)
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.max_steps = env.spec.max_episode_steps if env.spec else None
+        self.compute_reward = getattr(env.unwrapped, "compute_reward", None)
+
+    def worlds(self) -> list[World]:
+        """Returns the simulator of the environment."""
+        return [World(self._env)]
 
 
 class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
-    """Puts a perturbation around any Gymnasium environment: the very code that sweeps use, with one lane.
+    """Puts a perturbation, and a mitigation if one is given, around any Gymnasium environment.
 
-    Noise depends on the seed of `reset`, the number of the episode since, and the step; never on the
-    environment's own random numbers. The perturbation is copied, so several environments may be given the same one.
-    Edits of the simulator are undone at the end of the episode, at `reset` and at `close`.
+    It runs the same code as a sweep, with one lane. Noise depends on the seed of `reset`, the number of the episode
+    since, and the step; never on the environment's own random numbers. The parts are copied, so several environments
+    may share one. Edits of the simulator are undone at the end of the episode, at `reset` and at `close`.
     `info["true_observation"]` and `info["true_reward"]` hold the truth.
 
     Example:
@@ -40,86 +57,57 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         perturbation: Perturbation,
         schedule: StressSchedule | None = None,
         calibration: Calibration | None = None,
+        mitigation: Mitigation | None = None,
     ) -> None:
         gym.utils.RecordConstructorArgs.__init__(
-            self, perturbation=perturbation, schedule=schedule, calibration=calibration
+            self, perturbation=perturbation, schedule=schedule, calibration=calibration, mitigation=mitigation
         )
         gym.Wrapper.__init__(self, env)
-        self.perturbation = perturbation = copy.deepcopy(perturbation)
-        self.schedule = Constant() if schedule is None else schedule
-        check_parameter(perturbation, self.schedule.parameter)
-        perturbation.bind(env.observation_space, env.action_space, lanes=1)
-        context = Context() if calibration is None else Context(calibrate=lambda: calibration)
-        context.compute_reward = getattr(env.unwrapped, "compute_reward", None)
-        perturbation.prepare(context)
-        self._worlds = [World(env)] if perturbation.needs_world else []
-        self.observation_space = perturbation.observation_space(env.observation_space)
-        if context.compute_reward is not None:
+        self.perturbation, mitigation = copy.deepcopy((perturbation, mitigation))
+        parts, lane = Parts(None, self.perturbation, mitigation or Mitigation(), schedule or Constant()), OneLane(env)
+        self._stack = Stack(lane, parts)
+        self._stack.bind(calibrate=None if calibration is None else lambda: calibration)
+        self.observation_space = self._stack.observation_space
+        if lane.compute_reward is not None:
             # Hindsight replay asks a goal environment for the reward of other goals.
-            self.compute_reward = context.compute_reward
-        self._episode, self._steps = -1, 0
-        self._draws: dict[str, LaneDraws] = {}
+            self.compute_reward = lane.compute_reward
+        self._episode, self._steps = np.full(1, -1), np.zeros(1, dtype=np.int64)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
         """Starts an episode; with a seed, the noise starts anew too."""
-        self._restore()
+        self._stack.restore()
         observation, info = self.env.reset(seed=seed, options=options)
-        if seed is not None or not self._draws:
-            key = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-            self._draws = {name: LaneDraws(key, f"perturbation/{name}", 1) for name in CHANNELS}
-            self._episode = -1
-        self._episode, self._steps = self._episode + 1, 0
+        if seed is not None or self._episode[0] < 0:
+            self._stack.seed(int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed)
+            self._episode[0] = -1
+        self._episode, self._steps = self._episode + 1, np.zeros_like(self._steps)
         return self._observe(observation), info | {"true_observation": observation}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
-        """Sends the perturbed action and returns what a disturbed learner sees."""
-        sent = self.perturbation.perturb_action(self._action(action), self._step("action"))[0]
-        if self._worlds and not self.perturbation.is_identity:
-            self.perturbation.perturb_world(self._worlds, self._step("world"))
-        observation, reward, terminated, truncated, info = self.env.step(sent)
-        rewards = np.array([reward], dtype=np.float64)
-        after = replace(self._step("reward"), observation=_to_lane(observation))
-        seen_reward = self.perturbation.perturb_reward(rewards, after)[0]
-        self._steps += 1
+        """Sends the perturbed action and returns what a learner sees."""
+        acted = self._stack.act(self._action(action))
+        observation, reward, terminated, truncated, info = self.env.step(acted.executed[0])
+        seen_reward = self._stack.reward(np.array([reward], dtype=np.float64), as_batch(observation))
+        self._steps = self._steps + 1
+        ended = terminated or truncated
+        if ended:
+            self._stack.restore()
         info = info | {"true_observation": observation, "true_reward": reward}
-        if terminated or truncated:
-            self._restore()
-        return self._observe(observation), float(seen_reward), terminated, truncated, info
+        return self._observe(observation, ended), float(seen_reward[0]), terminated, truncated, info
 
     def close(self) -> None:
-        """Undoes what was edited, and closes the environment."""
-        self._restore()
+        """Undoes every edit and closes the environment."""
+        self._stack.restore()
         super().close()
 
-    def _restore(self) -> None:
-        for world in self._worlds:
-            world.restore()
-
     def _action(self, action: Any) -> np.ndarray:
-        lane = _to_lane(action)
+        lane = as_batch(action)
         # Half of a motor's `1` is not 0.
         whole = lane.dtype.kind in "iub" and isinstance(self.action_space, gym.spaces.Box)
         return lane.astype(self.action_space.dtype) if whole else lane
 
-    def _observe(self, observation: Any) -> Any:
-        if self.perturbation.is_identity:
-            return observation
-        return _from_lane(self.perturbation.perturb_observation(_to_lane(observation), self._step("observation")))
-
-    def _step(self, channel: str) -> Step:
-        episodes, steps = np.array([self._episode]), np.array([self._steps])
-        self._draws[channel].at(episodes, steps)
-        level = self.schedule.levels(episodes, steps)
-        return Step(level, steps == 0, self._draws[channel], self.schedule.parameter)
-
-
-def _to_lane(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: np.asarray(part)[None] for key, part in value.items()}
-    return np.asarray(value)[None]
-
-
-def _from_lane(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: part[0] for key, part in value.items()}
-    return value[0]
+    def _observe(self, observation: Any, is_last: bool = False) -> Any:
+        batch = as_batch(observation)
+        self._stack.at(self._episode, self._steps)
+        seen = (self._stack.peek(batch) if is_last else self._stack.observe(batch)).mitigated
+        return observation if seen is batch else take_row(seen, 0)

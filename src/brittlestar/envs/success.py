@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.envs.batches import take_row
 from brittlestar.errors import UserError
 
 WHEN = ("any", "final")
@@ -116,15 +117,9 @@ class Predicate(Success):
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
         """Asks the function, lane by lane."""
-        return np.array([bool(self._function(_lane(observation, i), info)) for i, info in enumerate(infos)])
+        return np.array([bool(self._function(take_row(observation, i), info)) for i, info in enumerate(infos)])
 
 
 def goal_distance(observation: Any) -> np.ndarray:
     """Returns `|achieved_goal - desired_goal|` of each lane."""
     return np.linalg.norm(observation["achieved_goal"] - observation["desired_goal"], axis=-1)
-
-
-def _lane(observation: Any, index: int) -> Any:
-    if isinstance(observation, dict):
-        return {key: array[index] for key, array in observation.items()}
-    return observation[index]

@@ -25,6 +25,11 @@ ArrayFilter = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class Mitigation:
     """The identity: passes everything on."""
 
+    @property
+    def wraps_policy(self) -> bool:
+        """Whether `around` returns another policy; such a mitigation cannot act while a learner chooses actions."""
+        return type(self).around is not Mitigation.around
+
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks the spaces and forgets all lanes; called once before a rollout."""
 

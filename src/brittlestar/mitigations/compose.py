@@ -42,6 +42,11 @@ class ComposedMitigation(Mitigation):
             if not isinstance(part, Mitigation):
                 raise UserError(f"`parts.{name}` must be a mitigation, got {part!r}")
 
+    @property
+    def wraps_policy(self) -> bool:
+        """Whether any part wraps the policy."""
+        return any(part.wraps_policy for part in self.parts.values())
+
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Binds every part."""
         for part in self.parts.values():

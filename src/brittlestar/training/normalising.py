@@ -50,7 +50,8 @@ def _pool(wrapped: Any, spec: EnvSpec) -> None:
 def random_pass(spec: EnvSpec) -> Calibration:
     """Measures observations in clean episodes of random actions: the same ones for every seed."""
     from brittlestar.engine.evaluation import evaluate
-    from brittlestar.engine.rollout import Parts, Plan
+    from brittlestar.engine.plan import Plan
+    from brittlestar.engine.stack import Parts
     from brittlestar.policies.simple import RandomPolicy
 
     recorder = ObservationRecorder(_EPISODES)

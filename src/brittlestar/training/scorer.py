@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from brittlestar.engine.evaluation import evaluate, make_lanes
-from brittlestar.engine.rollout import Parts, Plan, Rows
+from brittlestar.engine.plan import Plan, Rows
+from brittlestar.engine.stack import Parts
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.base import Policy

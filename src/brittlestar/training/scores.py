@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.engine.rollout import Rows
+from brittlestar.engine.plan import Rows
 from brittlestar.results.format import bounded
 from brittlestar.results.load import RATES
 from brittlestar.statistics import stats

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,16 +11,27 @@ import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from brittlestar.engine.evaluation import make_lanes
-from brittlestar.engine.lanes import Batch, copy_batch
+from brittlestar.engine.lanes import Batch
+from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.batches import copy_batch, take_row
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation, Step, check_parameter
-from brittlestar.perturbations.context import Calibration, Context
-from brittlestar.randomness import Jumper, LaneDraws
+from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.context import Calibration
+from brittlestar.randomness import Jumper
 from brittlestar.schedules import Constant, StressSchedule
 
 _RECENT = 100
-_STREAMS = ("observation", "action", "reward", "world", "mitigation/observation", "mitigation/action")
+
+
+def training_stream(stream: str) -> str:
+    """Returns the name of a random stream in training: its noise is independent of an evaluation's with the same seed.
+
+    Example:
+        >>> training_stream("perturbation/action"), training_stream("mitigation/action")
+        ('training/action', 'training/mitigation/action')
+    """
+    return f"training/{stream.removeprefix('perturbation/')}"
 
 
 class LaneVecEnv(VecEnv):
@@ -52,48 +62,33 @@ class LaneVecEnv(VecEnv):
         threads: int = 1,
         calibrate: Callable[[], Calibration] | None = None,
     ) -> None:
-        self.perturbation, self.mitigation = perturbation or Perturbation(), mitigation or Mitigation()
-        self.schedule = schedule or Constant()
-        self.lanes = make_lanes(spec, count, threads, needs_model=self.perturbation.needs_world)
+        parts = Parts(None, perturbation or Perturbation(), mitigation or Mitigation(), schedule or Constant())
+        self.lanes = make_lanes(spec, count, threads, needs_model=parts.perturbation.needs_world)
         self._success = spec.success
-        context = Context(compute_reward=self.lanes.compute_reward, default_action=spec.default_action)
-        context.sensor_groups = spec.sensor_groups
-        if calibrate is not None:
-            context.calibrate = calibrate
-        self._bind(count, context)
-        self._worlds = self.lanes.worlds() if self.perturbation.needs_world else []
-        self._seed, self.next_episode = seed, 0
+        self._stack = Stack(self.lanes, parts, seed, training_stream)
+        self._stack.bind(calibrate=calibrate)
+        self._resets = Jumper(seed, "training/reset")
+        self._steps, self._episodes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        self._returns, self._active = np.zeros(count), np.arange(count)
+        self.next_episode = 0
         self.meanwhile: Callable[[], None] | None = None
         self.witness: Callable[[Any, Any], None] | None = None
         self.ended: deque[tuple[float, float]] = deque(maxlen=_RECENT)
         """Return and final success (nan where unknown) of the last episodes."""
         self._other = ThreadPoolExecutor(1)
         self._running: Future[Batch] | None = None
-        shown = self.perturbation.observation_space(self.lanes.observation_space)
-        super().__init__(count, shown, self.lanes.action_space)
-
-    def _bind(self, count: int, context: Context) -> None:
-        spaces_ = self.lanes.observation_space, self.lanes.action_space
-        check_parameter(self.perturbation, self.schedule.parameter)
-        for part in (self.perturbation, self.mitigation):
-            part.bind(*spaces_, count)
-            part.prepare(context)
-        self._steps, self._episodes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        self._returns, self._lanes = np.zeros(count), np.arange(count)
-        self._draws = {name: LaneDraws(0, name, count) for name in _STREAMS}
+        super().__init__(count, self._stack.observation_space, self.lanes.action_space)
 
     def reset(self) -> Any:
         """Starts an episode in every lane, from the next number on."""
-        self._draws = {name: LaneDraws(self._seed, f"training/{name}", self.num_envs) for name in _STREAMS}
-        self._resets = Jumper(self._seed, "training/reset")
         for lane in range(self.num_envs):
             self._start(lane)
         self._returned = self._observe()
         return self._returned
 
     def _start(self, lane: int) -> None:
-        if self._worlds:
-            self._worlds[lane].restore()
+        if self._stack.worlds:
+            self._stack.worlds[lane].restore()
         self._episodes[lane], self._steps[lane], self._returns[lane] = self.next_episode, 0, 0.0
         self.next_episode += 1
         self.lanes.reset(lane, int(self._resets.to(int(self._episodes[lane])).integers(2**53)))
@@ -102,11 +97,8 @@ class LaneVecEnv(VecEnv):
         """Sends the actions; the simulators run on."""
         if self.witness is not None:
             self.witness(self.lanes.observation, self._returned)
-        mitigated = self.mitigation.mitigate_action(np.asarray(actions), self._step("mitigation/action"))
-        sent = self.perturbation.perturb_action(mitigated, self._step("action"))
-        if self._worlds and not self.perturbation.is_identity:
-            self.perturbation.perturb_world(self._worlds, self._step("world"))
-        self._running = self._other.submit(self.lanes.step, sent, self._lanes)
+        acted = self._stack.act(np.asarray(actions))
+        self._running = self._other.submit(self.lanes.step, acted.executed, self._active)
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Lets the learner work, then waits for the simulators; lanes that end start anew."""
@@ -117,9 +109,7 @@ class LaneVecEnv(VecEnv):
                 work()
         finally:
             batch = self._running.result()
-        after = self._step("reward")
-        after.observation = batch.observation
-        reward = self.perturbation.perturb_reward(batch.reward, after)
+        reward = self._stack.reward(batch.reward, batch.observation)
         self._steps += 1
         self._returns += batch.reward
         done = batch.terminated | batch.truncated
@@ -138,37 +128,29 @@ class LaneVecEnv(VecEnv):
         return {"return": float(returns.mean())} | rate
 
     def _end(self, ended: list[int], batch: Batch, infos: list[dict[str, Any]]) -> None:
-        # The last observation is disturbed like any other, but what a perturbation remembers belongs to the next.
-        kept = copy.deepcopy((self.perturbation, self.mitigation))
-        last = self._observe()
-        self.perturbation, self.mitigation = kept
+        # The last observation is perturbed like any other, but what a perturbation remembers belongs to the next.
+        self._stack.at(self._episodes, self._steps)
+        last = self._stack.peek(self.lanes.observation).mitigated
         at_step = self._success.at_step(batch.observation, infos, batch.terminated) if self._success else None
         for lane in ended:
             if self._success is not None:
                 won = self._success.at_end(float(self._returns[lane])) if at_step is None else at_step[lane]
                 infos[lane]["is_success"] = bool(won)
-            infos[lane]["terminal_observation"] = _row(last, lane)
+            infos[lane]["terminal_observation"] = copy_batch(take_row(last, lane))
             infos[lane]["TimeLimit.truncated"] = bool(batch.truncated[lane] and not batch.terminated[lane])
             infos[lane]["episode"] = {"r": float(self._returns[lane]), "l": int(self._steps[lane]), "t": 0.0}
             self.ended.append((float(self._returns[lane]), float(infos[lane].get("is_success", np.nan))))
             self._start(lane)
 
     def _observe(self) -> Any:
-        seen = copy_batch(self.lanes.observation)
-        if not self.perturbation.is_identity:
-            seen = self.perturbation.perturb_observation(self.lanes.observation, self._step("observation"))
-        return self.mitigation.mitigate_observation(seen, self._step("mitigation/observation"))
-
-    def _step(self, channel: str) -> Step:
-        self._draws[channel].at(self._episodes, self._steps)
-        level = self.schedule.levels(self._episodes, self._steps)
-        return Step(level, self._steps == 0, self._draws[channel], self.schedule.parameter)
+        self._stack.at(self._episodes, self._steps)
+        seen = self._stack.observe(self.lanes.observation).mitigated
+        return copy_batch(seen) if seen is self.lanes.observation else seen
 
     def close(self) -> None:
         """Undoes every edit and closes the environments."""
         self._other.shutdown()
-        for world in self._worlds:
-            world.restore()
+        self._stack.restore()
         self.lanes.close()
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
@@ -194,9 +176,3 @@ class LaneVecEnv(VecEnv):
     def _chosen(self, indices: Any) -> Sequence[Any]:
         envs = getattr(self.lanes, "envs", ())
         return [envs[i] for i in self._get_indices(indices)] if envs else []
-
-
-def _row(observation: Any, lane: int) -> Any:
-    if isinstance(observation, dict):
-        return {key: array[lane].copy() for key, array in observation.items()}
-    return observation[lane].copy()

@@ -16,7 +16,8 @@ from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.config.build import build
 from brittlestar.engine.cores import cores
 from brittlestar.engine.evaluation import evaluate
-from brittlestar.engine.rollout import Parts, Plan
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.stack import Parts
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Policy
 from brittlestar.policies.sb3 import Sb3Policy

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from brittlestar.envs.batches import take_row
 from brittlestar.envs.fast.lane_group import LaneGroup
 from brittlestar.envs.fast.shared_model import SharedModel
 
@@ -59,8 +60,7 @@ class FastEnv:
         self.begin(self.alone, action[None])
         self.simulate(self.alone)
         batch, reward, terminated, infos = self.finish(self.alone)
-        observation = {key: rows[0] for key, rows in batch.items()} if isinstance(batch, dict) else batch[0]
-        return observation, reward[0], bool(terminated[0]), False, {key: values[0] for key, values in infos.items()}
+        return take_row(batch, 0), reward[0], bool(terminated[0]), False, take_row(infos, 0)
 
     def agrees(self) -> bool:
         """Whether the environment's own methods give the same numbers in its present state."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.envs.batches import take_row
 from brittlestar.envs.fast.base import FastEnv, StepResults
 from brittlestar.envs.fast.lane_group import LaneGroup
 
@@ -82,7 +83,7 @@ class FastFetch(FastEnv):
 
     def _get_obs(self) -> dict[str, np.ndarray]:
         self.alone.forget_times()
-        return {key: rows[0] for key, rows in self._observe(self.alone).items()}
+        return take_row(self._observe(self.alone), 0)
 
     def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
         """Moves each gripper's target."""

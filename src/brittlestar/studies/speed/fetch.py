@@ -13,7 +13,8 @@ from pathlib import Path
 from brittlestar.cells import run as cell
 from brittlestar.config.build import load
 from brittlestar.engine.cores import cores
-from brittlestar.engine.rollout import Parts, Plan
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.stack import Parts
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.sweeps.compose import Composer

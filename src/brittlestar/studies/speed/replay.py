@@ -13,7 +13,9 @@ import gymnasium as gym
 import numpy as np
 
 from brittlestar.engine.lanes import Batch, Lanes
-from brittlestar.engine.rollout import Parts, Plan, rollout
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.rollout import rollout
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 
 

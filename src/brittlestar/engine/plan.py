@@ -1,0 +1,58 @@
+"""Which episodes to run, and the rows that they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brittlestar.engine.metrics import COLUMNS
+from brittlestar.errors import UserError
+
+if TYPE_CHECKING:
+    from brittlestar.engine.behaviour import Behaviour
+
+RECORDS = (None, "behaviour", "trajectories")
+"""What is recorded beside the rows: nothing, a few numbers about the actions of each episode, or all actions."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which episodes to run."""
+
+    episodes: int
+    seed: int = 0
+    consecutive: bool = False
+    """Reset seed = seed + episode and noise in one sequence, as in published tables."""
+    deterministic: bool = True
+    divergence: bool = False
+    """Ask the policy once more at every step, on the true observation."""
+    record: str | None = None
+    """One of `RECORDS`."""
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1:
+            raise UserError(f"`episodes` must be at least 1, got {self.episodes}")
+        if self.seed < 0:
+            raise UserError(f"`seed` must be at least 0, got {self.seed}")
+        if self.record not in RECORDS:
+            raise UserError(f"`record` must be null, behaviour or trajectories, got {self.record}")
+
+
+@dataclass
+class Rows:
+    """Episode rows in order: `values` is `(episodes, len(COLUMNS))`; `phases` are the names behind `phase`."""
+
+    values: np.ndarray
+    phases: list[str]
+    effects: dict[str, np.ndarray] = field(default_factory=dict)
+    """What the perturbation reported about its effect: the mean over each episode."""
+    behaviour: Behaviour | None = None
+    """What the policy did, where the plan asks for it."""
+    trajectories: dict[str, np.ndarray] = field(default_factory=dict)
+    """Actions and rewards of all episodes, one behind the other, where the plan asks for them."""
+
+    def column(self, name: str) -> np.ndarray:
+        """Returns one column."""
+        return self.values[:, COLUMNS.index(name)]

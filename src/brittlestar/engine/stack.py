@@ -1,0 +1,210 @@
+"""The stack: policy, mitigation, perturbation, environment, and back. Rollout, training and `PerturbedEnv` use it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.envs import EnvSpec
+from brittlestar.envs.worlds import World
+from brittlestar.errors import UserError
+from brittlestar.mitigations.base import Mitigation
+from brittlestar.perturbations.base import Perturbation, Step, check_parameter
+from brittlestar.perturbations.context import Context
+from brittlestar.perturbations.world import WORLD_CHANGE
+from brittlestar.policies.base import Policy
+from brittlestar.randomness import LaneDraws
+from brittlestar.schedules import Constant, StressSchedule
+
+STREAMS = (
+    "perturbation/observation",
+    "perturbation/action",
+    "perturbation/reward",
+    "perturbation/world",
+    "mitigation/observation",
+    "mitigation/action",
+    "mitigation/policy",
+    "policy",
+)
+"""One random stream for each place where a part may draw."""
+
+
+@dataclass
+class Parts:
+    """The parts of a stack, except the environment."""
+
+    policy: Policy | None
+    """None where a learner, or another loop, chooses the actions."""
+    perturbation: Perturbation = field(default_factory=Perturbation)
+    mitigation: Mitigation = field(default_factory=Mitigation)
+    schedule: StressSchedule = field(default_factory=Constant)
+
+
+class StackEnv(Protocol):
+    """What a stack needs of its environment: `Lanes`, `PoolLanes` and `OneLane` have it."""
+
+    spec: EnvSpec
+    count: int
+    observation_space: spaces.Space
+    action_space: spaces.Space
+    max_steps: int | None
+
+    @property
+    def compute_reward(self) -> Callable[..., Any] | None:
+        """The reward of a goal environment for any goals; None if the environment has none."""
+
+    def worlds(self) -> list[World]:
+        """Returns the simulators, one per lane."""
+
+
+class Observed(NamedTuple):
+    """One observation on its way to the policy."""
+
+    true: Any
+    perturbed: Any
+    mitigated: Any
+
+
+class Acted(NamedTuple):
+    """One action on its way to the environment, and the lanes whose simulators are edited in this step."""
+
+    commanded: np.ndarray
+    mitigated: np.ndarray
+    executed: np.ndarray
+    edited: np.ndarray | None
+    """`(lanes,)`; None where no simulator can be edited."""
+
+
+class Stack:
+    """Applies the parts to all lanes at once, each part with its own random stream.
+
+    Every step is `at`, `observe`, `act`, the step of the environment, then `reward`.
+
+    Attributes:
+        effects: what the perturbation has reported in this step: name to `(lanes,)`.
+        policy: the policy that acts, after the mitigation has wrapped it.
+
+    Example:
+        >>> from brittlestar.engine.lanes import Lanes
+        >>> from brittlestar.perturbations import BiasObservation
+        >>> lanes = Lanes(EnvSpec(id="CartPole-v1"), count=2)
+        >>> stack = Stack(lanes, Parts(None, BiasObservation(bias=0.5, draw="fixed")))
+        >>> stack.bind()
+        >>> stack.at(episodes=np.array([0, 1]), steps=np.zeros(2, dtype=np.int64))
+        >>> stack.observe(np.zeros((2, 4), np.float32)).mitigated.tolist()
+        [[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]]
+    """
+
+    policy: Policy
+
+    def __init__(self, env: StackEnv, parts: Parts, seed: int = 0, name: Callable[[str], str] = str) -> None:
+        if parts.policy is None and parts.mitigation.wraps_policy:
+            raise UserError(
+                f"{type(parts.mitigation).__name__} changes how a policy chooses its actions, but here a learner "
+                "chooses them: train with `mitigation=none`, and evaluate the trained policy with this mitigation"
+            )
+        check_parameter(parts.perturbation, parts.schedule.parameter)
+        self.parts, self._env = parts, env
+        self.worlds = env.worlds() if parts.perturbation.needs_world else []
+        self.effects: dict[str, np.ndarray] = {}
+        self.seed(seed, name)
+
+    def seed(self, seed: int, name: Callable[[str], str] = str) -> None:
+        """Starts all random streams anew; `name` maps one of `STREAMS` to the name that its numbers depend on."""
+        self.draws = {stream: LaneDraws(seed, name(stream), self._env.count) for stream in STREAMS}
+
+    def bind(self, episodes: int | None = None, **measurements: Any) -> None:
+        """Binds all parts to the environment, and lets them measure what they need.
+
+        Args:
+            episodes: how many are planned; None where there is no plan.
+            measurements: `calibrate`, `calibrate_longer` and `measure_noise` of `Context`; None where there is none.
+        """
+        env, parts = self._env, self.parts
+        if episodes is not None:
+            planned = np.arange(episodes)
+            measurements["levels"] = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
+        self._context = Context(
+            policy=parts.policy,
+            compute_reward=env.compute_reward,
+            max_steps=env.max_steps,
+            default_action=env.spec.default_action,
+            sensor_groups=env.spec.sensor_groups,
+            **{name: measure for name, measure in measurements.items() if measure is not None},
+        )
+        self.bind_part(parts.perturbation)
+        self.bind_part(parts.mitigation)
+        if parts.policy is not None:
+            self.policy = parts.mitigation.around(parts.policy, self.draws["mitigation/policy"])
+            self.policy.bind(env.observation_space, env.action_space, self.draws["policy"])
+
+    def bind_part(self, part: Perturbation | Mitigation) -> None:
+        """Binds one part, which forgets all episodes."""
+        part.bind(self._env.observation_space, self._env.action_space, self._env.count)
+        part.prepare(self._context)
+
+    @property
+    def observation_space(self) -> spaces.Space:
+        """The space of perturbed observations."""
+        return self.parts.perturbation.observation_space(self._env.observation_space)
+
+    def at(self, episodes: np.ndarray, steps: np.ndarray) -> None:
+        """Moves every lane to its episode and step."""
+        self._episodes, self._steps = episodes, steps
+        self.level, self.first = self.parts.schedule.levels(episodes, steps), steps == 0
+        self.effects.clear()
+
+    def observe(self, true: Any) -> Observed:
+        """Returns the true observation, what the perturbation makes of it, and what the policy sees."""
+        perturbed = self.parts.perturbation.perturb_observation(true, self._step("perturbation/observation"))
+        mitigated = self.parts.mitigation.mitigate_observation(perturbed, self._step("mitigation/observation"))
+        return Observed(true, perturbed, mitigated)
+
+    def peek(self, true: Any) -> Observed:
+        """Observes with copies of the parts, which remember nothing of it: for the last observation of an episode."""
+        parts = self.parts
+        originals = parts.perturbation, parts.mitigation
+        env = getattr(self._env.compute_reward, "__self__", None)
+        parts.perturbation, parts.mitigation = copy.deepcopy(originals, {id(env): env})
+        try:
+            return self.observe(true)
+        finally:
+            parts.perturbation, parts.mitigation = originals
+
+    def ask(self, observation: Any, state: Any, deterministic: bool, **masks: Any) -> tuple[np.ndarray, Any]:
+        """Returns the action of the policy and its next state; asking twice draws the same numbers twice."""
+        for stream in ("policy", "mitigation/policy"):
+            self.draws[stream].at(self._episodes, self._steps)
+        return self.policy.predict(observation, state, self.first, deterministic, **masks)
+
+    def act(self, commanded: np.ndarray) -> Acted:
+        """Returns the action that the environment gets, and edits the simulators before they step."""
+        perturbation = self.parts.perturbation
+        mitigated = self.parts.mitigation.mitigate_action(commanded, self._step("mitigation/action"))
+        executed = perturbation.perturb_action(mitigated, self._step("perturbation/action"))
+        edited = None
+        if self.worlds and not perturbation.is_identity:
+            perturbation.perturb_world(self.worlds, self._step("perturbation/world"))
+            edited = self.effects.get(WORLD_CHANGE, self.level) > 0
+        return Acted(commanded, mitigated, executed, edited)
+
+    def reward(self, true: np.ndarray, observation: Any) -> np.ndarray:
+        """Returns the rewards that a learner sees; `observation` is the true one that came with them."""
+        step = self._step("perturbation/reward")
+        step.observation = observation
+        return self.parts.perturbation.perturb_reward(true, step)
+
+    def restore(self) -> None:
+        """Undoes every edit of every simulator."""
+        for world in self.worlds:
+            world.restore()
+
+    def _step(self, stream: str) -> Step:
+        draws = self.draws[stream]
+        draws.at(self._episodes, self._steps)
+        return Step(self.level, self.first, draws, self.parts.schedule.parameter, self.effects)
