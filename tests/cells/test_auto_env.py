@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from brittlestar.cells.auto_env import resolve
+from brittlestar.cells.auto_env import resolve_env
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
@@ -12,29 +12,29 @@ AUTO = yaml.safe_load((config_folder() / "env/auto.yaml").read_text())
 
 def test_a_known_environment_brings_its_success_and_references():
     cartpole = yaml.safe_load((config_folder() / "env/cartpole.yaml").read_text())
-    assert resolve(AUTO, {"path": "somewhere/CartPole-v1.zip"}) == cartpole
+    assert resolve_env(AUTO, {"path": "somewhere/CartPole-v1.zip"}) == cartpole
 
 
 def test_any_other_id_is_run_as_it_is():
-    found = resolve(AUTO, {"path": "LunarLander-v3.zip"})
+    found = resolve_env(AUTO, {"path": "LunarLander-v3.zip"})
     assert (found["id"], found["success"]) == ("LunarLander-v3", None)
 
 
 def test_another_version_of_a_known_environment_has_its_sensors_but_not_its_returns():
-    found, newest = (resolve(AUTO, {"path": f"HalfCheetah-{version}.zip"}) for version in ("v3", "v5"))
+    found, newest = (resolve_env(AUTO, {"path": f"HalfCheetah-{version}.zip"}) for version in ("v3", "v5"))
     assert found["sensor_groups"] == newest["sensor_groups"] and found["sensor_groups"]
     assert (found["returns"]["reference"], newest["returns"]["reference"]) == (None, 4800.0)
 
 
 def test_the_goals_of_an_older_fetch_are_those_of_the_newest():
-    old, new = (resolve(AUTO, {"path": f"FetchReach-{version}.zip"}) for version in ("v1", "v4"))
+    old, new = (resolve_env(AUTO, {"path": f"FetchReach-{version}.zip"}) for version in ("v1", "v4"))
     assert old["success"] == new["success"] and old["success"]
     assert old["id"] == "FetchReach-v1"
 
 
 def test_what_the_user_adds_is_kept():
     asked = AUTO | {"max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium"}
-    found = resolve(asked, {"path": "CartPole-v1.zip"})
+    found = resolve_env(asked, {"path": "CartPole-v1.zip"})
     assert {key: found[key] for key in ("id", "max_steps", "kwargs", "backend")} == {
         "id": "CartPole-v1", "max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium",
     }  # fmt: skip
@@ -45,7 +45,7 @@ def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
     folder = Path(__file__).parents[3] / f"shared/checkpoints/rl-trained-agents/{name}/Ant-v3_1"
     if not folder.is_dir():
         pytest.skip("needs the trained agents of ../shared/checkpoints")
-    assert resolve(AUTO, {"path": str(folder)})["kwargs"] == {"post_constraint": alive}
+    assert resolve_env(AUTO, {"path": str(folder)})["kwargs"] == {"post_constraint": alive}
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
 )
 def test_a_policy_that_does_not_say(policy, message):
     with pytest.raises(UserError, match=message):
-        resolve(AUTO, policy)
+        resolve_env(AUTO, policy)

@@ -1,8 +1,11 @@
 import copy
 
+import grimp
 import pytest
 
 from brittlestar.cells import identity
+from brittlestar.cells.job import Job, resolve
+from brittlestar.config import GROUPS, options
 
 NOISE = "brittlestar.perturbations.GaussianObservation"
 BASE = {
@@ -20,6 +23,10 @@ BASE = {
 }
 
 
+def hash_of(config):
+    return resolve(Job(config, "folder")).cell
+
+
 def changed(path, value):
     config = copy.deepcopy(BASE)
     node = config
@@ -35,7 +42,7 @@ def changed(path, value):
     [("lanes", 9), ("env.lanes", 9), ("threads", 2), ("store", "b"), ("study", {}), ("role", "x")],
 )
 def test_neutral_keys_do_not_count(path, value):
-    assert identity.cell_hash(changed(path, value)) == identity.cell_hash(BASE)
+    assert hash_of(changed(path, value)) == hash_of(BASE)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +56,11 @@ def test_neutral_keys_do_not_count(path, value):
     ],
 )
 def test_everything_else_counts(path, value):
-    assert identity.cell_hash(changed(path, value)) != identity.cell_hash(BASE)
+    assert hash_of(changed(path, value)) != hash_of(BASE)
 
 
 def test_the_same_number_is_the_same_cell():
-    one, two = (identity.cell_hash(changed("perturbation.sigma", value)) for value in (1, 1.0))
+    one, two = (hash_of(changed("perturbation.sigma", value)) for value in (1, 1.0))
     assert one == two
 
 
@@ -64,7 +71,7 @@ def test_strength_zero_is_the_same_cell_whatever_the_perturbation():
         {"_target_": "brittlestar.perturbations.GaussianAction", "sigma": 0},
         {"_target_": "brittlestar.perturbations.Perturbation"},
     ]
-    assert len({identity.cell_hash(changed("perturbation", node)) for node in nodes}) == 1
+    assert len({hash_of(changed("perturbation", node)) for node in nodes}) == 1
 
 
 def test_the_content_of_a_policy_file_counts(tmp_path):
@@ -72,7 +79,7 @@ def test_the_content_of_a_policy_file_counts(tmp_path):
     hashes = []
     for content in (b"one", b"two"):
         file.write_bytes(content)
-        hashes.append(identity.cell_hash(changed("policy", {"path": str(file)})))
+        hashes.append(hash_of(changed("policy", {"path": str(file)})))
     assert hashes[0] != hashes[1]
 
 
@@ -82,18 +89,52 @@ def test_the_code_of_a_class_from_elsewhere_counts(tmp_path, monkeypatch):
     hashes = []
     for text in (source, source + "# changed\n"):
         (tmp_path / "my_noise_module.py").write_text(text)
-        hashes.append(identity.cell_hash(changed("perturbation", {"_target_": "my_noise_module.Mine", "sigma": 1})))
+        hashes.append(hash_of(changed("perturbation", {"_target_": "my_noise_module.Mine", "sigma": 1})))
     assert hashes[0] != hashes[1]
 
 
 @pytest.mark.parametrize("name", ["versions", "engine_digest"])
 def test_versions_and_engine_count(name, monkeypatch):
-    before = identity.cell_hash(BASE)
+    before = hash_of(BASE)
     monkeypatch.setattr(identity, name, lambda: "other")
-    assert identity.cell_hash(BASE) != before
+    assert hash_of(BASE) != before
 
 
 def test_provenance_tells_versions_and_host():
     facts = identity.provenance()
     assert facts["versions"]["mujoco"].startswith("3.")
     assert facts["host"]["python"]
+
+
+def test_the_hash_covers_every_module_that_a_rollout_can_reach():
+    graph = grimp.build_graph("brittlestar")
+    roots = ("engine", "envs", "policies", "perturbations", "mitigations", "schedules", "cells.run")
+    names = [f"brittlestar.{root}" for root in roots]
+    reached = {module for name in names for module in graph.find_upstream_modules(name, as_package=True)} | set(names)
+    assert {"brittlestar.errors", "brittlestar.config.build", "brittlestar.checkpoints.hub"} <= reached
+    rooms = {module.split(".")[1] if "." in module else "__init__" for module in reached}
+    assert rooms <= set(identity.HASHED), rooms
+
+
+def test_the_hash_covers_every_class_that_a_config_names():
+    targets = [
+        line.split()[-1]
+        for group in GROUPS
+        for file in options(group).values()
+        for line in file.read_text().splitlines()
+        if "_target_: " in line and not line.startswith("#")
+    ]
+    assert {target.split(".")[0] for target in targets} == {"brittlestar"}
+    assert {target.split(".")[1] for target in targets} <= set(identity.HASHED)
+
+
+def test_an_edit_of_a_hashed_room_counts_and_others_do_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(identity, "__file__", str(tmp_path / "cells/identity.py"))
+    digests = []
+    for name in (None, "engine/rollout.py", "errors.py", "reports/curves.py"):
+        if name:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("x = 1\n")
+        digests.append(identity.engine_digest.__wrapped__())
+    assert len(set(digests)) == 3
+    assert digests[2] == digests[3]

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from brittlestar.cells import identity
+from brittlestar.cells import config_files
 from brittlestar.cells.auto_env import trained_in
 from brittlestar.checkpoints import describe_path, find_statistics, hub
 from brittlestar.errors import UserError
@@ -157,7 +157,7 @@ def test_a_look_inside(online):
 def test_the_hash_is_of_the_content(online, saved):
     def content():
         hub._fetch.cache_clear()
-        return sorted(map(identity.digest, identity._files({"path": AGENT})))
+        return sorted(map(config_files.digest, config_files.config_files({"path": AGENT})))
 
     first = content()
     assert content() == first and len(first) == 4

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from brittlestar.cells import identity
 from brittlestar.cells import run as cell
+from brittlestar.cells.job import Job
 from brittlestar.envs import backends
 from brittlestar.errors import UserError
+from brittlestar.perturbations import Gravity
 
 PERTURBATIONS = "brittlestar.perturbations."
 needs_envpool = pytest.mark.skipif(not backends.available(), reason="EnvPool is not installed: pip install envpool")
@@ -33,7 +34,7 @@ def run(tmp_path):
             "store": str(tmp_path / f"store{len(list(tmp_path.iterdir()))}"),
         }
         folder = tmp_path / f"job{len(list(tmp_path.iterdir()))}"
-        outcome = cell.run(cell.Job(config, str(folder)))
+        outcome = cell.run(Job(config, str(folder)))
         manifest = json.loads((folder / "manifest.json").read_text())
         return outcome, manifest, None if outcome.error else cell.records.read_rows(folder)
 
@@ -116,6 +117,5 @@ def test_a_cell_that_fails_in_the_middle_leaves_clean_lanes(run, monkeypatch):
 
 
 def test_strength_zero_needs_the_model_too():
-    node = {"_target_": PERTURBATIONS + "Gravity", "change": 0.0}
-    assert identity.needs_world(json.dumps(node))
-    assert identity.is_identity(json.dumps(node))
+    perturbation = Gravity(change=0.0)
+    assert perturbation.needs_world and perturbation.is_identity

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.cells import identity
 from brittlestar.cells import run as cell
+from brittlestar.cells.job import Job, resolve
 from brittlestar.config.build import load
 from brittlestar.engine import envpool_lanes as pools
 from brittlestar.engine.envpool_lanes import PoolLanes
@@ -18,7 +18,7 @@ from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
-from brittlestar.envs import EnvSpec, Signals, backends
+from brittlestar.envs import EnvSpec, Signals, backends, base
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError
 from brittlestar.perturbations import ComposedPerturbation, GaussianAction, GaussianObservation
@@ -106,24 +106,27 @@ def config(backend, **changed):
 
 @pytest.mark.usefixtures("installed")
 def test_the_chosen_backend_and_its_version_are_part_of_a_cell(monkeypatch):
-    monkeypatch.setattr(backends, "version", lambda: "1.2.5")
-    auto, forced, plain = (identity.cell_hash(config(name)) for name in ("auto", "envpool", "gymnasium"))
+    def resolved(*args, **changed):
+        return resolve(Job(config(*args, **changed), "folder"))
+
+    monkeypatch.setattr(base, "package_version", lambda name: "1.2.5")
+    auto, forced, plain = (resolved(name).cell for name in ("auto", "envpool", "gymnasium"))
     assert auto == forced != plain
-    assert identity.cell_hash(CONFIG) == auto
-    assert identity.simulator(config("auto")) == {"backend": "envpool", "envpool": "1.2.5"}
-    assert identity.provenance(config("gymnasium"))["simulator"] == {"backend": "gymnasium"}
+    assert resolve(Job(CONFIG, "folder")).cell == auto
+    assert resolved("auto").simulator == {"backend": "envpool", "envpool": "1.2.5"}
+    assert resolved("gymnasium").simulator == {"backend": "gymnasium"}
     published = {"episode_seeds": "consecutive"}
-    assert identity.cell_hash(config("auto", **published)) == identity.cell_hash(config("gymnasium", **published))
-    monkeypatch.setattr(backends, "version", lambda: "1.2.6")
-    assert identity.cell_hash(config("auto")) != auto
-    assert identity.cell_hash(config("gymnasium")) == plain
+    assert resolved("auto", **published).cell == resolved("gymnasium", **published).cell
+    monkeypatch.setattr(base, "package_version", lambda name: "1.2.6")
+    assert resolved("auto").cell != auto
+    assert resolved("gymnasium").cell == plain
 
 
 @needs_envpool
 def test_cells_say_which_backend_ran(tmp_path):
     rows = {}
     for backend in ("auto", "envpool", "gymnasium"):
-        job = cell.Job(
+        job = Job(
             config(
                 backend,
                 mitigation={"_target_": "brittlestar.mitigations.Mitigation"},

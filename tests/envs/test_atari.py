@@ -7,8 +7,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from brittlestar.cells.auto_env import resolve
-from brittlestar.cells.identity import simulator
+from brittlestar.cells.auto_env import resolve_env
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
@@ -143,13 +142,12 @@ def test_a_screen_larger_than_the_game():
 
 
 def test_the_version_of_the_emulator_is_part_of_a_cell():
-    env = {"_target_": "brittlestar.envs.atari.AtariSpec", "id": PONG, "backend": "auto"}
-    assert set(simulator({"env": env, "perturbation": {}})) == {"backend", "ale-py"}
+    assert set(AtariSpec(id=PONG).simulator()) == {"backend", "ale-py"}
 
 
 @pytest.mark.parametrize("game", ["Pong", "Breakout", "Qbert"])
 def test_the_environment_of_an_atari_agent_is_prepared(game):
-    found = resolve({"id": "auto"}, {"path": f"agents/{game}NoFrameskip-v4.zip"})
+    found = resolve_env({"id": "auto"}, {"path": f"agents/{game}NoFrameskip-v4.zip"})
     assert (found["id"], found["_target_"]) == (f"{game}NoFrameskip-v4", "brittlestar.envs.atari.AtariSpec")
     assert (found["returns"]["random"] is None) == (game == "Qbert")
 

@@ -154,28 +154,6 @@ def test_two_different_mistakes_are_both_told(shell):
     assert len(shell.table("sweep", "failures")) == 2
 
 
-def test_a_broken_aggregate_step_ends_non_zero(monkeypatch, capsys):
-    from brittlestar.commands import sweep_end as callbacks
-
-    def broken(config):
-        raise ImportError("cannot import name")
-
-    monkeypatch.setattr(callbacks, "_tell", broken)
-    with pytest.raises(SystemExit) as end:
-        callbacks.Tables().on_multirun_end(None)
-    assert end.value.code == 1
-    assert "cannot import name" in capsys.readouterr().err
-
-
-def test_many_reasons_are_cut_short():
-    from brittlestar.commands.sweep_end import SHOWN_REASONS, failure_lines
-
-    lines = failure_lines([{"error": f"reason {i}", "overrides": f"seed={i}"} for i in range(SHOWN_REASONS + 5)])
-    assert len(lines.splitlines()) == SHOWN_REASONS + 2
-    assert lines.splitlines()[1] == "  1 cell: reason 0 (seed=0)"
-    assert lines.endswith("  5 more reasons in failures.csv")
-
-
 def start(shell, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, str(ROOT / "run.py"), "-m", *arguments],

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from brittlestar.cells.identity import _files
+from brittlestar.cells.config_files import config_files
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.config import config_folder, options
 from brittlestar.config.build import load
@@ -195,7 +195,9 @@ def test_trainings_run_side_by_side(tmp_path):
 
 
 def test_the_weights_are_part_of_a_cell():
-    assert str(zoo.HOME / "cartpole_ppo" / POLICY) in set(_files({"_target_": zoo.TARGET, "name": "cartpole_ppo"}))
+    assert str(zoo.HOME / "cartpole_ppo" / POLICY) in set(
+        config_files({"_target_": zoo.TARGET, "name": "cartpole_ppo"})
+    )
 
 
 LIST = """

@@ -7,49 +7,50 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-from brittlestar.config import config_folder
+from brittlestar.checkpoints import find_statistics, read_folder, read_statistics
+from brittlestar.config import MISSING, options
+from brittlestar.config.build import locate
+from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
-from brittlestar.policies.zoo import cards as zoo
 
 AUTO = "auto"
 _ATARI = "PongNoFrameskip-v4"
 _ANT_CONTACTS = slice(27, 111)
-_KEPT: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
-"""Settings that a user may add to `env=auto`, and what they are if nobody did."""
+_SETTINGS: dict[str, Any] = {"kwargs": {}, "max_steps": None, "backend": "auto"}
+"""Settings that a user may add to `env=auto`, and their defaults."""
 
 
-def resolve(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
-    """Returns the config of the environment that the policy's file, folder or card names.
+def resolve_env(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
+    """Returns the config of the environment that a policy was trained in.
+
+    A class of policies may name it by a static method `trained_env(node) -> str`; otherwise it is read from the file
+    or folder `path`.
 
     Args:
-        env: the option `auto`, with what the user added.
+        env: the option `auto`, with the user's settings.
         policy: the policy's config.
 
     Example:
-        >>> resolve({"id": "auto"}, {"path": "agents/CartPole-v1.zip"})["id"]
+        >>> resolve_env({"id": "auto"}, {"path": "agents/CartPole-v1.zip"})["id"]
         'CartPole-v1'
     """
-    if policy.get("_target_") == zoo.TARGET:
-        return _kept(_known(zoo.read_card(policy["name"])["env"]), env)
+    settings = {key: env[key] for key, default in _SETTINGS.items() if env.get(key, default) != default}
+    kind: Any = locate(policy["_target_"], "policy") if "_target_" in policy else None
+    if hasattr(kind, "trained_env"):
+        return _option(kind.trained_env(policy)) | settings
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
-    known = dict(_known(trained_in(path)))
-    if known["id"] == "Ant-v3":
-        known["kwargs"] = {"post_constraint": _saw_contacts(path)}
-    return _kept(known, env)
-
-
-def _kept(known: dict[str, Any], env: dict[str, Any]) -> dict[str, Any]:
-    return known | {key: env[key] for key, unset in _KEPT.items() if env.get(key, unset) != unset}
+    option = dict(_option(_trained_id(path)))
+    if option["id"] == "Ant-v3":
+        option["kwargs"] = {"post_constraint": _saw_contacts(path)}
+    return option | settings
 
 
 @functools.cache
-def trained_in(path: str) -> str:
-    """Returns the id that a folder of rl-zoo, or the name of a zip, says."""
+def _trained_id(path: str) -> str:
+    """Returns the environment id in a folder of rl-zoo, or in the name of a zip."""
     if Path(path).expanduser().is_dir():
-        from brittlestar.checkpoints import read_folder
-
         return read_folder(path).env_id
     # Agents of the hub are called `ppo-CartPole-v1`.
     name = re.sub(r"^[a-z0-9_]+-(?=[A-Z])", "", Path(path).stem)
@@ -60,34 +61,30 @@ def trained_in(path: str) -> str:
 
 @functools.cache
 def _saw_contacts(path: str) -> bool:
-    """Whether the contact forces that Ant shows were alive in training; most versions of MuJoCo left them 0."""
-    from brittlestar.checkpoints import find_statistics, read_folder, read_statistics
-
+    """Whether Ant's contact forces varied in training; most versions of MuJoCo left them 0."""
     folder = Path(path).expanduser().is_dir()
     statistics = read_folder(path).statistics if folder else find_statistics(path)
     return statistics is not None and bool((read_statistics(statistics).var[""][_ANT_CONTACTS] > 1e-6).any())
 
 
 @functools.cache
-def _known(env_id: str) -> dict[str, Any]:
+def _option(env_id: str) -> dict[str, Any]:
     """Returns the option of the group `env` with this id, that of Pong for other Atari games, or `gym`."""
     from omegaconf import OmegaConf
 
-    nodes = [OmegaConf.to_container(OmegaConf.load(file)) for file in sorted((config_folder() / "env").glob("*.yaml"))]
-    options = cast("list[dict[str, Any]]", nodes)
-    same = [option for option in options if option["id"] == env_id]
+    nodes = [OmegaConf.to_container(OmegaConf.load(file)) for file in options("env").values()]
+    configs = cast("list[dict[str, Any]]", nodes)
+    same = [config for config in configs if config["id"] == env_id]
     if same:
         return same[0]
-    from brittlestar.envs.atari import is_atari
-
-    like = next(option for option in options if option["id"] == (_ATARI if is_atari(env_id) else "???"))
+    like = next(config for config in configs if config["id"] == (_ATARI if is_atari(env_id) else MISSING))
     unknown = {"id": env_id, "returns": {"random": None, "reference": None}}
-    return like | unknown | _of_any_version(env_id, options)
+    return like | unknown | _shared_by_versions(env_id, configs)
 
 
-def _of_any_version(env_id: str, options: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what another version of an environment shares with this one: rewards differ, sensors and goals do not."""
-    for option in options:
+def _shared_by_versions(env_id: str, configs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the settings that all versions of an environment share: sensors and goals, but not rewards."""
+    for option in configs:
         if _unversioned(option["id"]) == _unversioned(env_id):
             goals = str((option["success"] or {}).get("_target_")).endswith(".GoalReached")
             shared = ("sensor_groups", "signals", "success") if goals else ("sensor_groups",)

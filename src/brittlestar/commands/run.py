@@ -51,13 +51,14 @@ def _evaluate(config: Any) -> Any:
     from hydra.types import RunMode
 
     from brittlestar.cells import run as cell
+    from brittlestar.cells.job import Job
     from brittlestar.config import plain_config
     from brittlestar.engine.cores import cores
     from brittlestar.reports import single_cell as single
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
-    job = cell.Job(
+    job = Job(
         config=plain_config(config),
         folder=hydra.runtime.output_dir,
         choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},

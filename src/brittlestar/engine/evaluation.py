@@ -10,7 +10,6 @@ from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
-from brittlestar.envs.backends import choose
 from brittlestar.perturbations.context import Calibration
 
 
@@ -23,11 +22,7 @@ def make_lanes(
         >>> type(make_lanes(EnvSpec(id="CartPole-v1", backend="gymnasium"), count=2)).__name__
         'Lanes'
     """
-    # A subclass of the user's own makes its environments in its own way.
-    backend = "gymnasium"
-    if type(spec) is EnvSpec:
-        backend = choose(spec.backend, spec.id, spec.kwargs, consecutive=consecutive, needs_model=needs_model)
-    if backend == "envpool":
+    if spec.simulator(consecutive, needs_model)["backend"] == "envpool":
         return PoolLanes(spec, count, threads)
     return Lanes(spec, count, threads, own_models=needs_model)
 

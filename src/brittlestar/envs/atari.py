@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.envs.backends import package_version
 from brittlestar.envs.base import EnvSpec
 from brittlestar.errors import UserError, require
 
@@ -54,6 +55,10 @@ class AtariSpec(EnvSpec):
         require(self.screen_size >= 1, "env.screen_size", "at least 1", self.screen_size)
         if self.backend == "envpool":
             raise UserError("Atari runs on ale-py: `env.backend` must be auto or gymnasium, got envpool")
+
+    def simulator(self, consecutive: bool = False, needs_model: bool = False) -> dict[str, str]:
+        """Returns the backend and the version of the emulator."""
+        return super().simulator(consecutive, needs_model) | {"ale-py": package_version("ale-py")}
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
         """Makes one game; each has an emulator of its own."""

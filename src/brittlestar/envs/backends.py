@@ -47,10 +47,10 @@ def available() -> bool:
     return importlib.util.find_spec("envpool") is not None
 
 
-def version() -> str:
-    """Returns EnvPool's version."""
+def package_version(name: str) -> str:
+    """Returns the installed version of a package, or `absent`."""
     try:
-        return importlib.metadata.version("envpool")
+        return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return "absent"
 

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import spaces
 
-from brittlestar.envs.backends import BACKENDS, INSTALL, is_old
+from brittlestar.envs.backends import BACKENDS, INSTALL, choose, is_old, package_version
 from brittlestar.envs.fast import accelerate
 from brittlestar.envs.success import Success
 from brittlestar.errors import UserError, nearest
@@ -92,6 +92,19 @@ class EnvSpec:
         if self.success is not None:
             return f"success_{self.success.when}"
         return "normalised_return" if self.returns.known else "return"
+
+    def simulator(self, consecutive: bool = False, needs_model: bool = False) -> dict[str, str]:
+        """Returns the backend that steps the lanes, and versions of packages that belong to it.
+
+        Args:
+            consecutive: whether the reset seeds are those of a published table.
+            needs_model: whether a perturbation edits the simulator's model.
+        """
+        # A subclass makes its environments in its own way, which EnvPool does not know.
+        if type(self) is not EnvSpec:
+            return {"backend": "gymnasium"}
+        backend = choose(self.backend, self.id, self.kwargs, consecutive=consecutive, needs_model=needs_model)
+        return {"backend": backend} | ({"envpool": package_version("envpool")} if backend == "envpool" else {})
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
         """Makes one environment with Gymnasium, whatever the backend, or says which id is meant.

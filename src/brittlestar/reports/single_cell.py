@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells import run as cell
+from brittlestar.cells.job import Job, Outcome
 from brittlestar.cells.store import read_manifest
 from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.results.aggregate import Tables, aggregate
@@ -17,7 +18,7 @@ from brittlestar.results.load import Cell
 from brittlestar.sweeps.progress import LiveLine, clock
 
 
-def run(job: cell.Job) -> cell.Outcome:
+def run(job: Job) -> Outcome:
     """Runs a cell and prints what it gave."""
     outcome = _run_with_live_line(job)
     if outcome.status == "failed":
@@ -31,7 +32,7 @@ def run(job: cell.Job) -> cell.Outcome:
     return dataclasses.replace(outcome, status="failed", error="; ".join(missed)) if missed else outcome
 
 
-def describe(job: cell.Job, outcome: cell.Outcome, manifest: dict[str, Any], tables: Tables) -> str:
+def describe(job: Job, outcome: Outcome, manifest: dict[str, Any], tables: Tables) -> str:
     """Returns the result of a finished cell as text."""
     row = tables.curve[0]
     noise = f"{row['perturbation']} {row['strength_name'] or 'strength'} = {text(row['strength'])}"
@@ -59,7 +60,7 @@ def _metrics(row: dict[str, Any], names: list[str]) -> str:
     return markdown(shown, ["metric", "mean", "low", "high"])
 
 
-def _run_with_live_line(job: cell.Job) -> cell.Outcome:
+def _run_with_live_line(job: Job) -> Outcome:
     line, started, total = LiveLine(), time.monotonic(), job.config["episodes"]
 
     def show(done: int) -> None:

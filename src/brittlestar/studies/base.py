@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.run import Job
+from brittlestar.cells.job import Job
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 

@@ -13,7 +13,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, flag_override
 
-from brittlestar.cells.run import Job
+from brittlestar.cells.job import Job
 from brittlestar.config import GROUPS, Config, plain_config
 from brittlestar.config.build import build
 from brittlestar.errors import UserError

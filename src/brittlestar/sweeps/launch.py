@@ -1,7 +1,8 @@
-"""A sweep on this machine: reuse the stored cells, compute the others on joblib workers."""
+"""A sweep on this machine: takes stored cells from the store and computes the others on joblib workers."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,22 +12,22 @@ from hydra.core.utils import JobReturn, JobStatus
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.cells.files import make_folder
-from brittlestar.config.build import build
+from brittlestar.cells.job import Job, Outcome, ResolvedJob, resolve
 from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError
 from brittlestar.sweeps.compose import composer_of
 from brittlestar.sweeps.model_list import check_file
 from brittlestar.sweeps.progress import Progress
-from brittlestar.sweeps.workers import OPTIONS, compute
+from brittlestar.sweeps.workers import OPTIONS, run_on_workers
 
 if TYPE_CHECKING:
     from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 
 def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
-    """Runs the cells of a sweep and returns how each ended, in order."""
+    """Runs the cells of a sweep and returns their outcomes, in order."""
     composer = composer_of(launcher)
-    jobs = [composer.job(overrides, first + i) for i, overrides in enumerate(job_overrides)]
+    jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]
     _refuse_common_mistake(jobs)
     sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
     make_folder(sweep_folder)
@@ -36,29 +37,36 @@ def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
 
 
-def _refuse_common_mistake(jobs: list[cell.Job]) -> None:
-    """Refuses a sweep before it starts, if all of its cells would fail for one reason that their configs tell."""
+def _resolved(job: Job) -> Job:
+    """Resolves a job once for all steps of a sweep; a job that cannot be resolved fails when it runs."""
+    with contextlib.suppress(Exception):
+        return resolve(job)
+    return job
+
+
+def _refuse_common_mistake(jobs: list[Job]) -> None:
+    """Raises a `UserError` before a sweep starts, if all cells would fail for one reason that their configs show."""
     reason = ""
     # A study adds cells to a sweep that may be right where its own cells are wrong.
     jobs = [job for job in jobs if job.config["role"] is None]
     for job in jobs:
-        found = _mistake(job)
-        if not found or (reason and found != reason):
+        mistake = _mistake(job)
+        if not mistake or (reason and mistake != reason):
             return
-        reason = found
+        reason = mistake
     if jobs:
         raise UserError(reason if len(jobs) == 1 else f"all {len(jobs)} cells would fail: {reason}")
 
 
-def _mistake(job: cell.Job) -> str:
-    """Says what is wrong with the config of a job, as far as it shows before anything is loaded."""
+def _mistake(job: Job) -> str:
+    """Returns the mistake in a job's config that shows before anything is loaded; empty without one."""
     if job.config.get("check") == "models":
-        # There, a model that fails is a result.
+        # This check reports a model that fails as a result.
         return ""
     try:
-        cell.identify(job)
-        for group in ("mitigation", "stress_schedule"):
-            build(job.config[group], group)
+        resolved = resolve(job)
+        # Each of these builds parts of the cell.
+        _ = resolved.cell, resolved.mitigation, resolved.schedule
         if job.config["episodes"] < 1:
             raise UserError(f"`episodes` must be at least 1, got {job.config['episodes']}")
     except UserError as error:
@@ -66,8 +74,8 @@ def _mistake(job: cell.Job) -> str:
     return ""
 
 
-def run_jobs(jobs: list[cell.Job], options: dict[str, Any]) -> list[cell.Outcome]:
-    """Runs cells on workers, with a live line, and returns how each ended, in order.
+def run_jobs(jobs: Sequence[Job], options: dict[str, Any]) -> list[Outcome]:
+    """Runs cells on workers, with a live line, and returns their outcomes, in order.
 
     Args:
         jobs: each with a folder of its own.
@@ -81,15 +89,15 @@ def run_jobs(jobs: list[cell.Job], options: dict[str, Any]) -> list[cell.Outcome
     return [outcomes[job.folder] for job in jobs]
 
 
-def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress) -> Iterator[cell.Outcome]:
-    """Yields outcomes as they come: stored cells at once, then computed ones, then their twins."""
-    todo: dict[str, list[cell.Job]] = {}
+def _outcomes(jobs: Sequence[Job], options: dict[str, Any], progress: Progress) -> Iterator[Outcome]:
+    """Yields outcomes as cells end: stored ones, then computed ones, each followed by jobs of the same cell."""
+    todo: dict[str, list[ResolvedJob]] = {}
     for job in jobs:
-        known = _known(job)
-        if isinstance(known, cell.Outcome):
-            yield known
+        result = _stored(job)
+        if isinstance(result, Outcome):
+            yield result
         else:
-            todo.setdefault(known, []).append(job)
+            todo.setdefault(result.cell, []).append(result)
     if not todo:
         return
     workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS if key in options}
@@ -97,26 +105,27 @@ def _outcomes(jobs: list[cell.Job], options: dict[str, Any], progress: Progress)
     twins = {jobs[0].folder: jobs[1:] for jobs in todo.values()}
     # A long cell at the end would leave the other workers idle.
     longest_first = sorted((jobs[0] for jobs in todo.values()), key=lambda job: -job.config["episodes"])
-    for outcome in compute(_share_cores(longest_first, workers), workers, options):
+    for outcome in run_on_workers(_share_cores(longest_first, workers), workers, options):
         yield outcome
         for twin in twins[outcome.folder]:
             yield cell.run(twin)
 
 
-def _known(job: cell.Job) -> cell.Outcome | str:
-    """Returns the outcome of a job that needs no computing, else its hash."""
-    cell_hash = ""
+def _stored(job: Job) -> Outcome | ResolvedJob:
+    """Returns the outcome of a job that needs no computing, else the resolved job."""
+    name = ""
     try:
         if job.config.get("check") == "models":
-            # Before the name of a file that is not there is searched for its environment.
+            # `env=auto` would look for the environment in the name of a file that does not exist.
             check_file(job.config["policy"].get("path"))
-        cell_hash = cell.identify(job)
-        return cell.reuse(job, cell_hash) or cell_hash
+        resolved = resolve(job)
+        name = resolved.cell
+        return cell.reuse(resolved) or resolved
     except Exception as error:
-        return cell.fail(job, cell_hash, error)
+        return cell.fail(job, name, error)
 
 
-def _share_cores(jobs: list[cell.Job], workers: int) -> list[cell.Job]:
+def _share_cores(jobs: list[ResolvedJob], workers: int) -> list[ResolvedJob]:
     for i, job in enumerate(jobs):
         # The last cells may be fewer than the workers: then they share the cores.
         left = len(jobs) - i // workers * workers
@@ -125,5 +134,5 @@ def _share_cores(jobs: list[cell.Job], workers: int) -> list[cell.Job]:
 
 
 def _workers(options: dict[str, Any], jobs: int) -> int:
-    asked = int(options["n_jobs"])
-    return max(1, min(jobs, asked if asked > 0 else cores() + 1 + asked))
+    n_jobs = int(options["n_jobs"])
+    return max(1, min(jobs, n_jobs if n_jobs > 0 else cores() + 1 + n_jobs))

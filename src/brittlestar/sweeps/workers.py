@@ -9,13 +9,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from brittlestar.cells.run import Job, Outcome
+    from brittlestar.cells.job import Job, Outcome
 
 HINT = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
@@ -51,7 +51,7 @@ def start(env: str | None = None) -> bool:
     return True
 
 
-def compute(jobs: list[Job], count: int, options: dict[str, Any]) -> Iterator[Outcome]:
+def run_on_workers(jobs: Sequence[Job], count: int, options: dict[str, Any]) -> Iterator[Outcome]:
     """Yields how each job ended, as they end."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.backend import context

@@ -339,11 +339,11 @@ def test_a_study_of_returns_says_that_there_is_no_success(shell, one_core):
 
 
 def teach(env: str, **policy) -> tuple[str, bool, int | None, str]:
-    from brittlestar.cells.auto_env import _known
+    from brittlestar.cells.auto_env import _option
     from brittlestar.studies.hardening.retraining import find_teacher
 
     target = policy or {"_target_": "brittlestar.policies.RandomPolicy"}
-    teacher = find_teacher({"algo": None, "steps": None, "policy": target, "env": _known(env)})
+    teacher = find_teacher({"algo": None, "steps": None, "policy": target, "env": _option(env)})
     return teacher.algo["name"], teacher.algo["goals"], teacher.steps, teacher.why
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from brittlestar.cells import run as cell
+from brittlestar.cells.job import Job
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 
@@ -20,7 +20,7 @@ def read_option(group: str, name: str, **values) -> dict:
 
 def make_stress_job(
     folder: Path, stressor: str, seed: int = 0, *, env="cartpole", agent="random", max_steps=40, phase=12, **values
-) -> cell.Job:
+) -> Job:
     """A cell with `phase` episodes before, in and after the shock; `values` replace keys of its config."""
     segments = [["pre", phase], ["shock", phase], ["post", phase]]
     config = {
@@ -41,10 +41,10 @@ def make_stress_job(
     } | values
     place = "-".join(map(str, (agent, stressor, seed, config["deterministic"], config["lanes"]))).replace("/", "_")
     choices = {"env": env, "policy": agent, "perturbation": stressor}
-    return cell.Job(config, str(folder / place), choices)
+    return Job(config, str(folder / place), choices)
 
 
-def add_passes(jobs: list[cell.Job], folder: Path) -> list[cell.Job]:
+def add_passes(jobs: list[Job], folder: Path) -> list[Job]:
     """The jobs, with the reference passes that their study adds in front of them."""
     passes = build(jobs[0].config["study"], "study").extra_cells(jobs)
     return [dataclasses.replace(one, folder=str(folder / f"reference-{i}")) for i, one in enumerate(passes)] + jobs

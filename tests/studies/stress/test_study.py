@@ -10,6 +10,7 @@ import pytest
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.cells.identity import cell_hash, engine_digest
+from brittlestar.cells.job import Job
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.results.load import load_cells
@@ -23,7 +24,7 @@ STRESSORS = (
 )  # fmt: skip
 
 
-def behaviour(job: cell.Job) -> np.ndarray:
+def behaviour(job: Job) -> np.ndarray:
     outcome = cell.run(job)
     assert outcome.status in ("done", "cached"), outcome.error
     return records.read_rows(Path(job.folder), records.BEHAVIOUR)

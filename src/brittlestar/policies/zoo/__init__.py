@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.policies.base import DelegatingPolicy
@@ -26,3 +28,14 @@ class ZooPolicy(DelegatingPolicy):
         clean = card["clean"]
         self.record = RecordedReturn(clean["return"]["mean"], clean["return"]["std"], clean["episodes"])
         self._policy = Sb3Policy(str(zoo.HOME / self.name / POLICY), adapter=self.adapter)
+
+    @staticmethod
+    def config_files(node: dict[str, Any]) -> list[Path]:
+        """Returns the files behind a config node of this class, which are part of a cell's hash."""
+        return zoo.files(str(node.get("name")))
+
+    @staticmethod
+    def trained_env(node: dict[str, Any]) -> str:
+        """Returns the id of the environment that `env=auto` means for a config node of this class."""
+        env_id: str = zoo.read_card(node["name"])["env"]
+        return env_id

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.files import make_folder
-from brittlestar.cells.run import Job
+from brittlestar.cells.job import Job
 from brittlestar.cells.store import forget_cells
 from brittlestar.errors import UserError
 from brittlestar.results.format import text

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.auto_env import AUTO, resolve
-from brittlestar.cells.identity import contents
-from brittlestar.cells.run import Job
+from brittlestar.cells.auto_env import AUTO, resolve_env
+from brittlestar.cells.config_files import contents
+from brittlestar.cells.job import Job
 from brittlestar.config import Config
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, require_choice
@@ -90,7 +90,7 @@ def prepare(config: dict[str, Any], choices: dict[str, Any]) -> Setup:
     """
     config = dict(config)
     if config["env"].get("id") == AUTO:
-        config["env"] = resolve(config["env"], config["policy"])
+        config["env"] = resolve_env(config["env"], config["policy"])
     perturbation = build(config["perturbation"], "perturbation")
     name = perturbation.strength_field
     if name is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.files import write_file
-from brittlestar.cells.run import Job
+from brittlestar.cells.job import Job
 from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import aggregate
 from brittlestar.results.format import bounded, bounded_column, markdown, text

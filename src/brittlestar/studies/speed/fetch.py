@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from brittlestar.cells import run as cell
+from brittlestar.cells.job import Job
 from brittlestar.config.build import load
 from brittlestar.engine.cores import cores
 from brittlestar.engine.plan import Plan
@@ -111,7 +112,7 @@ def _bare_share(episodes: list[Episode]) -> float:
     return bare_speed(_ID, episodes)
 
 
-def _seconds_in_mujoco(job: cell.Job) -> float:
+def _seconds_in_mujoco(job: Job) -> float:
     import mujoco
 
     with clocked(mujoco, "mj_step", "mj_forward") as clock:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from brittlestar.cells import run as cell
+from brittlestar.cells.job import Job
 from brittlestar.engine import evaluation
 from brittlestar.sweeps.compose import Composer
 
@@ -38,7 +39,7 @@ def framework(quick: bool) -> list[Figure]:
     ]
 
 
-def _outside_rollout(jobs: list[cell.Job]) -> list[float]:
+def _outside_rollout(jobs: list[Job]) -> list[float]:
     """Returns the seconds of each cell; the first job only warms up."""
     cell.run(jobs[0])
     seconds = []

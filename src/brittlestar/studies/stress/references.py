@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from brittlestar.cells.run import Job
+from brittlestar.cells.job import Job
 from brittlestar.studies.base import with_keys
 
 REFERENCE = "reference"

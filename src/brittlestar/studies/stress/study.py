@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from brittlestar.cells.run import Job
+from brittlestar.cells.job import Job
 from brittlestar.errors import require, require_choice
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell

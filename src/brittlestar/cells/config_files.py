@@ -1,0 +1,80 @@
+"""The files that a config names, whose content is part of a cell."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from brittlestar.checkpoints.file_names import ACTING
+from brittlestar.checkpoints.hub import fetch
+from brittlestar.config import HUB
+from brittlestar.config.build import locate
+
+
+def contents(node: Any) -> list[str]:
+    """Returns digests of all files that a config node names."""
+    return sorted(digest(path) for path in set(config_files(node)))
+
+
+def digest(path: str) -> str:
+    """Returns the digest of a file's content; it is computed again when the file changes."""
+    stat = os.stat(path)
+    return _digest(path, stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest(path: str, size: int, changed: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def config_files(node: Any) -> Iterator[str]:
+    """Yields the files behind a config node: checkpoints by path, and the source of classes from other packages.
+
+    A class that reads further files names them by a static method `config_files(node) -> list[Path]`.
+    """
+    if isinstance(node, list):
+        for item in node:
+            yield from config_files(item)
+    elif isinstance(node, dict):
+        if "_target_" in node:
+            target = locate(node["_target_"], "config")
+            if hasattr(target, "config_files"):
+                yield from map(str, target.config_files(node))
+            yield from _source(str(node["_target_"]).rpartition(".")[0])
+        for key, value in node.items():
+            if key in ("path", "statistics") and isinstance(value, str):
+                yield from _checkpoint(value)
+            elif key != "_target_":
+                yield from config_files(value)
+
+
+def _checkpoint(value: str) -> Iterator[str]:
+    """Yields the files of a checkpoint, of a repository of the hub, or the source of `module:attribute`."""
+    path = Path(value).expanduser()
+    if value.startswith(HUB):
+        yield from map(str, fetch(value))
+    elif path.exists():
+        # A checkpoint may be a folder, or have its statistics and records beside it or in a folder of its name.
+        folder = path if path.is_dir() else path.with_suffix("")
+        beside = [] if path.is_dir() else [path, *map(path.with_name, ACTING)]
+        yield from (str(file) for file in (*beside, *folder.glob("*"), *folder.glob("*/*")) if file.is_file())
+    else:
+        yield from _source(value.partition(":")[0] if ":" in value else value.rpartition(".")[0])
+
+
+@functools.lru_cache(maxsize=256)
+def _source(module: str) -> tuple[str, ...]:
+    """Returns the file of a module of another package."""
+    if not module or module.partition(".")[0] == "brittlestar":
+        return ()
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return ()
+    return (spec.origin,) if spec and spec.origin and os.path.isfile(spec.origin) else ()

@@ -1,0 +1,132 @@
+"""A request for a cell, and its resolved form: keys checked, config complete, parts built once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from brittlestar.cells.auto_env import AUTO, resolve_env
+from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
+from brittlestar.config import Config
+from brittlestar.config.build import build
+from brittlestar.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    from brittlestar.envs import EnvSpec
+    from brittlestar.mitigations import Mitigation
+    from brittlestar.perturbations import Perturbation
+    from brittlestar.schedules import StressSchedule
+
+CHECKS = (None, "baseline", "models")
+_PARTS = ("perturbation", "mitigation", "schedule")
+
+
+@dataclass
+class Job:
+    """A request for a cell: its composed config, and the folder that will show the result."""
+
+    config: dict[str, Any]
+    folder: str
+    choices: dict[str, Any] = field(default_factory=dict)
+    overrides: list[str] = field(default_factory=list)
+    threads: int = 1
+
+
+@dataclass
+class Outcome:
+    """How a job ended: `status` is done, cached or failed."""
+
+    status: str
+    folder: str
+    cell: str = ""
+    episodes: int = 0
+    error: str = ""
+
+
+class ResolvedJob(Job):
+    """A job whose config is checked and complete; it builds each part of the cell once.
+
+    A pickled job has no parts: a worker builds them from the config.
+    """
+
+    @property
+    def env(self) -> EnvSpec:
+        """The environment."""
+        return build_env(json.dumps(self.config["env"]))
+
+    @functools.cached_property
+    def perturbation(self) -> Perturbation:
+        """The perturbation of the config, also where its strength is 0."""
+        return build(self.config["perturbation"], "perturbation")
+
+    @functools.cached_property
+    def mitigation(self) -> Mitigation:
+        """The mitigation."""
+        return build(self.config["mitigation"], "mitigation")
+
+    @functools.cached_property
+    def schedule(self) -> StressSchedule:
+        """The stress schedule."""
+        return build(self.config["stress_schedule"], "stress_schedule")
+
+    @property
+    def consecutive(self) -> bool:
+        """Whether the reset seeds are consecutive, as in published tables."""
+        return self.config.get("episode_seeds") == "consecutive"
+
+    @functools.cached_property
+    def simulator(self) -> dict[str, str]:
+        """The backend that steps the environments, and the versions of packages that belong to it."""
+        return self.env.simulator(self.consecutive, self.perturbation.needs_world)
+
+    @functools.cached_property
+    def cell_config(self) -> dict[str, Any]:
+        """The part of the config that the result depends on; any perturbation of strength 0 is the same as none."""
+        config = neutral_free(self.config)
+        config["env"]["backend"] = self.simulator["backend"]
+        return config | ({"perturbation": NO_PERTURBATION} if self.perturbation.is_identity else {})
+
+    @functools.cached_property
+    def cell(self) -> str:
+        """The hash of the cell."""
+        return cell_hash(self.cell_config, self.simulator)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _PARTS}
+
+
+@functools.lru_cache(maxsize=64)
+def build_env(node: str) -> EnvSpec:
+    """Builds an environment's config node, given as JSON, once per process."""
+    return build(json.loads(node), "env")
+
+
+def resolve(job: Job) -> ResolvedJob:
+    """Checks the keys of a job and returns it with a complete config; the job itself does not change.
+
+    - `check=...` removes the perturbation, and `clean=true` the perturbation and the schedule.
+    - `env=auto` becomes the environment that the policy was trained in.
+    """
+    if isinstance(job, ResolvedJob):
+        return job
+    config, choices = dict(job.config), job.choices
+    valid = [field.name for field in dataclasses.fields(Config)]
+    for key in config:
+        if key not in valid:
+            raise UserError(f"`{key}` does not exist; {nearest(key, valid)}")
+    if config.get("check") not in CHECKS:
+        raise UserError(f"`check` must be null, baseline or models, got {config['check']}")
+    if config.get("check"):
+        config["perturbation"] = NO_PERTURBATION
+    if config.get("clean"):
+        config |= {"perturbation": NO_PERTURBATION, "stress_schedule": CONSTANT}
+        choices = choices | {"perturbation": "none", "stress_schedule": "constant"}
+    if config.get("models") and not config.get("model"):
+        raise UserError(f"`models={config['models']}` is a sweep: add `-m`, and give it on the command line")
+    if config["env"].get("id") == AUTO:
+        config["env"] = resolve_env(config["env"], config["policy"])
+        choices = choices | {"env": config["env"]["id"]}
+    return ResolvedJob(config, job.folder, choices, job.overrides, job.threads)

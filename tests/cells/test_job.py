@@ -1,0 +1,88 @@
+"""Jobs: checked keys, a complete config, and parts that are built once."""
+
+import copy
+import pickle
+
+import pytest
+
+from brittlestar.cells import run as cell
+from brittlestar.cells.identity import NO_PERTURBATION
+from brittlestar.cells.job import Job, resolve
+from brittlestar.errors import UserError
+from brittlestar.perturbations import GaussianObservation
+
+
+@pytest.fixture
+def job(tmp_path):
+    config = {
+        "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "Pendulum-v1", "max_steps": 5, "lanes": 2},
+        "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
+        "perturbation": {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.1},
+        "mitigation": {"_target_": "brittlestar.mitigations.Mitigation"},
+        "stress_schedule": {"_target_": "brittlestar.schedules.Constant", "level": 1.0},
+        "episodes": 3,
+        "seed": 0,
+        "episode_seeds": "independent",
+        "deterministic": True,
+        "lanes": 2,
+        "threads": None,
+        "store": str(tmp_path / "store"),
+        "study": None,
+    }
+    return Job(config, str(tmp_path / "job"), {"env": "pendulum"}, ["seed=0"])
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """The perturbations that are constructed."""
+    objects, check = [], GaussianObservation.__post_init__
+    monkeypatch.setattr(GaussianObservation, "__post_init__", lambda self: objects.append(self) or check(self))
+    return objects
+
+
+def test_a_cell_builds_its_perturbation_once(job, built):
+    assert cell.run(job).status == "done"
+    assert len(built) == 1
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.0])
+def test_a_stored_cell_builds_its_perturbation_once(job, built, sigma):
+    job.config["perturbation"]["sigma"] = sigma
+    cell.run(job)
+    built.clear()
+    assert cell.run(job).status == "cached"
+    assert len(built) == 1
+
+
+def test_a_sweep_builds_a_perturbation_once_in_the_launcher_and_once_in_a_worker(job, built):
+    resolved = resolve(job)
+    assert resolved.cell
+    assert len(built) == 1
+    received = pickle.loads(pickle.dumps(resolved))
+    assert len(built) == 1
+    assert cell.run(received).cell == resolved.cell
+    assert len(built) == 2
+
+
+def test_resolving_does_not_change_the_job(job):
+    job.config |= {"check": "baseline", "env": {"id": "auto"}, "policy": {"path": "CartPole-v1.zip"}}
+    before = copy.deepcopy(vars(job))
+    resolved = resolve(job)
+    assert vars(job) == before
+    assert resolved.config["perturbation"] == NO_PERTURBATION
+    assert resolved.config["env"]["id"] == resolved.choices["env"] == "CartPole-v1"
+    assert resolve(resolved) is resolved
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"episode": 3}, "`episode` does not exist; did you mean `episodes`?"),
+        ({"check": "all"}, "`check` must be null, baseline or models, got all"),
+        ({"models": "list.yaml"}, "`models=list.yaml` is a sweep: add `-m`"),
+    ],
+)
+def test_a_wrong_key_is_named(job, changes, message):
+    job.config |= changes
+    with pytest.raises(UserError, match=message):
+        resolve(job)
