@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from brittlestar.cells import config_files
-from brittlestar.cells.auto_env import trained_in
+from brittlestar.cells.auto_env import trained_id
 from brittlestar.checkpoints import describe_path, find_statistics, hub
 from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
@@ -147,7 +147,7 @@ def test_statistics_are_fetched_and_used(online):
 def test_the_record_of_the_hub_is_the_baseline(online):
     for policy in (Sb3Policy(AGENT), ZooFolderPolicy(AGENT)):
         assert (policy.record.mean, policy.record.std, policy.record.episodes) == (9000.0, 1.0, 10)
-    assert ZooFolderPolicy(AGENT).trained_in == "CartPole-v1"
+    assert ZooFolderPolicy(AGENT).trained_id == "CartPole-v1"
 
 
 def test_a_look_inside(online):
@@ -229,7 +229,7 @@ def test_what_is_no_id(path):
 
 @pytest.mark.parametrize("path", [AGENT, f"{AGENT}/ppo-CartPole-v1.zip", "ppo-CartPole-v1.zip", "a/CartPole-v1.zip"])
 def test_the_environment_is_in_the_name(path):
-    assert trained_in(path) == "CartPole-v1"
+    assert trained_id(path) == "CartPole-v1"
 
 
 @pytest.mark.parametrize(

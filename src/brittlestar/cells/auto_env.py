@@ -41,14 +41,14 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
-    option = dict(_option(_trained_id(path)))
+    option = dict(_option(trained_id(path)))
     if option["id"] == "Ant-v3":
         option["kwargs"] = {"post_constraint": _saw_contacts(path)}
     return option | settings
 
 
 @functools.cache
-def _trained_id(path: str) -> str:
+def trained_id(path: str) -> str:
     """Returns the environment id in a folder of rl-zoo, or in the name of a zip."""
     if Path(path).expanduser().is_dir():
         return read_folder(path).env_id
