@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from brittlestar.statistics import stats
+import brittlestar
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "plan.py"
-SOURCES = str(Path(stats.__file__).parents[2])
+SOURCES = str(Path(brittlestar.__file__).parents[1])
 
 
 def plan(*arguments: str) -> subprocess.CompletedProcess[str]:

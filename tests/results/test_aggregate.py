@@ -7,9 +7,11 @@ import pytest
 from scipy import stats as scipy_stats
 
 from brittlestar.errors import UserError
-from brittlestar.results import resampling
-from brittlestar.results.aggregate import aggregate, failure_groups
-from brittlestar.statistics import stats
+from brittlestar.results import curve_intervals
+from brittlestar.results.aggregate import aggregate
+from brittlestar.results.failures import failure_groups
+from brittlestar.statistics import intervals
+from brittlestar.statistics.resampling import cluster_means
 
 
 def rates(make_cell, successes, strengths, seeds=(0,), n=10, **options):
@@ -63,7 +65,7 @@ def test_one_strength_has_no_shape(make_cell):
 
 def test_one_seed_wilson_over_episodes(make_cell):
     row = aggregate(worked(make_cell)).curve[1]
-    wilson = stats.wilson(8, 10)
+    wilson = intervals.wilson(8, 10)
     assert (row["n_seeds"], row["n_episodes"], row["success_any"]) == (1, 10, 0.8)
     assert (row["success_any_low"], row["success_any_high"]) == (wilson.low, wilson.high)
     assert row["success_any_method"] == "Wilson, n = 10, 95 %"
@@ -82,12 +84,12 @@ def test_several_seeds_t_over_seeds(make_cell):
     # The rate cannot leave [0, 1].
     assert (row["success_any_low"], row["success_any_high"]) == (0, 1)
     assert row["success_any_method"] == "t over 3 seeds, at least Wilson, n = 30, 95 %"
-    assert row["success_any_wilson_low"] == pytest.approx(stats.wilson(15, 30).low)
+    assert row["success_any_wilson_low"] == pytest.approx(intervals.wilson(15, 30).low)
 
 
 def test_seeds_that_agree_are_never_narrower_than_wilson(make_cell):
     row = aggregate(rates(make_cell, [8], [0], seeds=(0, 1, 2))).curve[0]
-    wilson = stats.wilson(24, 30)
+    wilson = intervals.wilson(24, 30)
     assert row["success_any_t_low"] == pytest.approx(row["success_any_t_high"])
     assert (row["success_any_low"], row["success_any_high"]) == pytest.approx((wilson.low, wilson.high))
 
@@ -96,33 +98,15 @@ def test_the_cluster_bootstrap_is_that_of_the_statistics(make_cell):
     random = np.random.default_rng(0)
     cells = [make_cell((random.random(40) < p).astype(float), seed=s) for s, p in enumerate((0.3, 0.6, 0.5, 0.8))]
     row = aggregate(cells).curve[0]
-    expected = stats.cluster_bootstrap([cell.held[:, 8] for cell in cells], random, 20_000)
-    assert row["success_any_bootstrap_low"] == pytest.approx(expected.low, abs=0.02)
-    assert row["success_any_bootstrap_high"] == pytest.approx(expected.high, abs=0.02)
-
-
-def test_many_episodes_are_drawn_in_blocks(make_cell, monkeypatch):
-    random = np.random.default_rng(0)
-    cells = [
-        make_cell((random.random(500) < p).astype(float), strength=s, seed=seed)
-        for s, p in ((0, 0.9), (0.1, 0.6))
-        for seed in (0, 1, 2)
-    ]
-    one_by_one, row = aggregate(cells).curve[1], aggregate(cells).summary[0]
-    monkeypatch.setattr(resampling, "_MOST_DRAWN", 200)
-    blocks, blocks_row = aggregate(cells).curve[1], aggregate(cells).summary[0]
-    for end in ("low", "high"):
-        assert blocks[f"success_any_bootstrap_{end}"] == pytest.approx(
-            one_by_one[f"success_any_bootstrap_{end}"], abs=0.01
-        )
-        assert blocks_row[f"slope_{end}"] == pytest.approx(row[f"slope_{end}"], abs=0.1)
-        assert blocks[f"success_any_bootstrap_{end}"] != one_by_one[f"success_any_bootstrap_{end}"]
+    means = cluster_means(np.array([cell.column("success_any") for cell in cells]))
+    expected = intervals.percentile_interval(means, "cluster bootstrap", 4)
+    assert (row["success_any_bootstrap_low"], row["success_any_bootstrap_high"]) == (expected.low, expected.high)
 
 
 def test_metrics_of_one_seed_have_a_t_interval_over_episodes(make_cell):
     returns = [-1.0, -2.0, -6.0]
     row = aggregate([make_cell([1, 1, 0], **{"return": returns})]).curve[0]
-    interval = stats.t_interval(returns)
+    interval = intervals.t_interval(returns)
     assert (row["return"], row["metric_interval"]) == (-3, "t over 3 episodes, 95 %")
     assert (row["return_low"], row["return_high"]) == pytest.approx((interval.low, interval.high))
 
@@ -130,7 +114,7 @@ def test_metrics_of_one_seed_have_a_t_interval_over_episodes(make_cell):
 def test_metrics_of_several_seeds_have_a_t_interval_over_seeds(make_cell):
     cells = [make_cell([1, 1], seed=s, **{"return": [r - 1, r + 1]}) for s, r in enumerate((-3, -5, -10))]
     row = aggregate(cells).curve[0]
-    interval = stats.t_interval([-3, -5, -10])
+    interval = intervals.t_interval([-3, -5, -10])
     assert (row["return"], row["metric_interval"]) == (-6, "t over 3 seeds, 95 %")
     assert (row["return_low"], row["return_high"]) == pytest.approx((interval.low, interval.high))
 
@@ -197,9 +181,9 @@ def test_holes_and_ragged_seeds(make_cell):
     found = aggregate(cells)
     first, second = found.curve
     assert (first["n_seeds"], first["n_episodes"], first["success_any"]) == (2, 6, 0.625)
-    assert first["success_any_wilson_low"] == pytest.approx(stats.wilson(4, 6).low)
+    assert first["success_any_wilson_low"] == pytest.approx(intervals.wilson(4, 6).low)
     assert (second["n_seeds"], second["n_episodes"]) == (1, 4)
-    assert second["success_any_low"] == pytest.approx(stats.wilson(1, 4).low)
+    assert second["success_any_low"] == pytest.approx(intervals.wilson(1, 4).low)
     assert [row["episodes"] for row in found.cells] == [4, 2, 4]
     summary = found.summary[0]
     assert summary["auc"] == pytest.approx(0.1 * (0.625 + 0.25) / 2)
@@ -248,7 +232,7 @@ def test_curves_do_not_depend_on_their_neighbours(make_cell, monkeypatch):
     grid += worked(make_cell, n=20, config={"policy": {"kp": 2.5}, "episodes": 10})
     grid += worked(make_cell, config={"policy": {"kp": 4.0}}, measure="return")
     together = aggregate(grid)
-    monkeypatch.setattr(resampling, "_BATCH_SIZE", 0)
+    monkeypatch.setattr(curve_intervals, "_BATCH_SIZE", 0)
     alone = aggregate(grid)
     for row, other in zip(together.curve + together.summary, alone.curve + alone.summary, strict=True):
         assert row == pytest.approx(other, nan_ok=True)
@@ -305,7 +289,7 @@ def test_the_interval_of_the_area_is_a_t_interval_over_seeds(make_cell):
     cells = [c for seed, row in enumerate(by_seed) for c in rates(make_cell, row, [0, 0.05, 0.1], seeds=[seed])]
     row = aggregate(cells).summary[0]
     areas = np.trapezoid(by_seed / 10, [0, 0.05, 0.1], axis=1)
-    interval = stats.t_interval(areas)
+    interval = intervals.t_interval(areas)
     assert row["auc"] == pytest.approx(areas.mean())
     assert row["auc_low"] == pytest.approx(interval.low, abs=0.05 * (interval.high - interval.low))
     assert row["auc_high"] == pytest.approx(min(0.1, interval.high), abs=0.05 * (interval.high - interval.low))

@@ -7,8 +7,10 @@ import pytest
 from scipy import stats as scipy_stats
 
 from brittlestar.errors import UserError
-from brittlestar.results.compare import Comparison, _difference, compare, verdict
-from brittlestar.statistics import stats
+from brittlestar.results.compare import Comparison, compare, verdict
+from brittlestar.results.difference import Sides, difference
+from brittlestar.statistics import intervals
+from brittlestar.statistics.hypothesis_tests import boschloo, holm, mcnemar_exact, two_proportion_z
 
 STRENGTHS = (0, 0.1, 0.2)
 
@@ -38,7 +40,7 @@ def test_shared_episodes_are_paired(sweep):
     row = found.levels[1]
     assert (row["strength"], row["n_a"], row["n_b"], row["a"], row["b"]) == (0.1, 30, 30, 0.9, pytest.approx(0.6))
     assert row["difference"] == pytest.approx(0.3)
-    assert row["p"] == stats.mcnemar_exact(9, 0).p_value
+    assert row["p"] == mcnemar_exact(9, 0).p_value
     assert row["method"] == (
         "exact McNemar; paired t over 3 seeds, at least paired plus-four bootstrap over 30 episodes, 2000 draws, 95 %"
     )
@@ -54,7 +56,7 @@ def test_other_episodes_are_unpaired(sweep):
     assert found.paired is False
     row = found.levels[1]
     assert (row["n_a"], row["n_b"]) == (30, 20)
-    assert row["p"] == stats.boschloo(27, 30, 12, 20).p_value
+    assert row["p"] == boschloo(27, 30, 12, 20).p_value
     assert row["method"] == (
         "Boschloo; unpaired t over 3 + 2 seeds, at least unpaired plus-four bootstrap over 30 + 20 episodes, "
         "2000 draws, 95 %"
@@ -70,17 +72,17 @@ def test_many_unpaired_episodes_use_the_z_test(make_cell, save_cells, tmp_path):
     a, b = ([make_cell(binary(k, 301), seed=seed)] for k, seed in ((280, 0), (250, 1)))
     row = compare(str(save_cells(tmp_path / "a", a)), str(save_cells(tmp_path / "b", b)), [], [], None).levels[0]
     assert row["method"].startswith("two-proportion z; unpaired plus-four bootstrap over 301 + 301 episodes")
-    assert row["p"] == stats.two_proportion_z(280, 301, 250, 301).p_value
+    assert row["p"] == two_proportion_z(280, 301, 250, 301).p_value
 
 
 def test_p_values_are_adjusted(sweep):
     found = compare(sweep("a", [10, 9, 8]), sweep("b", [9, 6, 1]), [], [], None)
-    assert [row["p_holm"] for row in found.levels] == pytest.approx(stats.holm([row["p"] for row in found.levels]))
+    assert [row["p_holm"] for row in found.levels] == pytest.approx(holm([row["p"] for row in found.levels]))
     assert found.levels[2]["p_holm"] == pytest.approx(3 * found.levels[2]["p"])
 
 
 @pytest.mark.parametrize(
-    ("difference", "measure", "told"),
+    ("bounds", "measure", "expected"),
     [
         ((0.1, 0.3), "success_any", "A is more robust than B over the curve"),
         ((-0.3, -0.1), "success_any", "B is more robust than A over the curve"),
@@ -91,9 +93,9 @@ def test_p_values_are_adjusted(sweep):
         ((-2.0, -1.0), "final_distance", "B has more final_distance than A over the curve"),
     ],
 )
-def test_verdict(difference, measure, told):
-    curve = dict(zip(("low", "high"), difference, strict=True))
-    assert verdict(Comparison(("A", "B"), measure, True, [], curve)) == told
+def test_verdict(bounds, measure, expected):
+    curve = dict(zip(("low", "high"), bounds, strict=True))
+    assert verdict(Comparison(("A", "B"), measure, True, [], curve)) == expected
 
 
 def test_swapped_sides_turn_the_sign(sweep):
@@ -122,11 +124,11 @@ def test_one_seed_rests_on_its_episodes(sweep):
 def test_the_interval_is_students_over_seeds(make_cell):
     by_seed = np.array([[9, 5], [8, 7], [6, 2], [9, 1]]) / 10
     a, b = (np.array([[binary(round(10 * k)) for k in side]]) for side in by_seed.T)
-    row = _difference([0.0], a, b, paired=True, binary=True)
-    expected = stats.t_interval(by_seed[:, 0] - by_seed[:, 1])
+    row = difference(Sides([0.0], a, b, paired=True, is_rate=True))
+    expected = intervals.t_interval(by_seed[:, 0] - by_seed[:, 1])
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
     welch = scipy_stats.ttest_ind(*by_seed.T, equal_var=False).confidence_interval()
-    row = _difference([0.0], a, b, paired=False, binary=True)
+    row = difference(Sides([0.0], a, b, paired=False, is_rate=True))
     assert (row["low"], row["high"]) == pytest.approx((welch.low, welch.high))
 
 
@@ -278,7 +280,7 @@ def alarms(seeds: int, spread: float, paired: bool, runs: int = 200, episodes: i
             luck = np.where(random.random(own.shape) < 0.5 * paired, shared, own)
             odds = 15 * (0.15 - levels[:, None]) + spread * random.standard_normal(seeds)
             sides.append((luck < (1 / (1 + np.exp(-odds)))[..., None]).astype(float))
-        row = _difference(levels.tolist(), *sides, paired, binary=True)
+        row = difference(Sides(levels.tolist(), *sides, paired, is_rate=True))
         found += not row["low"] <= 0 <= row["high"]
     return found / runs
 
@@ -303,5 +305,5 @@ def test_false_alarms(seeds, spread, paired):
 def test_a_real_difference_is_found():
     random = np.random.default_rng(1)
     a, b = (random.random((3, 5, 40)) < rate for rate in (0.9, 0.6))
-    row = _difference([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, binary=True)
+    row = difference(Sides([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, is_rate=True))
     assert 0 < row["low"] < 0.3 < row["high"]

@@ -8,7 +8,9 @@ import pytest
 from brittlestar.cells import store as records
 from brittlestar.errors import UserError
 from brittlestar.results import load as cells
-from brittlestar.results.load import ALWAYS, Cell, Curve, group, hold_rows, load_cells, sort_key
+from brittlestar.results.curve import Curve
+from brittlestar.results.grouping import ALWAYS, group, sort_key
+from brittlestar.results.load import Cell, hold_rows, load_cells
 
 
 def alpha(value: float, **others) -> dict:
@@ -180,7 +182,7 @@ def test_a_curve_is_an_array_with_holes(make_cell):
 
 
 def test_two_cells_at_one_place_are_refused(make_cell):
-    with pytest.raises(UserError, match="two different cells stand at the same strength and seed"):
+    with pytest.raises(UserError, match="two different cells have the same strength and seed"):
         Curve({}, [make_cell(), make_cell()])
 
 

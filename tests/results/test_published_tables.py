@@ -9,7 +9,7 @@ from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.perturbations import Perturbation
 from brittlestar.policies import PController
-from brittlestar.statistics.stats import clopper_pearson
+from brittlestar.statistics.intervals import clopper_pearson
 
 DIGITS = {"return": 2, "smoothness": 3, "final_distance": 3, "time_to_success": 1, "action_energy": 1}
 NAMES = {"FetchReach-v4": "fetch_reach", "FetchPush-v4": "fetch_push"}

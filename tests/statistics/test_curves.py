@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from brittlestar.statistics import curves, stats
+from brittlestar.statistics import curves
+from brittlestar.statistics.intervals import percentile_interval
+from brittlestar.statistics.resampling import cluster_means
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -66,12 +68,21 @@ def test_slope_agrees_with_least_squares():
 
 def test_bootstrap_interval_of_the_critical_level_covers_it():
     # True rates 1 - level: the line crosses one half at 0.5, between two levels.
-    levels, random, hits = np.array([0, 0.2, 0.4, 0.6, 0.8, 1.0]), rng(11), 0
-    for _ in range(300):
-        successes = random.random((6, 10, 20)) < (1 - levels)[:, None, None]
-        means = stats.cluster_resample_means(successes, random, 300)
-        crossings = curves.critical_level_interpolated(levels, means)
-        crossings = np.where(np.isnan(crossings), np.inf, crossings)
-        interval = stats.percentile_interval(crossings, "cluster bootstrap", 10)
-        hits += interval.low <= 0.5 <= interval.high
-    assert hits / 300 > 0.92
+    levels, sims = np.array([0, 0.2, 0.4, 0.6, 0.8, 1.0]), 300
+    successes = (rng(11).random((sims, 6, 10, 20)) < (1 - levels)[:, None, None]).astype(float)
+    crossings = curves.critical_level_interpolated(levels, cluster_means(successes))
+    interval = percentile_interval(np.where(np.isnan(crossings), np.inf, crossings), "cluster bootstrap", 10)
+    assert np.mean((interval.low <= 0.5) & (interval.high >= 0.5)) > 0.92
+
+
+BAD_CALLS = [
+    (lambda: curves.slope([0, 1], [1, 0.5, 0]), r"`rates` must be of shape \(..., 2\), got \(3,\)"),
+    (lambda: curves.auc([0, 0], [1, 1]), r"`levels` must be distinct numbers, got \[0.0, 0.0\]"),
+    (lambda: curves.critical_level([], []), "`levels` must be a list of numbers"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_CALLS, ids=[message for _, message in BAD_CALLS])
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -18,7 +18,7 @@ from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.results.compare import compare
 from brittlestar.results.load import load_cells
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -141,7 +141,7 @@ def test_rates_and_metrics_are_those_of_the_cells(filled, tmp_path):
         assert row["any step"].startswith(f"{any_step:.3g} [") and row["final step"].startswith(f"{final_step:.3g} [")
         assert row["episodes"] == str(3 * EPISODES)
     # All seeds agree, so the interval is Wilson's.
-    wilson = stats.wilson(3 * 2, 3 * EPISODES)
+    wilson = intervals.wilson(3 * 2, 3 * EPISODES)
     assert rows[-1]["any step"] == f"0.1 [{wilson.low:.3g}, {wilson.high:.3g}]"
     metrics = policy_table(text, "FetchPush-v4", "Action", "SAC", 1)
     assert [row["smoothness"] for row in metrics] == ["0.25 [0.25, 0.25]", "0.75 [0.75, 0.75]"]
@@ -159,7 +159,7 @@ def test_trainings_are_averaged_and_their_spread_is_shown(filled, tmp_path):
     assert each["spread, any"] == "40.0"
     # Two trainings that agree on the same 60 episodes are no 120 episodes.
     first = policy_table(text, "FetchReach-v4", "Observation", "SAC")[0]
-    wilson = stats.wilson(57, 60)
+    wilson = intervals.wilson(57, 60)
     assert first["any step"] == f"0.95 [{wilson.low:.3g}, {wilson.high:.3g}]"
     found = curves.curves(filled, "fetch_reach", "observation", "sac")
     assert found.at()[0.2]["success_any_method"] == "t over 2 trainings, at least Wilson, n = 60, 95 %"

@@ -11,7 +11,7 @@ from brittlestar.mitigations import LowPass, Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.schedules import Constant
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
@@ -45,9 +45,9 @@ def test_metadata_tells_scores_with_intervals_and_what_was_trained(tmp_path):
     for kind in ("clean", "disturbed"):
         assert facts[kind]["episodes"] == 20
         rate, mean = facts[kind]["success_any"], facts[kind]["return"]
-        interval = stats.wilson(round(rate["mean"] * 20), 20)
+        interval = intervals.wilson(round(rate["mean"] * 20), 20)
         assert (rate["low"], rate["high"]) == (interval.low, interval.high)
-        half = float(stats.t_half_width(mean["std"], 20))
+        half = float(intervals.t_half_width(mean["std"], 20))
         assert (mean["low"], mean["high"]) == pytest.approx((mean["mean"] - half, mean["mean"] + half))
 
 

@@ -13,7 +13,7 @@ def main() -> None:
     parser.add_argument("--margin", type=float, required=True, help="half width of the interval, such as 0.05")
     parser.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
     options = parser.parse_args()
-    from brittlestar.statistics.stats import exact_sample_size, sample_size
+    from brittlestar.statistics.sample_size import exact_sample_size, sample_size
 
     try:
         formula = sample_size(options.rate, options.margin, options.level)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.experimental.callback import Callback
 
 from brittlestar.errors import UserError
+
+if TYPE_CHECKING:
+    from brittlestar.results.failures import FailureGroup
 
 SHOWN_REASONS = 20
 
@@ -63,7 +66,7 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
         brittlestar: 2 cells failed
           2 cells: it broke (env=cartpole, first: seed=0)
     """
-    from brittlestar.results.aggregate import failure_groups
+    from brittlestar.results.failures import failure_groups
 
     groups = failure_groups(failures)
     lines = [f"  {_cells(group['cells'])}: {group['error']}{_which(group)}" for group in groups[:SHOWN_REASONS]]
@@ -71,7 +74,7 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
     return "\n".join([f"brittlestar: {_cells(len(failures))} failed", *lines, *more])
 
 
-def _which(group: dict[str, Any]) -> str:
+def _which(group: FailureGroup) -> str:
     parts = [group["overrides"], f"first: {group['first']}" if group["first"] else ""]
     cells = ", ".join(filter(None, parts))
     return f" ({cells})" if cells else ""

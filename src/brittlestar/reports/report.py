@@ -9,8 +9,9 @@ from brittlestar.reports.curves import measures
 from brittlestar.reports.notes import varied_columns
 from brittlestar.reports.overview import MOST_ROWS
 from brittlestar.reports.sections import Section
-from brittlestar.results.aggregate import Tables, failure_groups
+from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
+from brittlestar.results.failures import failure_groups
 from brittlestar.results.format import markdown
 
 _TITLE = "Degradation curve"

@@ -17,7 +17,8 @@ from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.report import Report
 from brittlestar.reports.sections import analyse
 from brittlestar.results.aggregate import Tables, aggregate
-from brittlestar.results.load import Cell, Grouping, Row, load_cells, sort_key
+from brittlestar.results.grouping import Grouping, sort_key
+from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.write import write_tables
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,13 +10,17 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.results.baseline_check import BaselineCheck, check_baseline, other_limit, recorded_return
-from brittlestar.results.load import RATES, Cell, Curve, Grouping, Row, group, hold_rows, moments, sort_key
-from brittlestar.results.resampling import LEVEL, Drawn, resample, shape_method, threshold_of
-from brittlestar.statistics import stats
+from brittlestar.results.curve import Curve
+from brittlestar.results.curve_intervals import CurveIntervals, curve_intervals, interval_method, threshold_of
+from brittlestar.results.failures import failure_row
+from brittlestar.results.grouping import Grouping, group, sort_key
+from brittlestar.results.load import RATES, Cell, Row, hold_rows
+from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.curves import critical_level
+from brittlestar.statistics.intervals import t_half_width, wilson
 
 _DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
-"""Columns of a label that say nothing about the policy."""
+"""Columns of a label that do not concern the policy."""
 
 
 @dataclass
@@ -35,8 +38,8 @@ class Tables:
 
     def episodes(self) -> Iterator[tuple[Row, Cell]]:
         """Yields the label of every finished cell, with the cell."""
-        for cell, label in zip(self.finished, self.grouping.labels, strict=True):
-            yield dict(zip(self.grouping.columns, label, strict=True)) | _place(cell), cell
+        for i, cell in enumerate(self.finished):
+            yield self.grouping.label(i) | cell.place, cell
 
 
 def aggregate(cells: list[Cell]) -> Tables:
@@ -53,7 +56,7 @@ def aggregate(cells: list[Cell]) -> Tables:
         if cells[i].done:
             members.setdefault(grouping.labels[i], []).append(cells[i])
         else:
-            failures.append(_failure_row(grouping.label(i), cells[i]))
+            failures.append(failure_row(grouping.label(i), cells[i]))
     finished = [cell for curve in members.values() for cell in curve]
     if len({tuple(cell.manifest["columns"]) for cell in finished}) > 1:
         raise UserError("cells of two versions of brittlestar have different columns: aggregate them apart")
@@ -61,16 +64,20 @@ def aggregate(cells: list[Cell]) -> Tables:
     labels = [label for label, curve in members.items() for _ in curve]
     tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels), [])
     curves = (Curve(dict(zip(grouping.columns, label, strict=True)), curve) for label, curve in members.items())
-    for curve, drawn in resample(curves):
-        recorded = recorded_return(curve.cells[0].manifest)
-        check = recorded and _baseline_check(curve, recorded)
-        column = {} if recorded is None else {"baseline_check": check.status if check else "no clean cell"}
-        tables.cells += [row | column for row in _cell_rows(curve)]
-        tables.curve += [row | column for row in _curve_rows(curve, drawn)]
-        tables.summary += [row | column for row in _summary_rows(curve, drawn)]
-        tables.baseline_checks += [(curve.label, check)] if check else []
+    for curve, intervals in curve_intervals(curves):
+        _add(tables, curve, intervals)
     tables.baseline_checks = _once_per_policy(tables.baseline_checks)
     return tables
+
+
+def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
+    recorded = recorded_return(curve.cells[0].manifest)
+    check = recorded and _baseline_check(curve, recorded)
+    column = {} if recorded is None else {"baseline_check": check.status if check else "no clean cell"}
+    tables.cells += [row | column for row in _cell_rows(curve)]
+    tables.curve += [row | column for row in _curve_rows(curve, intervals)]
+    tables.summary += [row | column for row in _summary_rows(curve, intervals)]
+    tables.baseline_checks += [(curve.label, check)] if check else []
 
 
 def _baseline_check(curve: Curve, recorded: RecordedReturn) -> BaselineCheck | None:
@@ -78,8 +85,7 @@ def _baseline_check(curve: Curve, recorded: RecordedReturn) -> BaselineCheck | N
     clean = [cell for cell in curve.cells if cell.strength == 0]
     if not clean:
         return None
-    column = clean[0].manifest["columns"].index("return")
-    returns = np.concatenate([cell.rows()[:, column] for cell in clean])
+    returns = np.concatenate([cell.column("return") for cell in clean])
     return check_baseline(recorded, returns, other_limit(clean[0].config["env"]))
 
 
@@ -93,9 +99,15 @@ def _once_per_policy(checks: list[tuple[Row, BaselineCheck]]) -> list[tuple[Row,
 
 
 def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
-    """Sorts cells by what they are, so that the tables do not depend on the order they came in."""
+    """Sorts cells by label, strength and seed, so that the tables do not depend on the order of the input."""
     phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
-    ranks = {label: sort_key(_in_time(label, grouping.columns, phases)) for label in set(grouping.labels)}
+
+    def in_time(label: tuple) -> list:
+        # Phases sort as they follow each other.
+        pairs = zip(grouping.columns, label, strict=True)
+        return [phases.index(v) if c == "phase" and v in phases else v for c, v in pairs]
+
+    ranks = {label: sort_key(in_time(label)) for label in set(grouping.labels)}
 
     def key(i: int) -> tuple:
         return ranks[grouping.labels[i]], abs(cells[i].strength), cells[i].seed, cells[i].manifest.get("overrides", [])
@@ -103,52 +115,16 @@ def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
     return sorted(range(len(cells)), key=key)
 
 
-def _in_time(label: tuple, columns: list[str], phases: list[str]) -> list:
-    """Writes phases as numbers, so that they sort as they follow each other."""
-    return [phases.index(v) if c == "phase" and v in phases else v for c, v in zip(columns, label, strict=True)]
-
-
-def _place(cell: Cell) -> Row:
-    return {"strength_name": cell.strength_name, "strength": cell.strength, "seed": cell.seed}
-
-
-def _failure_row(label: Row, cell: Cell) -> Row:
-    row = label | _place(cell) | {"error": cell.manifest["error"]}
-    if cell.strength_name is None:
-        row["strength"] = None
-    return row | {"overrides": " ".join(cell.manifest.get("overrides", []))}
-
-
-def failure_groups(failures: list[Row]) -> list[Row]:
-    """Groups failed cells by reason: how many, which overrides they have in common, and the others of the first.
-
-    Example:
-        >>> rows = [{"error": "it broke", "overrides": f"env=cartpole seed={seed}"} for seed in (0, 1)]
-        >>> failure_groups(rows)
-        [{'cells': 2, 'error': 'it broke', 'overrides': 'env=cartpole', 'first': 'seed=0'}]
-    """
-    reasons: dict[str, list[list[str]]] = {}
-    for row in failures:
-        # A value may hold spaces.
-        reasons.setdefault(row["error"], []).append(re.split(r" (?=[+~]*[\w./@]+=)", row["overrides"]))
-    groups = []
-    for error, asked in reasons.items():
-        common = [text for text in asked[0] if all(text in others for others in asked)]
-        first = [text for text in asked[0] if text not in common]
-        groups.append({"cells": len(asked), "error": error, "overrides": " ".join(common), "first": " ".join(first)})
-    return groups
-
-
 def _cell_rows(curve: Curve) -> list[Row]:
     rows = []
     for cell in curve.cells:
         place = curve.place(cell)
-        row = curve.label | _place(cell) | {"cell": cell.manifest["cell"], "episodes": int(curve.episodes[place])}
+        row = curve.label | cell.place | {"cell": cell.manifest["cell"], "episodes": int(curve.episodes[place])}
         rows.append(row | dict(zip(curve.metrics, curve.mean[place].tolist(), strict=True)))
     return rows
 
 
-def _curve_rows(curve: Curve, drawn: Drawn) -> list[Row]:
+def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
     seeds, episodes = (curve.episodes > 0).sum(axis=1).tolist(), curve.episodes.sum(axis=1).tolist()
     metrics = _metric_columns(curve)
     columns = {
@@ -156,12 +132,16 @@ def _curve_rows(curve: Curve, drawn: Drawn) -> list[Row]:
         "n_seeds": seeds,
         "n_episodes": episodes,
         **metrics,
-        "metric_interval": [_t_name(*n) for n in zip(seeds, episodes, strict=True)],
+        "metric_interval": [
+            f"t over {k} seeds, 95 %" if k > 1 else f"t over {n} episodes, 95 %"
+            for k, n in zip(seeds, episodes, strict=True)
+        ],
         "instability": metrics["return_std"],
         "time_to_success_n": curve.of(curve.count, "time_to_success").sum(axis=1).tolist(),
     }
     for i, name in enumerate(curve.measures):
-        columns |= {f"{name}_bootstrap_low": drawn.low[i].tolist(), f"{name}_bootstrap_high": drawn.high[i].tolist()}
+        bounds = intervals.low[i].tolist(), intervals.high[i].tolist()
+        columns |= dict(zip((f"{name}_bootstrap_low", f"{name}_bootstrap_high"), bounds, strict=True))
         columns |= _rate_columns(curve, i, columns) if name in RATES else {f"{name}_method": columns["metric_interval"]}
     if len(curve.measures) == 1 and curve.measures[0] in RATES:
         # One success under two names: the other name has the same interval.
@@ -173,10 +153,10 @@ def _curve_rows(curve: Curve, drawn: Drawn) -> list[Row]:
 def _metric_columns(curve: Curve) -> dict[str, list[float]]:
     """Mean, standard deviation over seeds and t interval of every metric at every strength."""
     n, mean, spread = moments(curve.mean, axis=1)
-    # One seed says nothing about seeds: its interval is over episodes.
+    # A single seed does not show how seeds differ: its interval is over episodes.
     single = ((curve.episodes > 0).sum(axis=1) == 1)[:, None]
     error = np.where(single, np.nansum(curve.std, axis=1), spread)
-    half = stats.t_half_width(error, np.where(single, curve.count.sum(axis=1), n), LEVEL)
+    half = t_half_width(error, np.where(single, curve.count.sum(axis=1), n))
     low, high = mean - half, mean + half
     columns: dict[str, list[float]] = {}
     for i, name in enumerate(curve.metrics):
@@ -188,17 +168,17 @@ def _metric_columns(curve: Curve) -> dict[str, list[float]]:
 def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[str, list]:
     """The interval of a success rate. One seed: Wilson over episodes. Several: t over seeds, at least Wilson.
 
-    The t interval knows that seeds differ, but has no width when all of them agree; Wilson knows how
-    little n episodes can tell, but takes all of them for independent.
+    The t interval includes how seeds differ, but has no width when all of them agree. Wilson includes how few the
+    episodes are, but takes all of them for independent.
     """
     name, seeds, episodes = curve.measures[index], np.array(columns["n_seeds"]), columns["n_episodes"]
-    wilson = stats.wilson(np.nansum(curve.scores[index], axis=(1, 2)), episodes, LEVEL)
+    over_episodes = wilson(np.nansum(curve.scores[index], axis=(1, 2)), episodes)
     t_low, t_high = columns[f"{name}_low"], columns[f"{name}_high"]
-    low = np.where(seeds == 1, wilson.low, np.fmin(t_low, wilson.low))
-    high = np.where(seeds == 1, wilson.high, np.fmax(t_high, wilson.high))
+    low = np.where(seeds == 1, over_episodes.low, np.fmin(t_low, over_episodes.low))
+    high = np.where(seeds == 1, over_episodes.high, np.fmax(t_high, over_episodes.high))
     return {
-        f"{name}_wilson_low": np.asarray(wilson.low).tolist(),
-        f"{name}_wilson_high": np.asarray(wilson.high).tolist(),
+        f"{name}_wilson_low": np.asarray(over_episodes.low).tolist(),
+        f"{name}_wilson_high": np.asarray(over_episodes.high).tolist(),
         f"{name}_t_low": t_low,
         f"{name}_t_high": t_high,
         f"{name}_low": np.clip(low, 0, 1).tolist(),
@@ -210,7 +190,7 @@ def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[st
     }
 
 
-def _summary_rows(curve: Curve, drawn: Drawn) -> list[Row]:
+def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
     levels, threshold = np.abs(curve.strengths), threshold_of(curve)
     rows = []
     for i, measure in enumerate(curve.measures):
@@ -224,17 +204,13 @@ def _summary_rows(curve: Curve, drawn: Drawn) -> list[Row]:
             "incapable": bool(means[0] < threshold),
             "critical": float(critical_level(levels, means, threshold)),
         }
-        row |= {name: float(values[i]) for name, values in drawn.shape.items()}
+        row |= {name: float(values[i]) for name, values in intervals.shape.items()}
         row |= {"worst_strength": curve.strengths[int(means.argmin())], "worst": float(means.min())}
-        row |= {"solved_at_reset": _solved_at_reset(curve), "interval_method": shape_method(curve)}
+        row |= {"solved_at_reset": _solved_at_reset(curve), "interval_method": interval_method(curve)}
         rows.append(row)
     return rows
 
 
 def _solved_at_reset(curve: Curve) -> float:
-    share, known = (curve.of(values, "solved_at_reset") for values in (curve.mean, curve.count))
-    return float(np.nansum(share * known) / known.sum()) if known.any() else float("nan")
-
-
-def _t_name(seeds: int, episodes: int) -> str:
-    return f"t over {seeds} seeds, 95 %" if seeds > 1 else f"t over {episodes} episodes, 95 %"
+    share, count = (curve.of(values, "solved_at_reset") for values in (curve.mean, curve.count))
+    return float(np.nansum(share * count) / count.sum()) if count.any() else float("nan")

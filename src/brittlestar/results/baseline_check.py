@@ -13,7 +13,7 @@ import numpy as np
 
 from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.results.format import bounded
-from brittlestar.statistics import stats
+from brittlestar.statistics.intervals import t_half_width, welch_half_width
 
 CHECK_LEVEL = 0.99
 TOLERANCE = 0.05
@@ -67,7 +67,7 @@ def check_baseline(recorded: RecordedReturn, returns: np.ndarray, max_steps: int
     if max_steps is not None:
         return BaselineCheck(OTHER_LIMIT, recorded, measured, max_steps)
     gap = measured.mean - recorded.mean
-    half = _welch_half_width(recorded, measured)
+    half = welch_half_width([recorded.std**2, measured.std**2], [recorded.episodes, measured.episodes], CHECK_LEVEL)
     if abs(gap) <= half or abs(gap) <= TOLERANCE * abs(recorded.mean):
         return BaselineCheck("ok", recorded, measured)
     return BaselineCheck(ABOVE if gap > 0 else MISMATCH, recorded, measured)
@@ -111,16 +111,7 @@ def recorded_return(manifest: dict[str, Any]) -> RecordedReturn | None:
     return RecordedReturn(**manifest["record"]) if manifest.get("record") else None
 
 
-def _welch_half_width(a: RecordedReturn, b: RecordedReturn) -> float:
-    parts = [one.std**2 / one.episodes for one in (a, b)]
-    if sum(parts) == 0:
-        return 0.0
-    spent = [part**2 / max(one.episodes - 1, 1) for part, one in zip(parts, (a, b), strict=True)]
-    count = sum(parts) ** 2 / sum(spent) + 1
-    return float(stats.t_half_width(np.sqrt(sum(parts) * count), count, CHECK_LEVEL))
-
-
 def _interval(one: RecordedReturn) -> str:
-    half = float(stats.t_half_width(one.std, one.episodes))
+    half = float(t_half_width(one.std, one.episodes))
     episodes = f" ({one.episodes} episodes)" if one.episodes > 1 else ""
     return bounded(one.mean, one.mean - half, one.mean + half) + episodes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from brittlestar.results.load import Row
@@ -56,7 +56,7 @@ def bounded_column(row: Row, name: str, style: str | Callable[[Any], str] = ".4g
     return bounded(row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high"), style, missing)
 
 
-def markdown(rows: list[Row], columns: Iterable[str]) -> str:
+def markdown(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> str:
     """Writes rows as a Markdown table.
 
     Example:

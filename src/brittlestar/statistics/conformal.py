@@ -36,25 +36,3 @@ def conformal_rank(n: int, alpha: float) -> int:
         (190, 191)
     """
     return math.ceil((n + 1) * (1 - alpha) - 1e-9)
-
-
-def false_alarm_limit(calibrated: int, tested: int, alpha: float, level: float = 0.99) -> float:
-    """Returns the share of alarms among unstressed episodes that is exceeded with probability at most `1 - level`.
-
-    The guarantee holds over all calibrations; one calibration has a false-alarm rate of its own, spread as
-    Beta(n + 1 - rank, rank). So the alarms in `tested` episodes are beta-binomial: alpha plus Monte Carlo error.
-
-    Example:
-        >>> round(false_alarm_limit(calibrated=200, tested=120, alpha=0.05), 3)
-        0.117
-    """
-    from scipy.special import betaln, gammaln
-
-    rank = conformal_rank(calibrated, alpha)
-    if rank > calibrated:
-        return 0.0
-    a, b = calibrated + 1 - rank, rank
-    k = np.arange(tested + 1)
-    log_mass = gammaln(tested + 1) - gammaln(k + 1) - gammaln(tested - k + 1) + betaln(k + a, tested - k + b)
-    below = np.cumsum(np.exp(log_mass - betaln(a, b)))
-    return float(np.searchsorted(below, level - 1e-12)) / tested

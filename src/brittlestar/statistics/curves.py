@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brittlestar.errors import require
-from brittlestar.statistics.stats import Array, Values, plain
+from brittlestar.statistics.arrays import Array, Values, as_number
 
 
 def critical_level(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:
@@ -20,7 +20,7 @@ def critical_level(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) 
     """
     x, y = _curve(levels, rates)
     below = y < threshold
-    return plain(np.where(below.any(axis=-1), x[below.argmax(axis=-1)], np.nan))
+    return as_number(np.where(below.any(axis=-1), x[below.argmax(axis=-1)], np.nan))
 
 
 def critical_level_interpolated(levels: ArrayLike, rates: ArrayLike, threshold: float = 0.5) -> Values:
@@ -36,7 +36,7 @@ def critical_level_interpolated(levels: ArrayLike, rates: ArrayLike, threshold: 
     before = np.maximum(after - 1, 0)
     y0, y1 = (np.take_along_axis(y, i[..., None], axis=-1)[..., 0] for i in (before, after))
     share = np.where(after > 0, y0 - threshold, 0.0) / np.where(after > 0, y0 - y1, 1.0)
-    return plain(np.where(below.any(axis=-1), x[before] + share * (x[after] - x[before]), np.nan))
+    return as_number(np.where(below.any(axis=-1), x[before] + share * (x[after] - x[before]), np.nan))
 
 
 def slope(levels: ArrayLike, rates: ArrayLike) -> Values:
@@ -49,7 +49,7 @@ def slope(levels: ArrayLike, rates: ArrayLike) -> Values:
     x, y = _curve(levels, rates)
     centred = x - x.mean()
     # From the first level on: a flat curve has no slope at all, not one of rounding errors.
-    return plain((y - y[..., :1]) @ centred / (centred @ centred if x.size > 1 else np.nan))
+    return as_number((y - y[..., :1]) @ centred / (centred @ centred if x.size > 1 else np.nan))
 
 
 def auc(levels: ArrayLike, rates: ArrayLike) -> Values:
@@ -60,7 +60,7 @@ def auc(levels: ArrayLike, rates: ArrayLike) -> Values:
         0.075
     """
     x, y = _curve(levels, rates)
-    return plain(np.trapezoid(y, x, axis=-1) + (0.0 if x.size > 1 else np.nan))
+    return as_number(np.trapezoid(y, x, axis=-1) + (0.0 if x.size > 1 else np.nan))
 
 
 def normalised_auc(levels: ArrayLike, rates: ArrayLike) -> Values:

@@ -9,7 +9,7 @@ import numpy as np
 from brittlestar.engine.plan import Rows
 from brittlestar.results.format import bounded
 from brittlestar.results.load import RATES
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 
 
 def mean_scores(rows: Rows) -> dict[str, float]:
@@ -24,11 +24,11 @@ def score_intervals(rows: Rows) -> dict[str, Any]:
     for name, mean in mean_scores(rows).items():
         values = rows.column(name)
         if name in RATES:
-            interval = stats.wilson(int(values.sum()), len(values))
+            interval = intervals.wilson(int(values.sum()), len(values))
             scores[name] = {"mean": mean, "low": float(interval.low), "high": float(interval.high)}
         else:
             std = float(values.std(ddof=1))
-            half = float(stats.t_half_width(std, len(values)))
+            half = float(intervals.t_half_width(std, len(values)))
             scores[name] = {"mean": mean, "std": std, "low": mean - half, "high": mean + half}
     return scores
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from brittlestar.results.compare import compare
+from brittlestar.results.difference import LevelDifference
 from brittlestar.results.format import bounded, bounded_column, text
 from brittlestar.results.load import RATES, Row
+from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
 from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup
 
 SIGNED = ("+.4g", "none")
 """Style of a difference, and what to write where it is missing."""
 SHAPES = ("critical_interpolated", "auc", "normalised_auc")
 """Columns of the summary that are compared, each with an interval."""
-_SIGNIFICANT = 0.05
 
 
 @dataclass
@@ -55,17 +58,17 @@ def compare_sides(folder: Path, summary: list[Row], first: str) -> Gains:
     levels = [_gain(measure, row) for measure, pair in pairs.items() for row in pair.levels]
     ordered = [row for side in (BEFORE, AFTER) for row in summary if row["model"] == side]
     curves = [_curve(row) for measure in measures for row in ordered if row["measure"] == measure]
-    areas = {measure: pair.curve | _bounds(measure, pair.curve) for measure, pair in pairs.items()}
+    areas = {measure: {**pair.curve, **_bounds(measure, pair.curve)} for measure, pair in pairs.items()}
     return Gains(levels, curves, areas, all(pair.paired for pair in pairs.values()))
 
 
-def _gain(measure: str, row: Row) -> Row:
+def _gain(measure: str, row: LevelDifference) -> Row:
     renamed = {"measure": measure, "strength": row["strength"], "before": row["b"], "after": row["a"]}
     renamed |= {"gain": row["difference"], "n": min(row["n_a"], row["n_b"])}
-    return renamed | _bounds(measure, row) | {key: row[key] for key in ("p", "p_holm", "method")}
+    return renamed | _bounds(measure, row) | {"p": row["p"], "p_holm": row["p_holm"], "method": row["method"]}
 
 
-def _bounds(measure: str, row: Row) -> Row:
+def _bounds(measure: str, row: Mapping[str, Any]) -> Row:
     """Returns the interval of a difference; rates differ by at most 1, also where a t interval is wider."""
     low, high = row["low"], row["high"]
     limited = measure in RATES and low is not None
@@ -123,7 +126,7 @@ def _shapes(setup: Setup, curves: list[Row]) -> list[str]:
 def _is_shown(row: Row) -> bool:
     # The test treats episodes as independent; the interval accounts for differences between seeds.
     apart = row["low"] is not None and not row["low"] <= 0 <= row["high"]
-    return apart and row["p_holm"] is not None and row["p_holm"] < _SIGNIFICANT
+    return apart and row["p_holm"] is not None and row["p_holm"] < SIGNIFICANCE
 
 
 def _conclusion(measure: str, area: Row, cost: Row) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.load import RATES, Cell, Row, load_cells
-from brittlestar.results.resampling import LEVEL
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 
 from .studies import Plan
 
@@ -88,7 +87,7 @@ def _widen(row: Row, episodes: int, trainings: int) -> None:
     """Takes the episodes that all trainings share once, not once per training."""
     for name in RATES:
         successes = round(row[name] * episodes, 6)
-        low, high = (stats.wilson(whole, episodes, LEVEL) for whole in (math.floor(successes), math.ceil(successes)))
+        low, high = (intervals.wilson(whole, episodes) for whole in (math.floor(successes), math.ceil(successes)))
         row[f"{name}_low"] = min(row[f"{name}_low"], float(low.low))
         row[f"{name}_high"] = max(row[f"{name}_high"], float(high.high))
         row[f"{name}_method"] = f"t over {trainings} trainings, at least Wilson, n = {episodes}, 95 %"

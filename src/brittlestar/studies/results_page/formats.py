@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from brittlestar.results.format import bounded, bounded_column, is_missing
@@ -38,7 +39,7 @@ def points(value: float) -> str:
     return f"{100 * value + 0.0:+.1f}"
 
 
-def difference(row: Row) -> str:
+def difference(row: Mapping[str, Any]) -> str:
     """Writes a difference of rates in points, with its interval; rates cannot differ by more than 1.
 
     Example:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from brittlestar.reports.notes import PARTING, mismatches
 from brittlestar.results.format import is_missing, markdown, text
 from brittlestar.results.load import RATES, Row
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 from brittlestar.studies.hardening.gains import critical_text
 
 from .curves import Curves, by_level, curves, level
@@ -61,7 +61,7 @@ def gap(task: str, noise: str, role: str, ours: dict[float, Row], published: Pub
             name, column = HARDENED, "robust_success_rate"
         rate = published.row(task, name, x).get(column)
         if rate is not None:
-            theirs = stats.wilson(round(rate * EPISODES), EPISODES)
+            theirs = intervals.wilson(round(rate * EPISODES), EPISODES)
             apart = row["success_any_low"] > theirs.high or row["success_any_high"] < theirs.low
             found = {"x": x, "ours": row["success_any"], "published": rate, "apart": bool(apart)}
             rows.append(found | {"difference": row["success_any"] - rate})

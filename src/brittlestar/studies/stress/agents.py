@@ -10,7 +10,8 @@ from brittlestar.cells import store as records
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
-from brittlestar.results.load import Cell, Row, group, sort_key
+from brittlestar.results.grouping import group, sort_key
+from brittlestar.results.load import Cell, Row
 from brittlestar.studies.stress.references import REFERENCE, agent_key
 from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_study, thirds
 

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import itertools
-import math
-
-import numpy as np
-
 from brittlestar.results.load import Row
+from brittlestar.statistics.correlations import pearson, spearman
 
-LEAST = 3
-"""Agents that a correlation needs."""
-_MOST_PERMUTED = 8
-"""For so many agents Spearman's p is exact; for more, by Student's t."""
 PAIRS = (
     ("return and stability", "normalised_return", "stability"),
     ("return and robust score", "normalised_return", "robust_score"),
@@ -43,40 +34,9 @@ def correlation_rows(rows: list[Row]) -> list[Row]:
     for deterministic in sorted({row["deterministic"] for row in rows}, reverse=True):
         members = [row for row in rows if row["deterministic"] == deterministic]
         for name, x, y in pairs:
-            numbers = correlate(np.array([row[x] for row in members]), np.array([row[y] for row in members]))
+            columns = [row[x] for row in members], [row[y] for row in members]
+            linear, ranks = pearson(*columns), spearman(*columns)
+            numbers = {"n": linear.n, "pearson": linear.r, "pearson_p": linear.p}
+            numbers |= {"spearman": ranks.r, "spearman_p": ranks.p}
             found.append({"correlation": name, "x": x, "y": y, "deterministic": deterministic} | numbers)
     return found
-
-
-def correlate(x: np.ndarray, y: np.ndarray) -> Row:
-    """Returns both correlations of two columns, with two-sided p values; nan is left out.
-
-    Example:
-        >>> found = correlate(np.array([1.0, 2.0, 3.0, 9.0]), np.array([2.0, 4.0, 6.0, 7.0]))
-        >>> found["n"], round(found["pearson"], 3), round(found["pearson_p"], 3), found["spearman"]
-        (4, 0.826, 0.174, 1.0)
-    """
-    known = ~np.isnan(x) & ~np.isnan(y)
-    x, y = x[known].round(12), y[known].round(12)
-    row: Row = {"n": len(x)} | dict.fromkeys(("pearson", "pearson_p", "spearman", "spearman_p"), math.nan)
-    if len(x) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return row
-    scipy_stats = importlib.import_module("scipy.stats")
-    for name, test in (("pearson", scipy_stats.pearsonr), ("spearman", scipy_stats.spearmanr)):
-        r, p = test(x, y)
-        row |= {name: min(1.0, max(-1.0, float(r))), f"{name}_p": float(p)}
-    if len(x) <= _MOST_PERMUTED:
-        row["spearman_p"] = _permuted_p(*(scipy_stats.rankdata(values) for values in (x, y)))
-    return row
-
-
-def _permuted_p(x: np.ndarray, y: np.ndarray) -> float:
-    """Share of all orders of `y` that correlate with `x` at least as much; three agents in line prove little.
-
-    Example:
-        >>> round(_permuted_p(np.arange(3.0), np.arange(3.0)), 3)
-        0.333
-    """
-    orders = np.array(list(itertools.permutations(y - y.mean())))
-    products = np.abs(orders @ (x - x.mean()))
-    return float(np.mean(products >= products[0] - 1e-9))

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.errors import UserError
-from brittlestar.results.load import Row, sort_key
-from brittlestar.statistics import stats
+from brittlestar.results.grouping import sort_key
+from brittlestar.results.load import Row
+from brittlestar.statistics import intervals
 from brittlestar.studies.stress.agents import Agent
 from brittlestar.studies.stress.ranking import pareto_front, rank_intervals, reward_norm, robust_score
 from brittlestar.studies.stress.runs import normalise
-from brittlestar.studies.stress.standings import LEVEL, METRICS, Standing, reward_stressors, standings
+from brittlestar.studies.stress.standings import METRICS, Standing, reward_stressors, standings
 
 _LIMITS = {"robust_score": (0.0, 1.0), "stability": (0.0, 2.0)}
 _PUBLISHED = {
@@ -65,7 +66,7 @@ def _rows(found: list[Standing]) -> list[Row]:
         for row, value in zip(rows, values.tolist(), strict=True):
             row[name] = value
     for name, limits in _LIMITS.items():
-        found_bounds = [stats.percentile_interval(each, "bootstrap", len(each), LEVEL) for each in drawn[name]]
+        found_bounds = [intervals.percentile_interval(each, "bootstrap", len(each)) for each in drawn[name]]
         low = np.fmin.reduce([np.asarray(interval.low) for interval in found_bounds])
         high = np.fmax.reduce([np.asarray(interval.high) for interval in found_bounds])
         for end, bounds in (("low", low), ("high", high)):
@@ -120,7 +121,9 @@ def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
 
 def _rank(rows: list[Row], name: str, scores: np.ndarray, draws: np.ndarray, groups: list[list[int]]) -> None:
     for members in groups:
-        (rank, *first), (_, *second) = (rank_intervals(scores[members], each[:, members], LEVEL) for each in draws)
+        (rank, *first), (_, *second) = (
+            rank_intervals(scores[members], each[:, members], intervals.LEVEL) for each in draws
+        )
         low, high = np.fmin(first[0], second[0]), np.fmax(first[1], second[1])
         for i, *found in zip(members, rank, low, high, strict=True):
             whole = [None if math.isnan(value) else int(value) for value in found]

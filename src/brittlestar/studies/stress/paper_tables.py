@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.results.load import Row, sort_key
-from brittlestar.statistics import stats
+from brittlestar.results.grouping import sort_key
+from brittlestar.results.load import Row
+from brittlestar.statistics.intervals import LEVEL, t_interval, wilson
+from brittlestar.statistics.resampling import RESAMPLES
 from brittlestar.studies.stress.agents import Agent
 from brittlestar.studies.stress.latex import Markup, escape, interval, number, stacked, table, with_interval
 from brittlestar.studies.stress.runs import agent_label
-from brittlestar.studies.stress.standings import LEVEL, RESAMPLES, false_alarms
+from brittlestar.studies.stress.standings import false_alarms
 
 _MODES = {True: "det.", False: "stoch."}
 _HEADING = "env"
@@ -92,8 +94,8 @@ def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> st
     lines = []
     for name, found in sorted(places.items()):
         every = np.concatenate([events for agent in found for events in agent])
-        wilson = stats.wilson(int(every.sum()), len(every), LEVEL)
-        row = {"rate": float(every.mean()), "rate_low": wilson.low, "rate_high": wilson.high}
+        over_episodes = wilson(int(every.sum()), len(every))
+        row = {"rate": float(every.mean()), "rate_low": over_episodes.low, "rate_high": over_episodes.high}
         each = [float(np.concatenate(agent).mean()) for agent in found]
         lines.append([name, len(found), len(every), with_interval(row, "rate", 3), number(max(each), 3)])
     accepted = f"at most {alpha:g} by construction" if scoring == "rigorous" else "0.05 intended"
@@ -114,10 +116,10 @@ def _rate(rows: list[Row], scoring: str) -> Markup:
     n = sum(row["n_shock"] for row in rows)
     if not n:
         return number(None)
-    wilson = stats.wilson(round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), n, LEVEL)
-    student = stats.t_interval(seeds, LEVEL)
-    low = max(0.0, float(np.fmin(student.low, wilson.low)))
-    high = min(1.0, float(np.fmax(student.high, wilson.high)))
+    over_episodes = wilson(round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), n)
+    over_seeds = t_interval(seeds)
+    low = max(0.0, float(np.fmin(over_seeds.low, over_episodes.low)))
+    high = min(1.0, float(np.fmax(over_seeds.high, over_episodes.high)))
     shown = number(float(seeds.mean())) + (r"\dag" if same else "")
     return stacked(shown, interval(low, high))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 
 _DIGITS = 12
 """Scores that differ by rounding only are the same."""
@@ -79,6 +79,6 @@ def rank_intervals(scores: np.ndarray, draws: np.ndarray, level: float = 0.95) -
     """
     best, worst = ranks(scores)
     drawn_best, drawn_worst = ranks(np.where(np.isnan(scores), np.nan, draws))
-    low = stats.percentile_interval(drawn_best, "bootstrap", len(draws), level).low
-    high = stats.percentile_interval(drawn_worst, "bootstrap", len(draws), level).high
+    low = intervals.percentile_interval(drawn_best, "bootstrap", len(draws), level).low
+    high = intervals.percentile_interval(drawn_worst, "bootstrap", len(draws), level).high
     return best, np.fmin(best, np.asarray(low)), np.fmax(worst, np.asarray(high))

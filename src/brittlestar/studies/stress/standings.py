@@ -6,18 +6,17 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
 from brittlestar.randomness import generator
-from brittlestar.results.load import Row, moments
-from brittlestar.statistics import stats
+from brittlestar.results.load import Row
+from brittlestar.statistics.arrays import moments
+from brittlestar.statistics.intervals import LEVEL, t_stretch
+from brittlestar.statistics.resampling import RESAMPLES, bootstrap_weights, weighted_means
 from brittlestar.studies.stress.agents import Agent, Run, Stressor
 from brittlestar.studies.stress.runs import acts_the_same, agent_label, clean_runs
 
-RESAMPLES = 2000
-LEVEL = 0.95
 INVERSION = "valence_inversion"
 """The stressor of the published correlation."""
 METRICS = ("identity", "rate_shock", "excess", "return_mean", "clean_return", "rate_inverted")
@@ -134,7 +133,7 @@ def _draw(values: np.ndarray, phases: Sequence[str], stream: str) -> tuple[np.nd
     drawn = _means(values.reshape(*values.shape[:2], -1), weights)
     if n == 1:
         return point, np.stack([drawn, drawn])
-    seeds = _means(by_seed, stats.bootstrap_weights(n, RESAMPLES, generator(0, stream)))
+    seeds = _means(by_seed, bootstrap_weights(n, RESAMPLES, generator(0, stream)))
     return point, np.stack([point + _stretch(n) * (seeds - point), drawn])
 
 
@@ -161,17 +160,13 @@ def _episode_weights(phases: tuple[str, ...], stream: str) -> np.ndarray:
     weights = np.zeros((RESAMPLES, len(phases)))
     for phase in dict.fromkeys(phases):
         rows = np.array([name == phase for name in phases])
-        weights[:, rows] = stats.bootstrap_weights(int(rows.sum()), RESAMPLES, rng)
+        weights[:, rows] = bootstrap_weights(int(rows.sum()), RESAMPLES, rng)
     return weights
 
 
 def _means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Means of `(metrics, stressors, units)` over units and then over stressors, `(resamples, metrics)`."""
-    known = ~np.isnan(values)
-    flat, present = (part.reshape(-1, values.shape[-1]).T for part in (np.where(known, values, 0.0), known))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = (weights @ flat) / (weights @ present.astype(np.float64))
-    return moments(means.reshape(len(weights), *values.shape[:2]), axis=-1)[1]
+    return moments(weighted_means(values, weights), axis=-1)[1]
 
 
 def _stretch(n: int) -> float:
@@ -181,5 +176,4 @@ def _stretch(n: int) -> float:
         >>> round(_stretch(3), 2), round(_stretch(100), 2)
         (2.69, 1.02)
     """
-    half = float(stats.t_half_width(math.sqrt(n), n, LEVEL))
-    return half / NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(n / (n - 1))
+    return float(t_stretch(math.sqrt(n), n)) * math.sqrt(n / (n - 1))

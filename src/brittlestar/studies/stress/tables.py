@@ -9,8 +9,10 @@ import numpy as np
 
 from brittlestar.randomness import generator
 from brittlestar.results.load import Row
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 from brittlestar.statistics.effects import Effect, event_effect, paired_effect
+from brittlestar.statistics.hypothesis_tests import holm
+from brittlestar.statistics.intervals import LEVEL
 from brittlestar.studies.stress.agents import Agent, Stressor
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import cvar, summarise
@@ -21,7 +23,6 @@ PHASES = ("pre", "shock", "post")
 RATES = tuple(f"rate_{phase}" for phase in PHASES)
 DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
 TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
-_LEVEL = 0.95
 _RESAMPLES = 1000
 
 
@@ -76,7 +77,7 @@ def _summary(stressor: Stressor) -> Row:
 def _between(known: np.ndarray) -> tuple[float, float]:
     if len(known) < 2:
         return math.nan, math.nan
-    interval = stats.t_interval(known, _LEVEL)
+    interval = intervals.t_interval(known)
     return float(interval.low), float(interval.high)
 
 
@@ -84,7 +85,7 @@ def _rate_bounds(stressor: Stressor, phase: str, low: float, high: float) -> tup
     events = np.concatenate([run.scored.event[run.scored.within(phase)] for run in stressor.runs])
     if not len(events):
         return math.nan, math.nan
-    wilson = stats.wilson(int(events.sum()), len(events), _LEVEL)
+    wilson = intervals.wilson(int(events.sum()), len(events))
     return max(0.0, float(np.fmin(low, wilson.low))), min(1.0, float(np.fmax(high, wilson.high)))
 
 
@@ -104,7 +105,7 @@ def _within(stressor: Stressor, name: str) -> tuple[float, float]:
     error = math.sqrt(calm.var(ddof=1) / len(calm) + other.var(ddof=1) / len(other))
     # The smaller sample decides about the degrees of freedom: on the safe side.
     n = min(len(calm), len(other))
-    half = float(stats.t_half_width(error * math.sqrt(n), n, _LEVEL))
+    half = float(intervals.t_half_width(error * math.sqrt(n), n))
     gap = float(calm.mean() - other.mean())
     return gap - half, gap + half
 
@@ -114,7 +115,7 @@ def _tail_bounds(returns: np.ndarray, share: float) -> tuple[float, float]:
         return math.nan, math.nan
     rng = generator(0, "stress/cvar")
     drawn = np.array([cvar(returns[rng.integers(len(returns), size=len(returns))], share) for _ in range(_RESAMPLES)])
-    low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
@@ -124,7 +125,7 @@ def _false_alarms(agent: Agent, scoring: str) -> Row:
     if not events:
         return {"false_alarms": math.nan, "false_alarms_low": math.nan, "false_alarms_high": math.nan}
     total = np.concatenate(events)
-    wilson = stats.wilson(int(total.sum()), len(total), _LEVEL)
+    wilson = intervals.wilson(int(total.sum()), len(total))
     low, high = _between(np.array([each.mean() for each in events]))
     low, high = max(0.0, float(np.fmin(low, wilson.low))), min(1.0, float(np.fmax(high, wilson.high)))
     return {"false_alarms": float(total.mean()), "false_alarms_low": low, "false_alarms_high": high}
@@ -142,12 +143,12 @@ def _effects(agent: Agent, stressor: Stressor) -> Row:
             [one.scored.event[rows] for one, rows in zip(runs, shocks, strict=True)]
             for runs in zip(*pairs, strict=True)
         )
-        events = event_effect(np.array(a), np.array(b), _LEVEL)
+        events = event_effect(np.array(a), np.array(b))
         a, b = (
             [one.episodes.behaviour.column("return")[rows] for one, rows in zip(runs, shocks, strict=True)]
             for runs in zip(*pairs, strict=True)
         )
-        returns = paired_effect(np.array(a), np.array(b), generator(0, "stress/returns"), _LEVEL)
+        returns = paired_effect(np.array(a), np.array(b), generator(0, "stress/returns"))
         proof = _proof(
             [
                 same_actions(clean.episodes.behaviour, run.episodes.behaviour, rows)
@@ -189,7 +190,7 @@ def _holm(p_values: list[float]) -> list[float]:
     known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
     adjusted = [math.nan] * len(p_values)
     if known:
-        for i, p in zip(known, stats.holm([p_values[i] for i in known]).tolist(), strict=True):
+        for i, p in zip(known, holm([p_values[i] for i in known]).tolist(), strict=True):
             adjusted[i] = p
     return adjusted
 
@@ -197,7 +198,7 @@ def _holm(p_values: list[float]) -> list[float]:
 def _verdict(row: Row) -> str:
     if math.isnan(row["p_holm"]):
         return "no baseline to compare with"
-    return "collapse" if row["p_holm"] < 1 - _LEVEL and row["excess_low"] > 0 else "no collapse shown"
+    return "collapse" if row["p_holm"] < 1 - LEVEL and row["excess_low"] > 0 else "no collapse shown"
 
 
 def _episode_rows(agent: Agent) -> list[Row]:

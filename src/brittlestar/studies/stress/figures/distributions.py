@@ -9,7 +9,8 @@ import numpy as np
 
 from brittlestar.reports.curves import COLOURS
 from brittlestar.results.format import bounded
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
+from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.studies.stress.figures.canvas import (
     GREY,
     SILENT_NOTE,
@@ -97,7 +98,7 @@ def return_loss(study: Study) -> Figure:
     calm = losses.get(BASELINE, {})
     gaps = {name: np.array([losses[name][one] - calm[one] for one in losses[name] if one in calm]) for name in names}
     tested = [name for name in names if name in study.acting and len(gaps[name])]
-    adjusted = dict(zip(tested, stats.holm([wilcoxon(gaps[name]) for name in tested]).tolist(), strict=True))
+    adjusted = dict(zip(tested, holm([wilcoxon(gaps[name]) for name in tested]).tolist(), strict=True))
     figure = blank(max(7.0, 1.2 + 1.0 * len(names)), 5.0)
     axes = plain(figure.add_subplot())
     everything = np.concatenate([list(losses[name].values()) for name in names])
@@ -183,7 +184,7 @@ def _window(values: np.ndarray) -> tuple[float, float]:
 
 
 def _mean(values: np.ndarray) -> str:
-    interval = stats.t_interval(values)
+    interval = intervals.t_interval(values)
     return bounded(values.mean(), interval.low, interval.high, ".2f")
 
 

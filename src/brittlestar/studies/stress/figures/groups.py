@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from brittlestar.reports.curves import COLOURS
 from brittlestar.results.load import Row
-from brittlestar.statistics import stats
+from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.studies.stress.figures.canvas import (
     HATCHES,
     INTERVALS,
@@ -121,7 +121,7 @@ def _two_groups(study: Study, trait: str, names: dict[bool, str]) -> Figure:
     tests = {
         name: mann_whitney(*(list(by_policy(rows, "rate_shock").values()) for rows in parts[name])) for name in columns
     }
-    adjusted = dict(zip(study.acting, stats.holm([tests[name][1] for name in study.acting]).tolist(), strict=True))
+    adjusted = dict(zip(study.acting, holm([tests[name][1] for name in study.acting]).tolist(), strict=True))
     figure = blank(max(7.5, 1.2 + 1.12 * len(columns)), 5.2)
     axes = plain(figure.add_subplot())
     for x, name in enumerate(columns):

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brittlestar.randomness import generator
 from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
+from brittlestar.statistics.correlations import cluster_pearson, pearson
 from brittlestar.studies.stress.figures.canvas import blank, legend, look, plain, title
 from brittlestar.studies.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number
-from brittlestar.studies.stress.figures.significance import correlate, correlate_clusters
+from brittlestar.studies.stress.figures.significance import correlation_text
 from brittlestar.studies.stress.ranking import pareto_front
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def reward_collapse(study: Study) -> Figure:
     left_out = len(study.leaderboard) - len(rows)
     return title(
         figure,
-        f"Return and collapse over policies: {correlate(means[:, 0], means[:, 1])}",
+        f"Return and collapse over policies: {correlation_text(pearson(means[:, 0], means[:, 1]))}",
         f"Dashed: Pareto front, that is {_listed(front)}.",
         "Filled: deterministic; hollow: stochastic. r is over policies, modes averaged, Fisher's 95 % interval.",
         f"Left out: {left_out} agents without a known return." if left_out else "",
@@ -71,13 +73,14 @@ def mode_agreement(study: Study) -> Figure:
     axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
     for index, (stressor, found) in enumerate(sorted(pairs.items())):
         x, y = np.array(list(found.values())).T
-        axes.plot(x, y, linestyle="", markersize=6, alpha=0.8, label=f"{stressor}\n{correlate(x, y)}", **look(index))
+        label = f"{stressor}\n{correlation_text(pearson(x, y))}"
+        axes.plot(x, y, linestyle="", markersize=6, alpha=0.8, label=label, **look(index))
     axes.set(xlabel="CR in the shock, deterministic", ylabel="CR in the shock, stochastic")
     axes.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal")
     legend(axes, heading="stressor")
     agents = sorted({agent for found in pairs.values() for agent in found})
     clusters = [np.array([found[agent] for found in pairs.values() if agent in found]) for agent in agents]
-    whole = correlate_clusters(clusters)
+    whole = cluster_pearson(clusters, generator(0, "stress/figures"))
     r = bounded(whole.r, whole.low, whole.high, ".2f")
     return title(
         figure,
@@ -129,7 +132,7 @@ def _matrix(axes: Axes, seeds: list[int], table: np.ndarray) -> None:
     values = np.full((len(seeds), len(seeds)), math.nan)
     texts = []
     for i, j in itertools.permutations(range(len(seeds)), 2):
-        found = correlate(table[:, i], table[:, j])
+        found = pearson(table[:, i], table[:, j])
         values[i, j] = found.r
         low = "" if math.isnan(found.low) else f"\n[{found.low:.2f},\n{found.high:.2f}]"
         texts.append((i, j, "–" if math.isnan(found.r) else f"{found.r:.2f}{low}"))

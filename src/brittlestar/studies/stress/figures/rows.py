@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.results.load import Row
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 
 BASELINE = "baseline"
 MODES = {True: "deterministic", False: "stochastic"}
@@ -194,7 +194,7 @@ def mean_over_policies(rows: list[Row], name: str) -> Mean | None:
     units = values
     if len(values) == 1:
         units = [_mean(number(row, name) for row in part) for part in grouped(rows, "seed").values()]
-    interval = stats.t_interval(np.array(units or [math.nan]))
+    interval = intervals.t_interval(np.array(units or [math.nan]))
     own = [_mean(by_policy(rows, f"{name}_{end}").values()) for end in ("low", "high")]
     limits = _LIMITS.get(name, (-math.inf, math.inf))
     low, high = (

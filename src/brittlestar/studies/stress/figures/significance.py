@@ -4,68 +4,28 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from brittlestar.randomness import generator
 from brittlestar.results.format import bounded
+from brittlestar.statistics.correlations import Correlation
 from brittlestar.studies.stress.figures.canvas import p_text
 
-_RESAMPLES = 1000
 
-
-@dataclass(frozen=True)
-class Correlation:
-    """Pearson's r with a 95 % interval."""
-
-    r: float
-    low: float
-    high: float
-    p: float
-    n: int
-
-    def __str__(self) -> str:
-        if math.isnan(self.r):
-            return f"r undefined (n = {self.n})"
-        return f"r = {bounded(self.r, self.low, self.high, '.2f')}, {p_text(self.p)}, n = {self.n}"
-
-
-def correlate(x: Any, y: Any) -> Correlation:
-    """Returns Pearson's r of pairs, with Fisher's interval; undefined for fewer than 3 or where nothing varies.
+def correlation_text(correlation: Correlation) -> str:
+    """Writes Pearson's r with its interval, p value and number of pairs.
 
     Example:
-        >>> print(correlate([0, 1, 2, 3, 4], [0, 1, 2, 3, 5]))
-        r = 0.99 [0.80, 1.00], p = 0.0019, n = 5
-        >>> print(correlate([0, 1, 2], [1, 1, 1]))
-        r undefined (n = 3)
+        >>> correlation_text(Correlation(0.99, 0.0019, 5, low=0.8, high=1.0))
+        'r = 0.99 [0.80, 1.00], p = 0.0019, n = 5'
+        >>> correlation_text(Correlation(math.nan, math.nan, 3))
+        'r undefined (n = 3)'
     """
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    known = ~(np.isnan(a) | np.isnan(b))
-    a, b, n = a[known], b[known], int(known.sum())
-    if n < 3 or np.ptp(a) < 1e-12 or np.ptp(b) < 1e-12:
-        return Correlation(math.nan, math.nan, math.nan, math.nan, n)
-    found = _scipy().pearsonr(a, b)
-    low = high = math.nan
-    if n > 3 and abs(found.statistic) < 1 - 1e-12:
-        low, high = found.confidence_interval(0.95)
-    return Correlation(float(found.statistic), float(low), float(high), float(found.pvalue), n)
-
-
-def correlate_clusters(clusters: list[np.ndarray]) -> Correlation:
-    """Returns r over all pairs `(n, 2)`, with an interval that draws whole clusters; p is left out."""
-    pairs = np.concatenate(clusters)
-    plain = correlate(pairs[:, 0], pairs[:, 1])
-    if math.isnan(plain.r) or len(clusters) < 3:
-        return Correlation(plain.r, math.nan, math.nan, math.nan, len(pairs))
-    rng, drawn = generator(0, "stress/figures"), []
-    for _ in range(_RESAMPLES):
-        sample = np.concatenate([clusters[i] for i in rng.integers(len(clusters), size=len(clusters))])
-        if np.ptp(sample, axis=0).min() > 1e-12:
-            drawn.append(np.corrcoef(sample.T)[0, 1])
-    low, high = np.quantile(drawn, [0.025, 0.975]) if drawn else (math.nan, math.nan)
-    return Correlation(plain.r, float(low), float(high), math.nan, len(pairs))
+    if math.isnan(correlation.r):
+        return f"r undefined (n = {correlation.n})"
+    r = bounded(correlation.r, correlation.low, correlation.high, ".2f")
+    return f"r = {r}, {p_text(correlation.p)}, n = {correlation.n}"
 
 
 def mann_whitney(a: list[float], b: list[float]) -> tuple[float, float]:

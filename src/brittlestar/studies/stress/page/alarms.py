@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.results.load import Row
-from brittlestar.statistics import stats
+from brittlestar.statistics import intervals
 from brittlestar.statistics.conformal import conformal_rank
 from brittlestar.studies.stress.rigorous import split
 
@@ -56,7 +56,7 @@ def _alarms(row: Row, reference: int, alpha: float) -> Alarms:
     chances = event_chances(episodes // seeds, seeds, reference - split(reference), alpha)
     counts = np.arange(len(chances))
     variance = float(chances @ counts**2 - (chances @ counts) ** 2)
-    wilson = stats.wilson(events, episodes)
+    wilson = intervals.wilson(events, episodes)
     return Alarms(
         agent_of(row), events, episodes, events / episodes, float(wilson.low), float(wilson.high),
         math.sqrt(variance) / episodes, min(1.0, float(chances[events:].sum())),

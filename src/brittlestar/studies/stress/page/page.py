@@ -9,7 +9,7 @@ from brittlestar.cells.identity import versions
 from brittlestar.errors import UserError
 from brittlestar.results.format import bounded, bounded_column, markdown
 from brittlestar.results.load import Row
-from brittlestar.statistics import stats
+from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.studies.results_page.commands import run_sweep
 from brittlestar.studies.results_page.formats import bounded_number, number, percent
 
@@ -168,7 +168,7 @@ def _rate(row: Row | None) -> str:
 
 
 def _alarms(found: list[Alarms]) -> str:
-    adjusted = stats.holm([one.p_value for one in found]).tolist()
+    adjusted = holm([one.p_value for one in found]).tolist()
     rows = [
         {
             "environment": one.agent[0],

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from brittlestar.results.format import is_missing
 from brittlestar.results.load import Row
-from brittlestar.statistics import stats
+from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE, holm
 from brittlestar.studies.results_page.formats import number, percent, points
 
 from .alarms import Alarms
 from .tables import MODES, StudyTables, collapsed, is_silent, mean
-
-LEVEL = 0.05
 
 
 def findings(tables: StudyTables, alarms: list[Alarms], alpha: float) -> list[str]:
@@ -21,7 +19,7 @@ def findings(tables: StudyTables, alarms: list[Alarms], alpha: float) -> list[st
 
 def _alarms(found: list[Alarms], alpha: float) -> str:
     events, episodes = sum(one.events for one in found), sum(one.episodes for one in found)
-    above = [one for one, p in zip(found, stats.holm([one.p_value for one in found]), strict=True) if p < LEVEL]
+    above = [one for one, p in zip(found, holm([one.p_value for one in found]), strict=True) if p < SIGNIFICANCE]
     told = f"Without stress {percent(events / episodes)} of {episodes} episodes are called a collapse"
     told += f"; {percent(alpha)} is accepted."
     if above:
@@ -71,12 +69,12 @@ def _returns(tables: StudyTables) -> str:
         row for row in tables.stress if row["perturbation"] in tables.acting and not is_missing(row["return_p_value"])
     ]
     broken = [row for row in rows if collapsed(row)]
-    hidden = [row for row in broken if not row["return_p_value"] < LEVEL]
+    hidden = [row for row in broken if not row["return_p_value"] < SIGNIFICANCE]
     if not broken:
         return "No collapse is shown beyond chance."
     return (
         f"In {len(hidden)} of {len(broken)} collapses beyond chance the return alone does not tell "
-        f"(its paired test has p >= {LEVEL:g})."
+        f"(its paired test has p >= {SIGNIFICANCE:g})."
     )
 
 
@@ -118,6 +116,6 @@ def correlation(row: Row) -> str:
     if is_missing(row["pearson"]):
         return f"too few agents to tell (n = {row['n']})"
     numbers = f"(r = {number(row['pearson'])}, p = {row['pearson_p']:.2g}, n = {row['n']})"
-    if row["pearson_p"] >= LEVEL:
+    if row["pearson_p"] >= SIGNIFICANCE:
         return f"no correlation shown {numbers}"
     return f"the higher the one, the {'higher' if row['pearson'] > 0 else 'lower'} the other {numbers}"

@@ -1,0 +1,62 @@
+"""The cells of one curve as arrays over strengths and seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brittlestar.errors import UserError
+from brittlestar.results.load import RATES, ROW_KEYS, Cell, Row
+from brittlestar.statistics.arrays import moments
+
+
+class Curve:
+    """All cells of one label, as arrays over strengths and seeds; nan where there is no cell.
+
+    Attributes:
+        count: number of values of every metric, `(strengths, seeds, metrics)`.
+        mean: their mean over episodes, of the same shape.
+        std: their standard deviation over episodes, of the same shape.
+        scores: the measures of every episode, `(measures, strengths, seeds, episodes)`.
+    """
+
+    def __init__(self, label: Row, cells: list[Cell]) -> None:
+        self.label, self.cells = label, cells
+        # From the clean end: a sweep through 0 has a curve for either direction.
+        self.strengths = sorted({cell.strength for cell in cells}, key=abs)
+        self.seeds = sorted({cell.seed for cell in cells})
+        self.strength_name = min((cell.strength_name for cell in cells if cell.strength_name), default=None)
+        self._rows, self._columns = ({v: i for i, v in enumerate(axis)} for axis in (self.strengths, self.seeds))
+        if len(set(map(self.place, cells))) < len(cells):
+            raise UserError(f"two different cells have the same strength and seed of {label}: aggregate apart")
+        columns = list(cells[0].manifest["columns"])
+        self.metrics = [name for name in columns if name not in ROW_KEYS]
+        headline: str = cells[0].manifest["measure"]
+        measures = list(RATES) if headline in RATES else [headline]
+        scores = self._read([columns.index(name) for name in self.metrics], [columns.index(name) for name in measures])
+        # Without a success at every step there is one success, under two names.
+        single = headline in RATES and not self.of(self.count, "dwell").any()
+        self.measures = [headline] if single else measures
+        self.scores = scores[[measures.index(name) for name in self.measures]]
+        self.episodes = self.of(self.count, "length")
+
+    def place(self, cell: Cell) -> tuple[int, int]:
+        """Returns the indices of a cell in the arrays."""
+        return self._rows[cell.strength], self._columns[cell.seed]
+
+    def of(self, values: np.ndarray, metric: str) -> np.ndarray:
+        """Returns one metric of an array `(strengths, seeds, metrics)`."""
+        return values[..., self.metrics.index(metric)]
+
+    def _read(self, metrics: list[int], measures: list[int]) -> np.ndarray:
+        shape = len(self.strengths), len(self.seeds)
+        self.count = np.zeros((*shape, len(metrics)), dtype=np.int64)
+        self.mean, self.std = (np.full((*shape, len(metrics)), np.nan) for _ in range(2))
+        episodes = {}
+        for cell in self.cells:
+            place, rows = self.place(cell), cell.rows()
+            self.count[place], self.mean[place], self.std[place] = moments(rows[:, metrics], axis=0)
+            episodes[place] = rows[:, measures].T
+        scores = np.full((len(measures), *shape, max(values.shape[1] for values in episodes.values())), np.nan)
+        for (i, j), values in episodes.items():
+            scores[:, i, j, : values.shape[1]] = values
+        return scores

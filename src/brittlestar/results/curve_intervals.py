@@ -1,0 +1,134 @@
+"""Intervals of whole curves: where they break and how they fall. Few seeds cannot narrow them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from brittlestar.randomness import generator
+from brittlestar.results.curve import Curve
+from brittlestar.results.load import RATES
+from brittlestar.statistics import curves
+from brittlestar.statistics.arrays import moments
+from brittlestar.statistics.intervals import percentile_interval, t_stretch
+from brittlestar.statistics.resampling import RESAMPLES, cluster_means, plus_four, recentre
+
+THRESHOLD = 0.5
+_BATCH_SIZE = 2**20
+"""Numbers that are resampled together: more leave the cache, fewer cost calls."""
+
+
+@dataclass
+class CurveIntervals:
+    """Intervals of one curve.
+
+    Attributes:
+        low: lower bound of the cluster bootstrap interval, `(measures, strengths)`.
+        high: upper bound.
+        shape: columns of the summary, one number per measure.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    shape: dict[str, np.ndarray]
+
+
+def curve_intervals(members: Iterable[Curve]) -> Iterator[tuple[Curve, CurveIntervals]]:
+    """Yields every curve with its intervals; neighbours over one grid are resampled together, for speed."""
+    batch: list[Curve] = []
+    size = 0
+    for curve in members:
+        if batch and (size > _BATCH_SIZE or _grid(curve) != _grid(batch[0])):
+            yield from zip(batch, _intervals(batch), strict=True)
+            batch, size = [], 0
+        batch.append(curve)
+        size += curve.scores.size + RESAMPLES * curve.scores[..., 0, 0].size
+    if batch:
+        yield from zip(batch, _intervals(batch), strict=True)
+
+
+def threshold_of(curve: Curve) -> float:
+    """Returns the value below which a curve counts as broken; a raw return has none, hence nan."""
+    return math.nan if curve.measures == ["return"] else THRESHOLD
+
+
+def interval_method(curve: Curve) -> str:
+    """Returns the method behind the intervals of a summary."""
+    few, many = curve.episodes.sum(axis=1).min(), curve.episodes.sum(axis=1).max()
+    episodes = f"{few} episodes" if few == many else f"{few} to {many} episodes"
+    kind = "plus-four bootstrap" if curve.measures[0] in RATES else "bootstrap"
+    over_episodes = f"{kind} over {episodes}, {RESAMPLES} draws, 95 %"
+    seeds = len(curve.seeds)
+    return f"t-scaled bootstrap over {seeds} seeds, at least {over_episodes}" if seeds > 1 else over_episodes
+
+
+def _grid(curve: Curve) -> tuple:
+    return curve.strengths, curve.measures, curve.scores.shape
+
+
+def _intervals(batch: list[Curve]) -> Iterator[CurveIntervals]:
+    means = cluster_means(np.stack([curve.scores for curve in batch]))
+    interval = percentile_interval(means, "cluster bootstrap", len(batch[0].seeds))
+    shape = _shape_columns(batch)
+    for i, (low, high) in enumerate(zip(np.asarray(interval.low), np.asarray(interval.high), strict=True)):
+        yield CurveIntervals(low, high, {name: values[i] for name, values in shape.items()})
+
+
+def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
+    """Where curves over the same grid break and how they fall, `(curves, measures)`, with intervals."""
+    levels, threshold = np.abs(batch[0].strengths), threshold_of(batch[0])
+    by_seed = np.stack([[curve.of(curve.mean, name) for name in curve.measures] for curve in batch])
+    _, means, _ = moments(by_seed, axis=-1)
+    rates = batch[0].measures[0] in RATES
+    draws = np.full((1, 1, *means.shape), np.nan)
+    if len(levels) > 1:
+        draws = np.stack([_seed_draws(by_seed, means), _episode_draws(batch, means, rates)], axis=1)
+    replicates = _shapes(levels, draws, threshold)
+    if len(levels) > 1 and not math.isnan(threshold):
+        # A curve that never crosses has its critical strength somewhere beyond the sweep.
+        replicates["critical_interpolated"][np.isnan(replicates["critical_interpolated"])] = np.inf
+    limits = {"auc": float(np.ptp(levels)), "normalised_auc": 1.0} if rates else {}
+    columns: dict[str, np.ndarray] = {}
+    for name, values in _shapes(levels, means, threshold).items():
+        interval = percentile_interval(replicates[name], "bootstrap", by_seed.shape[-1])
+        bounds = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
+        low, high = np.clip(bounds, 0, limits[name]) if name in limits else bounds
+        columns |= {name: values, f"{name}_low": low, f"{name}_high": high}
+    return columns
+
+
+def _shapes(levels: np.ndarray, rates: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
+    shapes = {"critical_interpolated": np.asarray(curves.critical_level_interpolated(levels, rates, threshold))}
+    shapes["slope"] = np.asarray(curves.slope(levels, rates))
+    for function in (curves.auc, curves.normalised_auc):
+        # Each is a weighted sum along the curve: one product for all draws.
+        shapes[function.__name__] = rates @ np.asarray(function(levels, np.eye(len(levels))))
+    return shapes
+
+
+def _seed_draws(by_seed: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Draws curves around `means`, `(..., strengths)`, as their seeds spread; one seed gives `means` itself.
+
+    A draw adds the gaps between seeds and mean with normal weights. Student's t scales them, because few seeds show too
+    little of their spread. So the percentile interval of a sum along the curve (its area) is its t interval.
+    """
+    n = (~np.isnan(by_seed)).sum(axis=-1)
+    scale = t_stretch(1 / np.sqrt(np.maximum(n - 1, 1)), n)
+    gaps = np.nan_to_num((by_seed - means[..., None]) * scale[..., None])
+    weights = generator(0, "seeds").standard_normal((RESAMPLES, by_seed.shape[-1]))
+    return means + np.tensordot(weights, gaps, (1, -1))
+
+
+def _episode_draws(batch: list[Curve], means: np.ndarray, rates: bool) -> np.ndarray:
+    """Draws curves around `means` as episodes spread: the least spread, since seeds may agree by chance.
+
+    The four pseudo-episodes of rates succeed always, never, at the lower half of the strengths, and at the upper half.
+    """
+    pooled = np.stack([curve.scores.reshape(*means.shape[1:], -1) for curve in batch])
+    if rates:
+        falls = (np.arange(means.shape[-1]) < means.shape[-1] / 2).astype(np.float64)
+        pooled = plus_four(pooled, np.stack([np.ones_like(falls), np.zeros_like(falls), falls, 1 - falls], axis=-1))
+    return recentre(cluster_means(pooled[..., None, :]), pooled, means)

@@ -1,0 +1,149 @@
+"""Two-sided tests of rates and means, and what several of them need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittlestar.errors import require
+from brittlestar.statistics.arrays import Array, scipy_stats, special
+from brittlestar.statistics.intervals import check_counts
+
+SIGNIFICANCE = 0.05
+"""A p value below it counts as significant."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A two-sided test with its method and sample size."""
+
+    __test__ = False  # the name would make pytest collect it
+
+    statistic: float
+    p_value: float
+    method: str
+    n: int
+
+
+@dataclass(frozen=True)
+class RateComparison:
+    """Two success rates over `n` episodes each; `difference` is a minus b."""
+
+    name_a: str
+    name_b: str
+    difference: float
+    z: float
+    significant: bool
+    n: int
+
+
+def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
+    """Two-proportion z-test with pooled variance; z is positive when a succeeds more often.
+
+    Example:
+        >>> round(two_proportion_z(80, 100, 65, 100).p_value, 4)
+        0.0175
+    """
+    check_counts(successes_a, n_a, "_a")
+    check_counts(successes_b, n_b, "_b")
+    z = _pooled_z(successes_a / n_a, n_a, successes_b / n_b, n_b)
+    return Test(z, float(2 * special().ndtr(-abs(z))), "two-proportion z", n_a + n_b)
+
+
+def compare_rates(rate_a: float, rate_b: float, n: int, name_a: str = "A", name_b: str = "B") -> RateComparison:
+    """Compares two success rates over `n` episodes each; significant when the pooled |z| > 1.96.
+
+    Example:
+        >>> compare_rates(0.80, 0.65, n=100).significant
+        True
+    """
+    require(0 <= rate_a <= 1, "rate_a", "between 0 and 1", rate_a)
+    require(0 <= rate_b <= 1, "rate_b", "between 0 and 1", rate_b)
+    require(n >= 1, "n", "at least 1", n)
+    z = _pooled_z(rate_a, n, rate_b, n)
+    return RateComparison(name_a, name_b, float(rate_a - rate_b), z, abs(z) > 1.96, n)
+
+
+def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
+    """Boschloo's exact test of two independent success rates; the statistic is Fisher's p value.
+
+    Example:
+        >>> round(boschloo(7, 10, 1, 10).p_value, 4)
+        0.008
+    """
+    check_counts(successes_a, n_a, "_a")
+    check_counts(successes_b, n_b, "_b")
+    if successes_a + successes_b in (0, n_a + n_b):  # the rates are equal, and scipy returns nan
+        return Test(1.0, 1.0, "Boschloo", n_a + n_b)
+    table = [[successes_a, successes_b], [n_a - successes_a, n_b - successes_b]]
+    result = scipy_stats().boschloo_exact(table)
+    return Test(float(result.statistic), min(1.0, float(result.pvalue)), "Boschloo", n_a + n_b)
+
+
+def mcnemar_exact(only_a: int, only_b: int) -> Test:
+    """Exact McNemar test of two policies on the same episodes, from those that only one of them solves.
+
+    The statistic is `only_a - only_b`; p is two-sided binomial, and 1 without such episodes.
+
+    Example:
+        >>> mcnemar_exact(only_a=9, only_b=1).p_value
+        0.021484375
+    """
+    require(only_a >= 0, "only_a", "at least 0", only_a)
+    require(only_b >= 0, "only_b", "at least 0", only_b)
+    n = only_a + only_b
+    p = 2 * float(special().bdtr(min(only_a, only_b), n, 0.5)) if n else 1.0
+    return Test(float(only_a - only_b), min(1.0, p), "exact McNemar", n)
+
+
+def t_test(values: Array) -> float:
+    """Returns the p value of Student's test that the mean is 0; equal values give 0, or 1 if they are 0.
+
+    Example:
+        >>> round(t_test(np.array([0.1, 0.3, 0.2])), 4)
+        0.0742
+    """
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    if error == 0:
+        return 0.0 if values.any() else 1.0
+    return float(2 * special().stdtr(len(values) - 1, -abs(values.mean()) / error))
+
+
+def bootstrap_test(replicates: Array, statistic: float, method: str, n: int) -> Test:
+    """Tests that the mean of bootstrap replicates is 0.
+
+    p is twice the smaller share of replicates at or beyond 0 on either side. The observed sample counts as a
+    replicate, so p agrees with the percentile interval and is never 0.
+
+    Example:
+        >>> bootstrap_test(np.arange(-1.0, 98.0), 48.0, "bootstrap", n=5).p_value
+        0.06
+    """
+    smaller = min(int(np.sum(replicates <= 0)), int(np.sum(replicates >= 0)))
+    return Test(statistic, min(1.0, 2 * (smaller + 1) / (len(replicates) + 1)), method, n)
+
+
+def holm(p_values: ArrayLike) -> Array:
+    """Holm's adjusted p values: rejecting those below alpha keeps the family-wise error below it.
+
+    nan remains nan and does not count as a comparison.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        array([0.03, 0.06, 0.06])
+    """
+    p = np.array(p_values, dtype=np.float64)
+    require(np.isnan(p) | ((p >= 0) & (p <= 1)), "p_values", "between 0 and 1", p)
+    order = np.argsort(p, axis=None)[: np.sum(~np.isnan(p))]
+    steps = p.flat[order] * np.arange(order.size, 0, -1)
+    p.flat[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return p
+
+
+def _pooled_z(rate_a: float, n_a: int, rate_b: float, n_b: int) -> float:
+    pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
+    error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / n_a + 1 / n_b))
+    return float((rate_a - rate_b) / error) if error > 0 else 0.0

@@ -1,0 +1,164 @@
+"""Confidence intervals of rates, means and differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brittlestar.errors import require
+from brittlestar.statistics.arrays import Array, Values, as_number, special, without_nan
+
+LEVEL = 0.95
+"""The confidence level of every table."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval with its method, sample size and confidence level."""
+
+    low: Values
+    high: Values
+    method: str
+    n: int | NDArray[np.int64]
+    level: float
+
+
+def wilson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval:
+    """Wilson score interval of a success rate; counts may be arrays.
+
+    It covers the true rate with `level` on average over rates, and less often near 0 and 1.
+
+    Example:
+        >>> interval = wilson(8, 10)
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.49, 0.943)
+    """
+    k, total = check_counts(successes, n)
+    z = -special().ndtri(tail(level))
+    centre = (k + z**2 / 2) / (total + z**2)
+    half = z / (total + z**2) * np.sqrt(k * (total - k) / total + z**2 / 4)
+    # Rounding must not push the bound off 0 or 1.
+    low, high = np.where(k == 0, 0.0, centre - half), np.where(k == total, 1.0, centre + half)
+    return Interval(as_number(low), as_number(high), "Wilson", _whole(total), level)
+
+
+def clopper_pearson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval:
+    """Exact interval of a success rate, which never covers less than `level`; counts may be arrays.
+
+    Example:
+        >>> interval = clopper_pearson(8, 10)
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.444, 0.975)
+    """
+    k, total = check_counts(successes, n)
+    low, high = exact_bounds(k, total, level)
+    return Interval(as_number(low), as_number(high), "Clopper-Pearson", _whole(total), level)
+
+
+def exact_bounds(k: Array, n: Array, level: float) -> tuple[Array, Array]:
+    """Bounds of Clopper and Pearson's interval for `k` successes of `n`."""
+    quantile, share = special().betaincinv, tail(level)
+    low = np.where(k == 0, 0.0, quantile(np.maximum(k, 1), n - k + 1, share))
+    return low, np.where(k == n, 1.0, quantile(k + 1, np.maximum(n - k, 1), 1 - share))
+
+
+def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
+    """Student t interval of the mean of seed means, with n - 1 degrees of freedom; nan is left out.
+
+    The bounds of a single seed are nan, because it does not show how seeds differ. Seeds with equal means (say, 100 %)
+    give zero width: use `wilson` over episodes there.
+
+    Example:
+        >>> interval = t_interval([0.7, 0.8, 0.9])
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.552, 1.048)
+        >>> t_interval([0.8]).low
+        nan
+    """
+    present = without_nan(values)
+    if present.size < 2:
+        return Interval(math.nan, math.nan, "Student t", present.size, level)
+    mean, half = present.mean(), float(t_half_width(present.std(ddof=1), present.size, level))
+    return Interval(float(mean - half), float(mean + half), "Student t", present.size, level)
+
+
+def t_half_width(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
+    """Half widths of Student t intervals from standard deviations and counts; nan where `n` is below 2.
+
+    Example:
+        >>> t_half_width([0.1, 0.1], [3, 1]).round(3)
+        array([0.248,   nan])
+    """
+    spread, count = np.asarray(std, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    many = count > 1
+    quantile = -special().stdtrit(np.where(many, count - 1, 1), tail(level))
+    return np.where(many, quantile * spread / np.sqrt(np.maximum(count, 1)), np.nan)
+
+
+def t_stretch(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
+    """Standard deviation of normal replicates whose percentile interval is Student's, as wide as `t_half_width`.
+
+    Example:
+        >>> t_stretch(3**0.5, 3).round(2), t_stretch(10.0, 100).round(2)
+        (np.float64(2.2), np.float64(1.01))
+    """
+    return t_half_width(std, n, level) / normal_quantile(level)
+
+
+def welch_half_width(variances: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> float:
+    """Half width of Welch's t interval of the difference of two means, or of the t interval of one.
+
+    Example:
+        >>> round(welch_half_width([4.0, 9.0], [10, 20]), 3), welch_half_width([0.0, 0.0], [1, 5])
+        (1.897, 0.0)
+    """
+    n = np.asarray(counts)
+    errors = np.asarray(variances, dtype=np.float64) / n
+    freedom = errors.sum() ** 2 / (errors**2 / np.maximum(n - 1, 1)).sum() if errors.any() else 1.0
+    return float(t_half_width(np.sqrt(errors.sum() * (freedom + 1)), freedom + 1, level))
+
+
+def percentile_interval(replicates: ArrayLike, method: str, n: int, level: float = LEVEL) -> Interval:
+    """Cuts (1 - level) / 2 off both ends of replicates of shape (resamples, ...).
+
+    Bounds are replicates, never interpolated, so infinite ones are valid; nan is left out.
+
+    Example:
+        >>> percentile_interval(np.arange(100), "bootstrap", n=5, level=0.9).low
+        5.0
+    """
+    ordered = np.sort(np.asarray(replicates, dtype=np.float64), axis=0)  # nan goes last
+    require(ordered.size, "replicates", "at least 1 number", ordered.size)
+    present = np.sum(~np.isnan(ordered), axis=0, keepdims=True)
+    cut = np.floor(tail(level) * present + 1e-9).astype(np.int64)
+    low, high = (np.take_along_axis(ordered, index, axis=0)[0] for index in (cut, present - 1 - cut))
+    return Interval(as_number(low), as_number(high), method, n, level)
+
+
+def normal_quantile(level: float) -> float:
+    """Half width of the interval that holds a share `level` of a standard normal distribution."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def tail(level: float) -> float:
+    """Share of a distribution below an interval of confidence `level`."""
+    require(0 < level < 1, "level", "above 0 and below 1", level)
+    return (1 - level) / 2
+
+
+def check_counts(successes: ArrayLike, n: ArrayLike, suffix: str = "") -> tuple[Array, Array]:
+    """Returns counts of successes and episodes as arrays; raises if they are no counts."""
+    k, total = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    require(total >= 1, f"n{suffix}", "at least 1", n)
+    require((k >= 0) & (k <= total), f"successes{suffix}", f"between 0 and `n{suffix}`", successes)
+    for name, value in (("successes", k), ("n", total)):
+        require(value == np.round(value), f"{name}{suffix}", "a whole number", value)
+    return k, total
+
+
+def _whole(counts: Array) -> int | NDArray[np.int64]:
+    return int(counts) if counts.ndim == 0 else counts.astype(np.int64)

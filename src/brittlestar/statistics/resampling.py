@@ -1,0 +1,131 @@
+"""Bootstrap means: over episodes, or over seeds and the episodes inside them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittlestar.errors import require
+from brittlestar.randomness import generator
+from brittlestar.statistics.arrays import Array, moments, without_nan
+from brittlestar.statistics.hypothesis_tests import Test, bootstrap_test
+from brittlestar.statistics.intervals import LEVEL, Interval, percentile_interval
+
+RESAMPLES = 2000
+"""Bootstrap replicates behind every table."""
+_DRAWS_PER_BLOCK = 2**15  # fits into the processor's cache; another value gives other draws
+_MOST_EPISODES = 4000
+"""Episodes that a cluster bootstrap draws one by one; the draws, 64 MB, are cached for the next curve."""
+
+
+def weighted_means(values: Array, weights: Array) -> Array:
+    """Means of values `(..., units)` under weights `(resamples, units)`, as `(resamples, ...)`.
+
+    A nan is left out of its mean; a mean without values is nan.
+
+    Example:
+        >>> weighted_means(np.array([1.0, 3.0, np.nan]), np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]]))
+        array([2., 3.])
+    """
+    flat = values.reshape(-1, values.shape[-1]).T
+    present = ~np.isnan(flat)
+    mass = weights.sum(axis=1, keepdims=True) if present.all() else weights @ present.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        means = weights @ np.where(present, flat, 0.0) / mass
+    return means.reshape(len(weights), *values.shape[:-1])
+
+
+def bootstrap_weights(n: int, resamples: int, rng: np.random.Generator) -> Array:
+    """How often each of `n` items is drawn, shape (resamples, n); every row sums to `n`.
+
+    Example:
+        >>> bootstrap_weights(3, 2, np.random.default_rng(0)).sum(axis=1)
+        array([3., 3.])
+    """
+    require(n >= 1, "n", "at least 1", n)
+    return np.concatenate(list(_weight_blocks(n, resamples, rng)))
+
+
+def bootstrap_means(values: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES) -> Array:
+    """Bootstrap means of values `(..., episodes)`, as `(resamples, ...)`; see `weighted_means`.
+
+    Leading indices (levels, policies) are paired: a replicate draws the same episodes for all of them.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    require(table.ndim >= 1 and table.size, "values", "of shape (..., episodes)", table.shape)
+    blocks = _weight_blocks(table.shape[-1], resamples, rng)
+    return np.concatenate([weighted_means(table, weights) for weights in blocks])
+
+
+def cluster_means(values: Array) -> Array:
+    """Cluster bootstrap means of values `(..., seeds, episodes)`, as `(RESAMPLES, ...)`; see `weighted_means`.
+
+    A replicate draws seeds, and then episodes inside each drawn seed. All calls share their draws. When seeds differ
+    much, a 95 % percentile interval covers 77 % with 3 seeds and 94 % with 30; `t_interval` over seed means holds its
+    level with few.
+    """
+    values = _average_neighbours(values)
+    return weighted_means(values.reshape(*values.shape[:-2], -1), _cluster_weights(*values.shape[-2:]))
+
+
+def recentre(replicates: Array, sample: Array, centre: Array) -> Array:
+    """Moves bootstrap means of a sample `(..., episodes)` to a centre: they keep their spread."""
+    return replicates + (centre - moments(sample, axis=-1)[1])
+
+
+def plus_four(values: Array, pseudo_episodes: ArrayLike) -> Array:
+    """Adds pseudo-episodes `(..., k)` to rates `(..., episodes)`, in the manner of Agresti and Coull.
+
+    Their bootstrap means spread even where all episodes agree: a few successes are no certainty.
+
+    Example:
+        >>> plus_four(np.ones((1, 2)), [1, 0])
+        array([[1., 1., 1., 0.]])
+    """
+    pseudo = np.asarray(pseudo_episodes, dtype=np.float64)
+    return np.concatenate([values, np.broadcast_to(pseudo, (*values.shape[:-1], pseudo.shape[-1]))], axis=-1)
+
+
+def paired_bootstrap(
+    a: ArrayLike, b: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES, level: float = LEVEL
+) -> tuple[Interval, Test]:
+    """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`."""
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)
+    gaps = without_nan(first - second)
+    require(gaps.size, "a - b", "at least 1 number", gaps.size)
+    means, method = bootstrap_means(gaps, rng, resamples), "paired bootstrap"
+    test = bootstrap_test(means, float(gaps.mean()), method, gaps.size)
+    return percentile_interval(means, method, gaps.size, level), test
+
+
+def _weight_blocks(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+    # Counts and a matrix product are faster than gathering values.
+    require(resamples >= 1, "resamples", "at least 1", resamples)
+    block = max(1, _DRAWS_PER_BLOCK // n)
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        items = rng.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
+        yield np.bincount(items.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+@functools.lru_cache(maxsize=4)
+def _cluster_weights(seeds: int, episodes: int) -> Array:
+    rng = generator(0, "bootstrap")
+    seed_counts = rng.multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)
+    counts = rng.multinomial(seed_counts * episodes, np.full(episodes, 1 / episodes))
+    return counts.reshape(RESAMPLES, -1).astype(np.float64)
+
+
+def _average_neighbours(values: Array) -> Array:
+    """Averages neighbouring episodes where there are many: the mean of their means spreads like their own mean."""
+    *rest, seeds, episodes = values.shape
+    size = math.ceil(seeds * episodes / _MOST_EPISODES)
+    if size <= 1:
+        return values
+    padding = np.full((*rest, seeds, -episodes % size), np.nan)
+    return moments(np.concatenate([values, padding], axis=-1).reshape(*rest, seeds, -1, size), axis=-1)[1]

@@ -1,0 +1,53 @@
+"""How many episodes a success rate needs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brittlestar.errors import require
+from brittlestar.statistics.arrays import special
+from brittlestar.statistics.intervals import LEVEL, exact_bounds, tail
+
+
+def sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
+    """Episodes to know a rate within ±margin: `z^2 rate (1 - rate) / margin^2`, rounded up.
+
+    A normal approximation, so it asks for too few near 0 and 1 (a single one at the ends).
+
+    Example:
+        >>> sample_size(0.8, margin=0.05)
+        246
+    """
+    require(0 <= rate <= 1, "rate", "between 0 and 1", rate)
+    require(0.001 <= margin < 0.5, "margin", "at least 0.001 and below 0.5", margin)
+    z = float(-special().ndtri(tail(level)))
+    return max(1, math.ceil(z**2 * rate * (1 - rate) / margin**2))
+
+
+def exact_sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
+    """Smallest n whose Clopper-Pearson interval has an expected half width of at most `margin`.
+
+    Example:
+        >>> exact_sample_size(0.8, margin=0.05)
+        263
+    """
+    low, high = 0, sample_size(rate, margin, level)
+    while expected_half_width(high, rate, level) > margin:
+        low, high = high, high + math.ceil(1 / margin)
+    while high - low > 1:
+        middle = (low + high) // 2
+        too_wide = expected_half_width(middle, rate, level) > margin
+        low, high = (middle, high) if too_wide else (low, middle)
+    return high
+
+
+def expected_half_width(n: int, rate: float, level: float = LEVEL) -> float:
+    """Half width of the Clopper-Pearson interval, expected over successes ~ Binomial(n, rate); it falls with n."""
+    scipy, reach = special(), 8 * math.sqrt(n * rate * (1 - rate)) + 20
+    k = np.arange(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1.0)
+    log_choose = scipy.gammaln(n + 1) - scipy.gammaln(k + 1) - scipy.gammaln(n - k + 1)
+    mass = np.exp(log_choose + scipy.xlogy(k, rate) + scipy.xlog1py(n - k, -rate))
+    low, high = exact_bounds(k, np.full_like(k, n), level)
+    return float(mass @ (high - low) / mass.sum() / 2)

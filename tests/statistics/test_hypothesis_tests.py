@@ -1,0 +1,158 @@
+"""Worked values, bad inputs and the false positives that each test promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as reference
+
+from brittlestar.statistics.hypothesis_tests import (
+    bootstrap_test,
+    boschloo,
+    compare_rates,
+    holm,
+    mcnemar_exact,
+    t_test,
+    two_proportion_z,
+)  # fmt: skip
+
+NAN = float("nan")
+
+
+def test_two_proportion_z_worked_value():
+    found = two_proportion_z(80, 100, 65, 100)
+    assert found.statistic == pytest.approx(0.15 / math.sqrt(0.725 * 0.275 * 2 / 100))
+    assert found.p_value == pytest.approx(reference.chi2_contingency([[80, 20], [65, 35]], correction=False).pvalue)
+    assert two_proportion_z(65, 100, 80, 100).statistic == -found.statistic
+    assert found.n == 200
+
+
+@pytest.mark.parametrize("successes", [0, 30])
+def test_two_proportion_z_without_any_spread(successes):
+    found = two_proportion_z(successes, 30, successes, 30)
+    assert (found.statistic, found.p_value) == (0.0, 1.0)
+
+
+def test_compare_rates():
+    found = compare_rates(0.80, 0.65, 100, "clean", "robust")
+    assert (found.name_a, found.name_b, found.n, found.significant) == ("clean", "robust", 100, True)
+    assert found.difference == pytest.approx(0.15)
+    assert found.z == pytest.approx(two_proportion_z(80, 100, 65, 100).statistic)
+    assert not compare_rates(0.80, 0.75, 100).significant
+    assert compare_rates(0.65, 0.80, 100).z == pytest.approx(-found.z)
+
+
+def false_positives(reject: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Chance to reject at each rate when both policies have it; `reject` is indexed by both counts."""
+    n_a, n_b = reject.shape[0] - 1, reject.shape[1] - 1
+    mass_a = reference.binom.pmf(np.arange(n_a + 1), n_a, rates[:, None])
+    mass_b = reference.binom.pmf(np.arange(n_b + 1), n_b, rates[:, None])
+    return np.einsum("ra,ab,rb->r", mass_a, reject.astype(float), mass_b)
+
+
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_two_proportion_z_false_positives(n):
+    # Exact, summed over all tables: nominal to within a point, a little above .05 at the worst rate.
+    counts = range(n + 1)
+    reject = np.array([[two_proportion_z(a, n, b, n).p_value < 0.05 for b in counts] for a in counts])
+    found = false_positives(reject, np.linspace(0.01, 0.99, 99))
+    assert 0.04 < found[49] < 0.06
+    assert 0.05 < found.max() < 0.06
+
+
+def test_boschloo_worked_value():
+    # Example of scipy's documentation: 74 of 117 against 31 of 63, one-sided p .0355.
+    found = boschloo(74, 117, 31, 63)
+    assert found.p_value == pytest.approx(2 * 0.0355, abs=5e-4)
+    assert (found.method, found.n) == ("Boschloo", 180)
+    assert boschloo(31, 63, 74, 117).p_value == pytest.approx(found.p_value, abs=1e-4)
+
+
+@pytest.mark.parametrize("successes", [0, 8])
+def test_boschloo_without_any_spread(successes):
+    assert boschloo(successes, 8, successes, 8).p_value == 1.0
+
+
+def test_boschloo_never_exceeds_its_level_and_beats_fisher():
+    tables = [[(a, 8, b, 11) for b in range(12)] for a in range(9)]
+    exact = np.array([[boschloo(*table).p_value <= 0.05 for table in row] for row in tables])
+    fisher = np.array(
+        [[reference.fisher_exact([[a, b], [8 - a, 11 - b]]).pvalue <= 0.05 for a, _, b, _ in row] for row in tables]
+    )
+    found = false_positives(exact, np.linspace(0.01, 0.99, 99))
+    assert 0.025 < found.max() <= 0.05
+    assert found.max() > false_positives(fisher, np.linspace(0.01, 0.99, 99)).max()
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(9, 1), (1, 9), (5, 5), (4, 3), (0, 6), (40, 61)])
+def test_mcnemar_agrees_with_the_binomial_test(only_a, only_b):
+    found = mcnemar_exact(only_a, only_b)
+    assert found.p_value == pytest.approx(reference.binomtest(only_a, only_a + only_b).pvalue)
+    assert (found.statistic, found.n) == (only_a - only_b, only_a + only_b)
+
+
+def test_mcnemar_without_discordant_pairs():
+    assert mcnemar_exact(0, 0).p_value == 1.0
+
+
+def test_mcnemar_false_positives():
+    # Exact for every number of discordant pairs; the level is used up as that number grows.
+    found = []
+    for n in range(1, 201):
+        reject = np.array([mcnemar_exact(k, n - k).p_value <= 0.05 for k in range(n + 1)])
+        found.append(reject @ reference.binom.pmf(np.arange(n + 1), n, 0.5))
+    assert max(found) <= 0.05
+    assert min(found[100:]) > 0.03
+
+
+def test_holm_worked_values():
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm([0.5, 0.6]), [1.0, 1.0])
+    np.testing.assert_allclose(holm([0.02, NAN, 0.03]), [0.04, NAN, 0.04])
+    assert holm([]).size == 0
+
+
+def test_holm_family_wise_error():
+    sims, random = 4000, np.random.default_rng(9)
+    plain = adjusted = bonferroni = found = 0
+    for _ in range(sims):
+        null = random.random(5)
+        effects = reference.norm.sf(random.normal(2.7, 1, size=5))
+        family = holm(np.r_[null, effects])
+        plain += null.min() < 0.05
+        adjusted += family[:5].min() < 0.05
+        found += np.sum(family[5:] < 0.05)
+        bonferroni += np.sum(effects * 10 < 0.05)
+    assert plain / sims > 0.2
+    assert 0.03 < adjusted / sims < 0.05 + 4 * math.sqrt(0.05 * 0.95 / sims)
+    assert found > bonferroni
+
+
+def test_t_test_agrees_with_scipy():
+    values = np.random.default_rng(0).normal(0.5, size=7)
+    assert t_test(values) == pytest.approx(reference.ttest_1samp(values, 0).pvalue)
+    assert (t_test(np.zeros(3)), t_test(np.ones(3))) == (1.0, 0.0)
+
+
+def test_a_bootstrap_test_is_never_certain():
+    assert bootstrap_test(np.ones(99), 1.0, "bootstrap", 2).p_value == 2 / 100
+    assert bootstrap_test(np.zeros(99), 0.0, "bootstrap", 2).p_value == 1.0
+
+
+BAD_CALLS = [
+    (lambda: two_proportion_z(1, 10, 5, 0), "`n_b` must be at least 1, got 0"),
+    (lambda: boschloo(12, 10, 5, 10), "`successes_a` must be between 0 and `n_a`, got 12"),
+    (lambda: compare_rates(80, 0.5, 10), "`rate_a` must be between 0 and 1, got 80"),
+    (lambda: compare_rates(0.8, NAN, 10), "`rate_b` must be between 0 and 1, got nan"),
+    (lambda: compare_rates(0.8, 0.5, 0), "`n` must be at least 1, got 0"),
+    (lambda: mcnemar_exact(3, -1), "`only_b` must be at least 0, got -1"),
+    (lambda: holm([0.5, 1.5]), "`p_values` must be between 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_CALLS, ids=[message for _, message in BAD_CALLS])
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,74 @@
+"""Episodes that deliver the margin they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as reference
+
+from brittlestar.statistics.sample_size import exact_sample_size, expected_half_width, sample_size
+
+
+@pytest.mark.parametrize(
+    ("rate", "margin", "episodes"),
+    [(0.5, 0.05, 385), (0.8, 0.05, 246), (0.95, 0.05, 73), (0.5, 0.1, 97), (0.8, 0.1, 62), (0.95, 0.1, 19)],
+)
+def test_sample_size_formula(rate, margin, episodes):
+    assert sample_size(rate, margin) == episodes
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.1])
+@pytest.mark.parametrize("rate", [0.5, 0.8, 0.95])
+def test_formula_puts_the_estimate_within_the_margin(rate, margin):
+    n = sample_size(rate, margin)
+    k = np.arange(n + 1)
+    inside = np.abs(k / n - rate) <= margin + 1e-12
+    assert inside @ reference.binom.pmf(k, n, rate) > 0.93
+
+
+def scipy_half_width(n: int, rate: float, level: float) -> float:
+    k, tail = np.arange(n + 1), (1 - level) / 2
+    low = np.where(k == 0, 0, reference.beta.ppf(tail, np.maximum(k, 1), n - k + 1))
+    high = np.where(k == n, 1, reference.beta.ppf(1 - tail, k + 1, np.maximum(n - k, 1)))
+    return float((high - low) / 2 @ reference.binom.pmf(k, n, rate))
+
+
+@pytest.mark.parametrize(
+    ("rate", "margin", "level"),
+    [
+        (0.5, 0.05, 0.95),
+        (0.8, 0.05, 0.95),
+        (0.95, 0.05, 0.95),
+        (1.0, 0.05, 0.95),
+        (0.0, 0.1, 0.9),
+        (0.3, 0.2, 0.99),
+    ],
+)
+def test_exact_sample_size_is_the_smallest_that_delivers(rate, margin, level):
+    n = exact_sample_size(rate, margin, level)
+    assert scipy_half_width(n, rate, level) <= margin < scipy_half_width(n - 1, rate, level)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.3, 0.5, 0.95])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_expected_half_width_falls_with_n(rate, level):
+    # This is what lets the search halve its range.
+    widths = [expected_half_width(n, rate, level) for n in range(1, 400)]
+    assert np.all(np.diff(widths) < 0)
+
+
+def test_exact_sample_size_at_the_smallest_margin():
+    assert 960_365 < exact_sample_size(0.5, 0.001) < 962_400
+
+
+BAD_CALLS = [
+    (lambda: sample_size(1.2, 0.05), "`rate` must be between 0 and 1, got 1.2"),
+    (lambda: sample_size(0.8, 5), "`margin` must be at least 0.001 and below 0.5, got 5"),
+    (lambda: exact_sample_size(0.8, 0), "`margin` must be at least 0.001 and below 0.5, got 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_CALLS, ids=[message for _, message in BAD_CALLS])
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
