@@ -219,7 +219,7 @@ def test_a_missing_file_is_named_with_what_is_near(tmp_path, monkeypatch):
 def test_the_plot_names_a_model_that_stands_alone_in_its_panel(make_cell, tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
-    from brittlestar.reports.curves import plot_curves
+    from brittlestar.reports.curve_plot import plot_curves
     from brittlestar.results.aggregate import aggregate
 
     panels = []

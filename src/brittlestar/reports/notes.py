@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from brittlestar.reports.curves import measures
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
+from brittlestar.results.rows import measures
 
 PARTING = 0.1
 """Any-step and final-step success that differ by more than this get a note."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from brittlestar.reports.curves import measures
 from brittlestar.reports.notes import varied_columns
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.rows import measures
 
 MOST_ROWS = 200
 """Rows of a table in the terminal and in the report; the files hold them all."""

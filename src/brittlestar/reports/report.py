@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from brittlestar.reports.curves import measures
 from brittlestar.reports.notes import varied_columns
 from brittlestar.reports.overview import MOST_ROWS
 from brittlestar.reports.sections import Section
@@ -13,6 +12,7 @@ from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.failures import failure_groups
 from brittlestar.results.format import markdown
+from brittlestar.results.rows import measures
 
 _TITLE = "Degradation curve"
 _MISSED = (

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.errors import UserError
-from brittlestar.reports.curves import plot_curves
-from brittlestar.reports.grids import plot_heatmap, plot_sheets
+from brittlestar.reports.curve_plot import plot_curves
+from brittlestar.reports.heatmaps import plot_heatmap
 from brittlestar.reports.notes import beside_records, left_out, mismatches, remarks
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.report import Report
 from brittlestar.reports.sections import analyse
+from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import Grouping, sort_key
 from brittlestar.results.load import Cell, Row, load_cells

@@ -143,7 +143,7 @@ def test_every_figure_is_a_file_of_300_dpi(rows, tmp_path, capsys):
 
 
 def test_one_agent_alone_draws_what_it_can(rows, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("brittlestar.studies.stress.figures.DPI", 30)
+    monkeypatch.setattr("brittlestar.studies.stress.figures._DPI", 30)
     few = [[row for row in table if row["policy"] == "zoo/cartpole_ppo"] for table in rows]
     few = [[row for row in table if row.get("deterministic", True) and row.get("seed", 0) == 0] for table in few]
     (tmp_path / "figure_action_spaces.png").touch()
@@ -233,7 +233,7 @@ def test_the_radar_of_one_agent_keeps_its_labels_off_the_edge(cells, tmp_path, m
     from brittlestar.studies.stress import plots
 
     kept = []
-    monkeypatch.setattr(plots, "save", lambda figure, path: kept.append(figure))
+    monkeypatch.setattr(plots, "save_figure", lambda figure, path: kept.append(figure))
     agents = [agent for agent in score_agents(*cells, "rigorous", 0.05) if agent.label["policy"] == "zoo/cartpole_ppo"]
     plot_stress(stress_tables(agents[:1], "rigorous", 0.05), tmp_path)
     assert len(kept) == 2

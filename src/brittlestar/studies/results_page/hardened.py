@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from shutil import copyfile
 
-from brittlestar.reports.curves import plot_curves
+from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.results.compare import Comparison, compare, verdict
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import RATES, Row

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
-from brittlestar.reports.curves import measures
 from brittlestar.results.format import markdown
 from brittlestar.results.load import load_cells
+from brittlestar.results.rows import measures
 
 from . import hardened, readme, sweeps
 from .curves import curves

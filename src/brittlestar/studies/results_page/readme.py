@@ -7,7 +7,7 @@ from pathlib import Path
 from shutil import copyfile
 
 from brittlestar.errors import UserError
-from brittlestar.reports.curves import plot_curves
+from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.results.format import markdown
 from brittlestar.results.load import Row
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from brittlestar.studies.stress.figures.rows import Study
 
-DPI = 300
+_DPI = 300
 
 
 def figures() -> dict[str, Callable[[Study], Figure]]:
@@ -67,7 +67,7 @@ def draw_figures(
         The names of those drawn, without suffix.
     """
     from brittlestar.cells.files import make_folder
-    from brittlestar.reports.curves import save
+    from brittlestar.reports.drawing import save_figure
     from brittlestar.studies.stress.figures.rows import UnsuitedError, read_study
 
     make_folder(folder)
@@ -82,6 +82,6 @@ def draw_figures(
         except UnsuitedError as reason:
             print(f"figure {name} left out: {reason}")
         else:
-            save(figure, path, DPI)
+            save_figure(figure, path, _DPI)
             drawn.append(path.name)
     return drawn

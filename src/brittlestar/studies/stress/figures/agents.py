@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from brittlestar.reports.curves import COLOURS
+from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.figures.canvas import blank, legend, plain, reach, title

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.reports.curves import COLOURS
+from brittlestar.reports.drawing import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

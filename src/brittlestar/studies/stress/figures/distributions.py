@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brittlestar.reports.curves import COLOURS
+from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import bounded
 from brittlestar.statistics import intervals
 from brittlestar.statistics.hypothesis_tests import holm

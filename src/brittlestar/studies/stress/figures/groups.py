@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from brittlestar.reports.curves import COLOURS
+from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.studies.stress.figures.canvas import (

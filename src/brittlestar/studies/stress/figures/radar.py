@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.reports.curves import COLOURS
+from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.figures.canvas import INTERVALS, SILENT, blank, policies, title

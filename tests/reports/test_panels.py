@@ -1,11 +1,14 @@
+"""Heat maps and sheets: their panels, pages and titles."""
+
 import itertools
 
 import matplotlib.figure
 import pytest
 from matplotlib.text import Text
 
-from brittlestar.reports import grids
-from brittlestar.reports.grids import plot_heatmap, plot_sheets
+from brittlestar.reports import panels
+from brittlestar.reports.heatmaps import plot_heatmap
+from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import aggregate
 
 
@@ -132,8 +135,8 @@ def test_texts_of_a_sheet_never_overlap(make_cell, tmp_path, figures):
 
 
 def test_maps_go_on_further_pages_and_the_rest_is_named(make_cell, tmp_path, figures, monkeypatch):
-    monkeypatch.setattr(grids, "MOST_PANELS", 6)
-    monkeypatch.setattr(grids, "MOST_PAGES", 2)
+    monkeypatch.setattr(panels, "MOST_PANELS", 6)
+    monkeypatch.setattr(panels, "_MOST_PAGES", 2)
     cells = [c for name in "abcde" for c in models(make_cell, "walker", {name: 1.0})]
     for cell in cells:
         cell.config["perturbation"] |= {"r": float(cell.config["perturbation"].pop("kind") == "random")}
@@ -222,8 +225,8 @@ def test_an_ordinary_sweep_of_one_model_needs_no_sheet(make_cell, tmp_path, figu
 
 
 def test_panels_go_on_further_sheets_and_the_rest_is_named(make_cell, tmp_path, figures, monkeypatch):
-    monkeypatch.setattr(grids, "MOST_PANELS", 2)
-    monkeypatch.setattr(grids, "MOST_PAGES", 2)
+    monkeypatch.setattr(panels, "MOST_PANELS", 2)
+    monkeypatch.setattr(panels, "_MOST_PAGES", 2)
     names, left_out = plot_sheets(aggregate(models(make_cell, "walker", dict.fromkeys("abcde", 1.0))), tmp_path)
     assert (names, left_out) == (["sheet_walker", "sheet_walker_2"], ["walker: e"])
     pages = [figure for figure, path in figures if path.suffix == ".png"]

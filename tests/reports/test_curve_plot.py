@@ -1,3 +1,5 @@
+"""The picture of a sweep: curves, bands, names and legends."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,10 +8,12 @@ from matplotlib import image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from brittlestar.reports import curves as plots
-from brittlestar.reports.curves import curve_names, measures, plot_curves, view
+from brittlestar.reports import curve_plot as plots
+from brittlestar.reports.curve_names import curve_names
+from brittlestar.reports.curve_plot import plot_curves, view
 from brittlestar.reports.summary import summarise
 from brittlestar.results.aggregate import aggregate
+from brittlestar.results.rows import measures
 
 
 def curve(make_cell, **options):
@@ -115,9 +119,9 @@ def test_a_long_legend_stands_beside_the_curves_and_on_the_picture(make_cell, tm
 
 
 def test_panels_beyond_the_limit_are_left_out(make_cell, tmp_path, axes):
-    noises = [{"choices": {"perturbation": f"noise_{i}"}, "name": f"s{i}"} for i in range(plots.MOST_PANELS + 2)]
+    noises = [{"choices": {"perturbation": f"noise_{i}"}, "name": f"s{i}"} for i in range(plots._MOST_PANELS + 2)]
     assert len(draw([c for noise in noises for c in curve(make_cell, **noise)], tmp_path)) == 2
-    assert len(axes) == plots.MOST_PANELS
+    assert len(axes) == plots._MOST_PANELS
 
 
 def test_without_a_curve_an_old_picture_goes(make_cell, fail_cell, tmp_path):

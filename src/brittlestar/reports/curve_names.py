@@ -1,0 +1,53 @@
+"""Short names for curves: the fewest columns that distinguish them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from brittlestar.cells.identity import LABEL
+from brittlestar.results.format import text
+
+_BARE = (LABEL, "env", "policy", "policy.path", "perturbation")
+"""Columns whose values need no word before them."""
+
+
+def curve_names(columns: Sequence[str], keys: Iterable[tuple]) -> dict[tuple, str]:
+    """Names curves by the fewest columns that distinguish them, and paths by their last parts.
+
+    Example:
+        >>> curve_names(["env", "policy", "mitigation.alpha"], [("a", "b", 0.1), ("a", "b", 0.3)])
+        {('a', 'b', 0.1): 'alpha 0.1', ('a', 'b', 0.3): 'alpha 0.3'}
+    """
+    keys = list(keys)
+    places = _needed(columns, keys)
+    texts = {i: _short_texts({text(key[i]) for key in keys}) for i in places}
+    words = {i: "" if columns[i] in _BARE else f"{columns[i].rpartition('.')[2]} " for i in places}
+    return {key: ", ".join(words[i] + texts[i][text(key[i])] for i in places if key[i] is not None) for key in keys}
+
+
+def _needed(columns: Sequence[str], keys: list[tuple]) -> list[int]:
+    """Returns the columns to name: of all that vary, those that the others do not make redundant."""
+    needed = [i for i in range(len(columns)) if len({key[i] for key in keys}) > 1]
+    for i in sorted(needed, key=lambda i: _worth(columns[i])):
+        rest = [j for j in needed if j != i]
+        labels = {tuple(key[j] for j in rest) for key in keys}
+        if len(labels) == len(keys) and all(any(value is not None for value in label) for label in labels):
+            needed = rest
+    # A model is called by its name, also where it is alone.
+    return needed or [i for i, column in enumerate(columns) if column == LABEL]
+
+
+def _worth(column: str) -> int:
+    """Returns which columns to keep in names: a model before its policy, a policy before its environment."""
+    return 3 if column == LABEL else {"env": 0, "policy": 1}.get(column.partition(".")[0], 2)
+
+
+def _short_texts(values: Iterable[str]) -> dict[str, str]:
+    """Writes paths by their last parts: two, or as many as distinguish them."""
+    parts = {value: value.split("/") for value in values}
+    short = {}
+    for value, own in parts.items():
+        others = [other for other in parts.values() if other is not own]
+        count = next((n for n in range(2, len(own)) if all(other[-n:] != own[-n:] for other in others)), len(own))
+        short[value] = "/".join(own[-count:])
+    return short
