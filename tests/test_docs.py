@@ -17,7 +17,6 @@ from brittlestar.commands.help import COMMANDS
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
 PAGES += sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
-EXAMPLE = ROOT / "examples" / "warm_sensor"
 PROGRAM = "brittlestar"
 FEWER_PHASES = ["stress_schedule.pre=2", "stress_schedule.shock=2"]
 MY_MODULE = "def my_policy(observation):\n    return int(observation[2] > 0)\n"
@@ -78,15 +77,17 @@ def prepare(folder: Path, line: str) -> None:
     (folder / "my_module.py").write_text(MY_MODULE)
 
 
-def run_command(folder: Path, line: str, *more: str) -> None:
+def run_command(folder: Path, line: str) -> None:
     """Runs a command by the sources of this checkout."""
-    arguments, env = [*shlex.split(line)[1:], *more], {}
-    if "warming_observation" in line:
-        # The search path after `pip install`; tests/test_examples.py installs the package.
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(EXAMPLE), os.environ.get("PYTHONPATH")]))
-        arguments += ["--config-dir", str(EXAMPLE / "warm_sensor" / "conf")]
+    arguments, path = shlex.split(line)[1:], [os.environ.get("PYTHONPATH", "")]
+    for option in ROOT.glob("examples/*/*/conf/*/*.yaml"):
+        if f"={option.stem}" in line:
+            # The search path after `pip install`; tests/test_examples.py installs the packages.
+            path.append(str(option.parents[3]))
+            arguments += ["--config-dir", str(option.parents[1])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))}
     command = [sys.executable, "-m", "brittlestar.commands.main", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env=os.environ | env)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env=env)
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     assert done.stdout.strip(), line
 
