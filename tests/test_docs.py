@@ -160,3 +160,12 @@ def test_the_readme_is_short_and_starts_with_the_two_commands():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) <= 150
     assert text.index("make run") < text.index("make test") < text.index("docs/curve.png")
+
+
+def test_the_architecture_page_names_every_room_and_only_modules_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    package = ROOT / "src" / "brittlestar"
+    for path in re.findall(r"`([\w/]+\.py)`", text):
+        assert (package / path).exists() or (ROOT / path).exists(), path
+    rooms = {path.name + "/" * path.is_dir() for path in package.iterdir() if path.name[0] != "_"} - {"py.typed"}
+    assert {name for name in rooms if f"`{name}`" not in text} == set()
