@@ -11,8 +11,10 @@ Contents:
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
@@ -38,26 +40,34 @@ _HOMES = {
 __all__ = sorted([*" ".join(_HOMES.values()).split(), "__version__"])
 
 
-def lazily(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` of a package.
+def lazily(package: str, homes: dict[str, str] | str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns `__getattr__` and `__dir__` of a package whose names are imported on first use.
 
     Args:
         package: its name.
-        homes: module of the package to the names that are imported from it, with spaces between them.
+        homes: module of the package to the names that are imported from it, with spaces between them; or the file of
+            the package, whose imports under `if TYPE_CHECKING:` state the same for type checkers too.
 
     Example:
         >>> get, names = lazily("brittlestar", {"errors": "UserError nearest"})
         >>> get("nearest").__name__, names()
         ('nearest', ['UserError', 'nearest'])
     """
-    found = {name: module for module, names in homes.items() for name in names.split()}
+    homes = _static_imports(homes) if isinstance(homes, str) else homes
+    modules = {name: module for module, names in homes.items() for name in names.split()}
 
     def get(name: str) -> Any:
-        if name not in found:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{found[name]}"), name)
+        return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
 
-    return get, lambda: sorted(found)
+    return get, lambda: sorted(modules)
+
+
+def _static_imports(file: str) -> dict[str, str]:
+    blocks = [node.body for node in ast.parse(Path(file).read_text()).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
+    return {str(node.module).rpartition(".")[2]: " ".join(name.name for name in node.names) for node in imports}
 
 
 # Imported on use: `--help` and workers load only what they need.

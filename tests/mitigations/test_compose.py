@@ -162,9 +162,9 @@ def test_rows_are_the_same_in_any_number_of_lanes():
 
 
 def test_what_is_no_mitigation_is_refused():
-    with pytest.raises(UserError, match=r"`parts.b` must be a mitigation, got GaussianObservation"):
+    with pytest.raises(UserError, match=r"`parts.b` must be a mitigation, with a `_target_`, got GaussianObservation"):
         ComposedMitigation({"a": LowPass(alpha=0.5), "b": GaussianObservation(sigma=0.1)})
-    with pytest.raises(UserError, match=r"`parts.0` must be a mitigation, got 'low_pass'"):
+    with pytest.raises(UserError, match=r"`parts.0` must be a mitigation, with a `_target_`, got 'low_pass'"):
         ComposedMitigation(["low_pass"])
 
 

@@ -252,7 +252,7 @@ def test_masking_nothing_is_the_identity():
         ({"where": "aftr"}, "`where` cannot be 'aftr'; did you mean `after`?"),
         ({"groups": GROUPS}, "`groups` are for `kind: group`, got `kind` channel and `groups`"),
         ({"kind": "group", "groups": []}, r"`groups` must be null or name at least one, got \[\]"),
-        ({"kind": "group", "groups": GROUPS, "keys": ["a", "b"]}, r"places in one entry .* got `keys` \['a', 'b'\]"),
+        ({"kind": "group", "groups": GROUPS, "keys": ["a", "b"]}, r"positions in one entry .* got `keys` \['a', 'b'\]"),
     ],
 )
 def test_bad_parameters(bad, message):
@@ -263,7 +263,7 @@ def test_bad_parameters(bad, message):
 def test_masks_that_do_not_fit_the_observation():
     with pytest.raises(UserError, match=r"`r` = 0\.05 of 10 numbers masks none; at least 1 / 10 masks one"):
         MaskObservation(p=0.5, r=0.05).bind(BOX, BOX, lanes=1)
-    with pytest.raises(ValueError, match=r"`groups\.tail` must be places in 0\.\.9, got 10"):
+    with pytest.raises(ValueError, match=r"`groups\.tail` must be positions in 0\.\.9, got 10"):
         MaskObservation(p=0.5, kind="group", groups={"tail": [9, 10]}).bind(BOX, BOX, lanes=1)
 
 
@@ -282,10 +282,10 @@ def test_groups_of_sensors_are_those_of_the_environment_unless_given(groups, kno
 @pytest.mark.parametrize(
     ("groups", "known", "message"),
     [
-        (None, None, "the environment names none: give `groups`, .* or `env.sensor_groups`"),
+        (None, None, "the environment names none: set `groups`, .* or `env.sensor_groups`"),
         (["leg"], None, "the environment names none"),
         (["lag"], GROUPS, "the environment has no group 'lag'; did you mean `leg`?"),
-        (None, {"tail": [10]}, r"`env\.sensor_groups\.tail` must be places in 0\.\.9, got 10"),
+        (None, {"tail": [10]}, r"`env\.sensor_groups\.tail` must be positions in 0\.\.9, got 10"),
     ],
 )
 def test_groups_that_nobody_named(groups, known, message):

@@ -495,9 +495,9 @@ def test_a_draw_that_does_not_exist():
     [
         ("CartPole-v1", BodyMass(0.5), "BodyMass needs a MuJoCo model, and CartPoleEnv has none: .*env_parameter"),
         ("CartPole-v1", Push(5.0), "Push needs a MuJoCo model, and CartPoleEnv has none"),
-        ("MountainCar-v0", ControlTimestep(0.5), "knows .*`tau`, `dt`; MountainCarEnv has none of them"),
+        ("MountainCar-v0", ControlTimestep(0.5), "attributes .*`tau`, `dt`; MountainCarEnv has none of them"),
         ("FetchPush-v4", ActuatorGain(0.5), "ActuatorGain: the model of MujocoFetchPushEnv has no actuator"),
-        ("Ant-v5", JointStiffness(0.5), "`jnt_stiffness` of AntEnv is 0 wherever it is selected, .*: give `to`"),
+        ("Ant-v5", JointStiffness(0.5), "`jnt_stiffness` of AntEnv is 0 wherever it is selected, .*: set `to`"),
         ("HalfCheetah-v5", BodyMass(0.5, names=["tosro"]), "HalfCheetahEnv has no body 'tosro'; did you mean `torso`"),
         ("HalfCheetah-v5", Friction(0.5, names=["flor"]), "has no geom 'flor'; did you mean `floor`"),
         ("HalfCheetah-v5", Damping(0.5, names=["*foot", "rotx"]), "has no joint 'rotx'; did you mean `rootx`"),

@@ -86,7 +86,7 @@ def test_a_range_takes_any_sign():
         ("CartPole-v1", "total_mass", "computes `total_mass` from `masspole` and `masscart`: change those"),
         ("CartPole-v1", "kinematics_integrator", "`kinematics_integrator` of CartPoleEnv is no number: 'euler'"),
         ("CartPole-v1", "isopen", "is no number: True"),
-        ("Acrobot-v1", "torque_noise_max", "of AcrobotEnv is 0, a relative change leaves it 0: give `to`"),
+        ("Acrobot-v1", "torque_noise_max", "of AcrobotEnv is 0, a relative change leaves it 0: set `to`"),
         ("HalfCheetah-v5", "dt", "`dt` of HalfCheetahEnv is computed and cannot be set"),
         ("HalfCheetah-v5", "body_mas", "HalfCheetahEnv has no `body_mas` to change; did you mean `body_mass`"),
     ],

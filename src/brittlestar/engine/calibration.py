@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.compose import Scheduled
 from brittlestar.perturbations.context import Calibration
+from brittlestar.perturbations.step import Step
 from brittlestar.schedules import Constant
 
 EPISODES = 8

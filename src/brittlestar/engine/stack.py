@@ -14,8 +14,9 @@ from brittlestar.envs import EnvSpec
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation, Step, check_parameter
+from brittlestar.perturbations.base import Perturbation, check_parameter
 from brittlestar.perturbations.context import Context
+from brittlestar.perturbations.step import Step
 from brittlestar.perturbations.world import WORLD_CHANGE
 from brittlestar.policies.base import Policy
 from brittlestar.randomness import LaneDraws

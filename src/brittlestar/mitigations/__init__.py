@@ -1,5 +1,6 @@
-"""What may help: filters on actions and on observations, and votes of the policy."""
+"""Mitigations: filters of actions and observations, and votes of the policy."""
 
+# ruff: noqa: F401
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -20,33 +21,6 @@ if TYPE_CHECKING:
         MovingAverageObservation,
     )
 
-_HOMES = {
-    "action_filters": "ClipAction HoldAction MovingAverageAction RateLimitAction",
-    "base": "ActionFilter Mitigation ObservationFilter",
-    "compose": "ComposedMitigation",
-    "ensemble": "Ensemble",
-    "kalman": "KalmanObservation",
-    "low_pass": "LowPass",
-    "observation_filters": "ExponentialObservation HoldLastObservation MedianObservation MovingAverageObservation",
-}
-
-__all__ = [
-    "ActionFilter",
-    "ClipAction",
-    "ComposedMitigation",
-    "Ensemble",
-    "ExponentialObservation",
-    "HoldAction",
-    "HoldLastObservation",
-    "KalmanObservation",
-    "LowPass",
-    "MedianObservation",
-    "Mitigation",
-    "MovingAverageAction",
-    "MovingAverageObservation",
-    "ObservationFilter",
-    "RateLimitAction",
-]
-
-# Imported on use: a cell needs one or two of them, and all take a tenth of a second.
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+# Imported on use: a cell needs one or two classes, and importing all takes a tenth of a second.
+__getattr__, __dir__ = lazily(__name__, __file__)
+__all__ = __dir__()

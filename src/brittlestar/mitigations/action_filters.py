@@ -1,4 +1,4 @@
-"""Filters on actions: averaged, slowed down, held, kept within tighter bounds."""
+"""Filters of actions: moving average, rate limit, hold, tighter bounds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError, require
 from brittlestar.mitigations.array_filters import Hold, MovingAverage, RateLimit
-from brittlestar.mitigations.base import ActionFilter, ArrayFilter, Mitigation, as_dtype
-from brittlestar.perturbations.base import Step
+from brittlestar.mitigations.base import ActionFilter, ArrayFilter, Mitigation
+from brittlestar.perturbations.observations import as_dtype
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
@@ -18,11 +19,9 @@ class MovingAverageAction(ActionFilter):
     """Sends `clip(mean(a_t, ..., a_(t - window + 1)))`; early in an episode, the mean of all actions so far.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, average = spaces.Box(-1.0, 1.0, (1,), np.float32), MovingAverageAction(window=2)
         >>> average.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
-        >>> [average.mitigate_action(np.array([[a]]), step).item() for a, step in zip((1.0, 0.0), steps)]
+        >>> [average.mitigate_action(np.array([[a]]), Step.full(first=a == 1.0)).item() for a in (1.0, 0.0)]
         [1.0, 0.5]
     """
 
@@ -38,14 +37,12 @@ class MovingAverageAction(ActionFilter):
 
 @dataclass
 class RateLimitAction(ActionFilter):
-    """Sends `clip(a, s - max_change, s + max_change)`, `s` being what was sent last; the first action passes.
+    """Sends `clip(a, s - max_change, s + max_change)` with the last sent action `s`; the first action passes.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, limit = spaces.Box(-1.0, 1.0, (1,), np.float32), RateLimitAction(max_change=0.25)
         >>> limit.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
-        >>> [limit.mitigate_action(np.array([[a]]), step).item() for a, step in zip((1.0, -1.0), steps)]
+        >>> [limit.mitigate_action(np.array([[a]]), Step.full(first=a == 1.0)).item() for a in (1.0, -1.0)]
         [1.0, 0.75]
     """
 
@@ -59,20 +56,18 @@ class RateLimitAction(ActionFilter):
         return RateLimit(self.max_change)
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Limits what is within the bounds: a wish far outside of them does not delay the way back."""
+        """Clips the action before the filter, so that an action far out of bounds does not delay the return."""
         return super().mitigate_action(np.clip(action, self._low, self._high), step)
 
 
 @dataclass
 class HoldAction(Mitigation):
-    """Takes a new action every `steps` steps only, and repeats it in between; for any kind of actions.
+    """Takes a new action every `steps` steps and repeats it in between; for any action space.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> two, hold = spaces.Discrete(2), HoldAction(steps=2)
         >>> hold.bind(two, two, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([t == 0]), LaneDraws(0, "mitigation", 1)) for t in range(3)]
-        >>> [hold.mitigate_action(np.array([a]), step).item() for a, step in zip((1, 0, 0), steps)]
+        >>> [hold.mitigate_action(np.array([a]), Step.full(first=a == 1)).item() for a in (1, 0, 0)]
         [1, 1, 0]
     """
 
@@ -82,24 +77,22 @@ class HoldAction(Mitigation):
         require(self.steps >= 1, "steps", "at least 1", self.steps)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Forgets what was held."""
+        """Resets the filter."""
         self._hold = Hold(self.steps)
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Holds."""
+        """Returns the held action."""
         return self._hold(action, step.first_for(action))
 
 
 @dataclass
 class ClipAction(Mitigation):
-    """Sends `clip(a, middle - fraction * half, middle + fraction * half)`: bounds that are narrower by a factor.
+    """Sends `clip(a, middle - fraction * half, middle + fraction * half)`, with half the range of the actions.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, narrow = spaces.Box(0.0, 4.0, (2,), np.float32), ClipAction(fraction=0.5)
         >>> narrow.bind(box, box, lanes=1)
-        >>> step = Step(np.ones(1), np.ones(1, bool), LaneDraws(0, "mitigation", 1))
-        >>> narrow.mitigate_action(np.array([[0.0, 3.5]]), step).tolist()
+        >>> narrow.mitigate_action(np.array([[0.0, 3.5]]), Step.full()).tolist()
         [[1.0, 3.0]]
     """
 
@@ -117,5 +110,5 @@ class ClipAction(Mitigation):
         self._low, self._high = low + cut, high - cut
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Clips."""
+        """Clips the action."""
         return as_dtype(np.clip(action, self._low, self._high), action.dtype)

@@ -1,37 +1,30 @@
-"""Filters over time for arrays of lanes; the past of a lane ends where an episode starts.
+"""Filters over time for arrays of lanes; the past of a lane is empty where an episode starts.
 
-Each is called with an array `(lanes, ...)` and with `first`, which says by lane whether an episode starts, as
-`(lanes, 1, ...)`. Sums run from the newest value to the oldest, one array after the other, so that a lane's result
-depends neither on the number of lanes nor on when its episode began.
+A filter takes an array `(lanes, ...)` and `first`, which is true where an episode starts, as `(lanes, 1, ...)`. Sums
+run from the newest to the oldest array, so that the result of a lane depends on that lane only.
 """
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
+from brittlestar.perturbations.delays import LaneRing
+from brittlestar.perturbations.step import for_lanes
 
-class Window:
-    """Keeps the last `length` arrays, newest first; `fill` stands where a lane has no past yet."""
+
+class _Window:
+    """The last `length` arrays; subclasses reduce them."""
 
     def __init__(self, length: int, fill: float) -> None:
-        self._arrays: deque[np.ndarray] = deque(maxlen=length)
-        self._length, self._fill = length, fill
-        self._count = np.zeros(1, dtype=np.int64)
+        self._length, self._ring = length, LaneRing(length, fill, np.float64)
 
-    def push(self, array: np.ndarray, first: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """Takes an array and returns all that are kept, and how many of them each lane has filled."""
-        if first.any():
-            lanes = first.reshape(len(first))
-            for past in self._arrays:
-                past[lanes] = self._fill
-        self._arrays.appendleft(array.astype(np.float64))
-        self._count = np.where(first, 1, np.minimum(self._count + 1, self._length))
-        return list(self._arrays), self._count
+    def _push(self, array: np.ndarray, first: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """Returns all arrays, newest first, and how many of them each lane has filled."""
+        self._ring.push(array, first.reshape(len(first)))
+        return self._ring.newest_first(), for_lanes(np.minimum(self._ring.age + 1, self._length), array)
 
 
-class MovingAverage:
+class MovingAverage(_Window):
     """The mean of the last `window` values, or of all since the start.
 
     Example:
@@ -41,19 +34,19 @@ class MovingAverage:
     """
 
     def __init__(self, window: int) -> None:
-        # The one number that changes nothing when it is added: 0 would turn -0 into 0.
-        self._window = Window(window, fill=-0.0)
+        # Adding -0.0 changes no number; adding 0.0 would turn -0.0 into 0.0.
+        super().__init__(window, fill=-0.0)
 
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Returns the mean."""
-        (newest, *others), count = self._window.push(array, first)
+        (newest, *others), count = self._push(array, first)
         total = newest.copy()
         for past in others:
             total += past
         return total / count
 
 
-class Median:
+class Median(_Window):
     """The median of the last `window` values, or of all since the start.
 
     Example:
@@ -63,12 +56,12 @@ class Median:
     """
 
     def __init__(self, window: int) -> None:
-        # What is not filled yet sorts behind everything.
-        self._window = Window(window, fill=np.inf)
+        # Empty places sort behind all numbers.
+        super().__init__(window, fill=np.inf)
 
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Returns the median."""
-        arrays, count = self._window.push(array, first)
+        arrays, count = self._push(array, first)
         ordered = np.sort(np.stack(arrays, axis=-1), axis=-1)
         below, above = (np.take_along_axis(ordered, at[..., None], -1)[..., 0] for at in ((count - 1) // 2, count // 2))
         return below + (above - below) / 2
@@ -95,7 +88,7 @@ class Exponential:
 
 
 class RateLimit:
-    """The value nearest to `x` that is at most `max_change` from the one before.
+    """The value nearest to `x` that differs by at most `max_change` from the previous one.
 
     Example:
         >>> limit, later = RateLimit(0.5), np.array([[False]])
@@ -110,7 +103,7 @@ class RateLimit:
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Returns the limited value."""
         near = np.clip(array, self._state - self._max_change, self._state + self._max_change)
-        # Of 0 and -0, which are equal, `clip` takes one or the other by the place of a lane.
+        # `clip` returns 0.0 or -0.0, which are equal, depending on the position of a lane.
         self._state = np.where(first, array, near + 0.0)
         return self._state
 
@@ -136,7 +129,7 @@ class Hold:
 
 
 class HoldLast:
-    """The last value that was there, in place of each one that equals `missing`; 0 before the first.
+    """The last valid value in place of each one that equals `missing`; 0 before the first.
 
     Example:
         >>> hold = HoldLast(missing=np.nan)
@@ -149,7 +142,7 @@ class HoldLast:
         self._held = np.zeros(1)
 
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Returns the array without gaps."""
+        """Returns the array without missing values."""
         gone = np.isnan(array) if np.isnan(self._missing) else array == self._missing
         self._held = np.where(gone, np.where(first, 0, self._held), array)
         return self._held

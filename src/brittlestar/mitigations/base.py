@@ -1,4 +1,4 @@
-"""What a mitigation is: a filter between the policy and the perturbed environment."""
+"""The base classes of mitigations: filters between the policy and the perturbed environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.perturbations.base import ObservationPerturbation, Step
+from brittlestar.perturbations.observations import as_dtype, check_kinds, chosen_entries
+from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from brittlestar.randomness import LaneDraws
 
 ArrayFilter = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Takes one array of all lanes per step, and which lanes start an episode (with as many axes); keeps its past."""
+"""A filter with memory: takes the array of all lanes and, with as many axes, which lanes start an episode."""
 
 
 @dataclass
 class Mitigation:
-    """The identity: passes everything on."""
+    """The identity: changes nothing."""
 
     @property
     def wraps_policy(self) -> bool:
@@ -31,63 +32,63 @@ class Mitigation:
         return type(self).around is not Mitigation.around
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the spaces and forgets all lanes; called once before a rollout."""
+        """Checks the spaces and resets the state of all lanes; called once before a rollout."""
 
     def prepare(self, context: Context) -> None:
         """Takes what it needs beyond the spaces (calibration); called once after `bind`."""
 
     def around(self, policy: Policy, draws: LaneDraws) -> Policy:
-        """Returns the policy that acts in place of `policy`; `draws` is a random stream of its own."""
+        """Returns the policy that acts in place of `policy`; `draws` is the random stream of the mitigation."""
         return policy
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Returns what is sent in place of the policy's action."""
+        """Returns the action that is sent in place of the policy's."""
         return action
 
     def mitigate_observation(self, observation: Any, step: Step) -> Any:
-        """Returns what the policy sees in place of the perturbed observation."""
+        """Returns the observation that the policy receives in place of the perturbed one."""
         return observation
 
 
 @dataclass
 class ActionFilter(Mitigation):
-    """Filters continuous actions and clips the result to their bounds: a subclass writes `new_filter()` only."""
+    """Filters continuous actions and clips the result to their bounds: a subclass implements `new_filter()`."""
 
     def new_filter(self) -> ArrayFilter:
-        """Returns a filter without a past."""
+        """Returns a new filter."""
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Takes the bounds of the actions and empties the filter."""
+        """Takes the bounds of the actions and resets the filter."""
         if not isinstance(action_space, spaces.Box):
             raise UserError(f"{type(self).__name__} needs a Box action space, got {action_space}")
         self._low, self._high = action_space.low, action_space.high
         self._filter = self.new_filter()
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Filters; what the filter keeps is not clipped."""
+        """Filters and clips the action; the memory of the filter is not clipped."""
         filtered = self._filter(action, step.first_for(action))
         return as_dtype(np.clip(filtered, self._low, self._high), action.dtype)
 
 
 @dataclass
 class ObservationFilter(Mitigation):
-    """Filters the numbers that the policy sees: a subclass writes `new_filter(key)` only."""
+    """Filters the observation: a subclass implements `new_filter(key)`."""
 
     keys: list[str] = field(default_factory=lambda: ["observation"], kw_only=True)
-    """Which entries of a dict observation to filter; a plain observation is filtered whole."""
+    """Entries of a dict observation to filter; a plain observation is filtered whole."""
 
     def new_filter(self, key: str) -> ArrayFilter:
-        """Returns a filter without a past for one entry; the key of a plain observation is empty."""
+        """Returns a new filter for one entry; the key of a plain observation is empty."""
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that every key exists and holds numbers, and empties the filters."""
-        check_boxes(self, observation_space, self.keys)
+        """Checks that every key exists and is a Box, and resets the filters."""
+        check_kinds(self, chosen_entries(observation_space, self.keys))
         self._filters: dict[str, ArrayFilter] = {}
 
     def mitigate_observation(self, observation: Any, step: Step) -> Any:
-        """Filters every chosen array."""
+        """Filters every chosen entry."""
         if not isinstance(observation, dict):
             return self._filtered("", observation, step)
         return observation | {key: self._filtered(key, observation[key], step) for key in self.keys}
@@ -96,23 +97,3 @@ class ObservationFilter(Mitigation):
         if key not in self._filters:
             self._filters[key] = self.new_filter(key)
         return as_dtype(self._filters[key](array, step.first_for(array)), array.dtype)
-
-
-def check_boxes(owner: Mitigation, space: spaces.Space, keys: list[str]) -> None:
-    """Refuses keys that an observation does not have, and entries that hold no numbers to calculate with."""
-    for key, entry in ObservationPerturbation(keys=keys).touched(space):
-        if not isinstance(entry, spaces.Box):
-            where = f"`{key}`" if key else "the observation"
-            raise UserError(f"{type(owner).__name__} needs a Box observation, {where} is {entry}")
-
-
-def as_dtype(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Returns numbers in a dtype, rounded and within its range if it holds whole numbers.
-
-    Example:
-        >>> as_dtype(np.array([1.6, 300.0]), np.dtype(np.uint8)).tolist()
-        [2, 255]
-    """
-    if dtype.kind in "iu":
-        values = np.clip(np.rint(values), np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return values.astype(dtype, copy=False)

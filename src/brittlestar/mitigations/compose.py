@@ -1,4 +1,4 @@
-"""Several mitigations in order, as one."""
+"""Several mitigations as one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Step
-from brittlestar.policies.base import DelegatingPolicy, Observation, Policy
+from brittlestar.perturbations.compose import named_parts
+from brittlestar.perturbations.step import Step
+from brittlestar.policies.base import DelegatingPolicy, Policy, Prediction
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 class ComposedMitigation(Mitigation):
     """Applies `parts` in order: to observations `f_n(... f_1(o))`, to actions `g_n(... g_1(a))`.
 
-    A part that stands around the policy (an ensemble) sees what all filters of observations have left, and stands
-    around those after it.
+    A part that wraps the policy (an ensemble) receives the observation after all filters, and wraps the parts after it.
 
     Example:
         >>> from brittlestar.mitigations import ExponentialObservation, LowPass
@@ -33,14 +32,10 @@ class ComposedMitigation(Mitigation):
     """
 
     parts: dict[str, Mitigation]
-    """Name to mitigation; a list is taken too, with positions for names."""
+    """Name to mitigation; the names of a list are its positions."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.parts, dict):
-            self.parts = {str(i): part for i, part in enumerate(self.parts)}
-        for name, part in self.parts.items():
-            if not isinstance(part, Mitigation):
-                raise UserError(f"`parts.{name}` must be a mitigation, got {part!r}")
+        self.parts = named_parts(self.parts, Mitigation)
 
     @property
     def wraps_policy(self) -> bool:
@@ -58,7 +53,7 @@ class ComposedMitigation(Mitigation):
             part.prepare(context)
 
     def around(self, policy: Policy, draws: LaneDraws) -> Policy:
-        """Puts the last part around the policy, the one before it around both, and so on."""
+        """Wraps the policy by the last part, then by the one before it, and so on."""
         outer = policy
         for name, part in reversed(self.parts.items()):
             outer = part.around(outer, draws.child(name))
@@ -78,19 +73,12 @@ class ComposedMitigation(Mitigation):
 
 
 class _InStep(DelegatingPolicy):
-    """Moves the streams of the parts to where the stream of the composition is, once per step."""
+    """Moves the random streams of the parts to the step of the composition's stream."""
 
     def __init__(self, policy: Policy, draws: LaneDraws, names: list[str]) -> None:
         self._policy, self._draws, self._names = policy, draws, names
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-        **masks: Any,
-    ) -> tuple[np.ndarray, Any]:
+    def predict(self, *args: Any, **kwargs: Any) -> Prediction:
         for name in self._names:
             self._draws.child(name)
-        return super().predict(observation, state, episode_start, deterministic, **masks)
+        return super().predict(*args, **kwargs)

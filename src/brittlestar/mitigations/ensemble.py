@@ -1,4 +1,4 @@
-"""A vote of the policy over noisy copies of what it sees."""
+"""A vote of the policy over noisy copies of the observation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, nearest, require
-from brittlestar.mitigations.base import Mitigation, check_boxes
-from brittlestar.perturbations.base import Step
+from brittlestar.errors import require, require_choice
+from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.gaussian import GaussianObservation
-from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, count_lanes
+from brittlestar.perturbations.observations import check_kinds, chosen_entries
+from brittlestar.perturbations.step import Step
+from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, Prediction, Starts, count_lanes
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ensemble(Mitigation):
-    """Sends the vote of the policy over `copies` of the observation, each with `sigma * unit * N(0, 1)` of its own.
+    """Sends the vote of the policy over `copies` of the observation, each with its own noise `sigma * unit * N(0, 1)`.
 
-    The vote is the mean or the median of continuous actions, and the most frequent one of others (the lowest of
-    these). A recurrent policy remembers each copy on its own; a random one draws the same numbers for all copies.
+    The vote is the mean or the median of continuous actions, and the most frequent one of discrete actions (the lowest
+    of several). A recurrent policy has one state per copy. A stochastic policy draws the same numbers for all copies.
 
     Example:
         >>> from brittlestar.policies.base import StatelessPolicy
@@ -45,34 +46,34 @@ class Ensemble(Mitigation):
     average: str = "mean"
     """`mean` or `median`, of continuous actions."""
     keys: list[str] = field(default_factory=lambda: ["observation"])
-    """Which entries of a dict observation get noise."""
+    """Entries of a dict observation that get noise."""
     scale: str = "absolute"
-    """Unit of `sigma`: that of the observation, or standard deviations (`std`) of each number from a clean pass."""
+    """Unit of `sigma`: that of the observation (`absolute`), or standard deviations of each number from a clean pass
+    (`std`)."""
 
     def __post_init__(self) -> None:
         require(self.copies >= 1, "copies", "at least 1", self.copies)
-        if self.average not in AVERAGES:
-            raise UserError(f"`average` cannot be {self.average!r}; {nearest(str(self.average), AVERAGES)}")
+        require_choice("average", self.average, AVERAGES)
         self._noise = GaussianObservation(sigma=self.sigma, keys=self.keys, scale=self.scale)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the observation, and chooses the kind of vote."""
-        check_boxes(self, observation_space, self.keys)
+        """Checks the observation and chooses the vote."""
+        check_kinds(self, chosen_entries(observation_space, self.keys))
         self._noise.bind(observation_space, action_space, lanes)
         continuous = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype, np.floating)
         self._vote = AVERAGES[self.average] if continuous else majority_action
 
     def prepare(self, context: Context) -> None:
-        """Calibrates, where the unit is the spread of each number."""
+        """Takes the standard deviations, if they are the unit of noise."""
         self._noise.prepare(context)
 
     def around(self, policy: Policy, draws: LaneDraws) -> Policy:
-        """Returns the policy that asks `policy` for every copy."""
+        """Returns the policy that evaluates `policy` on every copy."""
         return VotingPolicy(policy, self._noise, draws, self.copies, self._vote)
 
 
 class VotingPolicy(DelegatingPolicy):
-    """Asks a policy about noisy copies of each observation and returns the vote; its state is one state per copy."""
+    """Evaluates a policy on noisy copies of each observation and returns the vote; its state is one state per copy."""
 
     def __init__(
         self,
@@ -85,29 +86,24 @@ class VotingPolicy(DelegatingPolicy):
         self._policy, self._noise, self._draws, self._copies, self._vote = policy, noise, draws, copies, vote
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
-        """Passes the spaces on."""
+        """Binds the policy."""
         super().bind(observation_space, action_space, draws)
         self._policy_draws = draws
 
     def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-        **masks: Any,
-    ) -> tuple[np.ndarray, Any]:
-        """Returns the vote, and what the policy remembers of each copy."""
+        self, observation: Observation, state: Any = None, episode_start: Starts = None, *args: Any, **kwargs: Any
+    ) -> Prediction:
+        """Returns the vote and the state of each copy."""
         lanes = count_lanes(observation)
         step = Step(np.ones(lanes), np.zeros(lanes, dtype=bool), self._draws)
         actions, states = [], []
-        # One call per copy: a policy may draw, or keep buffers, for the number of lanes that it was bound with.
-        for remembered in state or [None] * self._copies:
+        # One call per copy, because a policy draws and keeps buffers for the number of lanes that it was bound with.
+        for memory in state or [None] * self._copies:
             self._policy_draws.at(self._policy_draws.episodes, self._policy_draws.steps)
             copy = self._noise.perturb_observation(observation, step)
-            action, remembered = self._policy.predict(copy, remembered, episode_start, deterministic, **masks)
+            action, memory = self._policy.predict(copy, memory, episode_start, *args, **kwargs)
             actions.append(np.array(action))
-            states.append(remembered)
+            states.append(memory)
         return self._vote(np.stack(actions)), states
 
 
@@ -118,7 +114,7 @@ def mean_action(actions: np.ndarray) -> np.ndarray:
         >>> mean_action(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
         [0.1, 3.0]
     """
-    # One after the other: the order of `np.sum` depends on the number of lanes.
+    # Summed one by one, because the order of `np.sum` depends on the number of lanes.
     total = sum(action.astype(np.float64) - actions[0] for action in actions[1:])
     return np.asarray(actions[0] + total / len(actions)).astype(actions.dtype)
 

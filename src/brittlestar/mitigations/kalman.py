@@ -1,4 +1,4 @@
-"""A Kalman filter on observations: every number moves at a nearly constant speed."""
+"""A Kalman filter of observations with a constant-velocity model of every number."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.errors import UserError, nearest, require
+from brittlestar.errors import UserError, require, require_choice
 from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
-from brittlestar.perturbations.base import SCALES
+from brittlestar.perturbations.observations import SCALES
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Calibration, Context
@@ -20,7 +20,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass
 class KalmanObservation(ObservationFilter):
-    """Shows the estimate of `x` from all observations `o` of the episode, separately for each number.
+    """Shows the estimate of the true `x` from all observations `o` of the episode, separately for each number.
 
     Per step, `x += v + a / 2`, `v += a` with `a = process_sigma * N(0, 1)`, and `o = x + measurement_sigma * N(0, 1)`.
     An episode starts from `x = o`, `v = speed_sigma * N(0, 1)`.
@@ -28,25 +28,23 @@ class KalmanObservation(ObservationFilter):
     Example:
         >>> from gymnasium import spaces
         >>> from brittlestar.perturbations import Step
-        >>> from brittlestar.randomness import LaneDraws
         >>> box = spaces.Box(-9.0, 9.0, (1,))
         >>> kalman = KalmanObservation(measurement_sigma=1.0, process_sigma=0.0, speed_sigma=0.0)
         >>> kalman.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([t == 0]), LaneDraws(0, "mitigation", 1)) for t in range(3)]
-        >>> [kalman.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 2.0, 6.0), steps)]
+        >>> [kalman.mitigate_observation(np.array([[o]]), Step.full(first=o == 1.0)).item() for o in (1.0, 2.0, 6.0)]
         [1.0, 1.5, 3.0]
     """
 
     measurement_sigma: float | str
-    """Standard deviation of the noise to remove; 0 shows every observation as it is. `calibrated`: the error of each
-    number under full stress, from a short pass in which the truth is known."""
+    """Standard deviation of the noise to remove; 0 shows the observation unchanged. `calibrated` takes the error of
+    each number at full level, from a short pass in which the true value is known."""
     process_sigma: float | str = CALIBRATED
-    """Standard deviation of the change of speed per step; `calibrated`: from a short clean pass, for each number."""
+    """Standard deviation of the change of speed per step; `calibrated` takes it from a short clean pass."""
     speed_sigma: float | str = CALIBRATED
-    """Standard deviation of the speed per step as an episode starts; or `calibrated`."""
+    """Standard deviation of the speed per step at the start of an episode, or `calibrated`."""
     scale: str = "absolute"
-    """Unit of what is given as a number: that of the observation (`absolute`), or standard deviations of each observed
-    number from a short clean pass (`std`)."""
+    """Unit of the numbers above: that of the observation (`absolute`), or standard deviations of each observed number
+    from a short clean pass (`std`)."""
 
     def __post_init__(self) -> None:
         for name in ("measurement_sigma", "process_sigma", "speed_sigma"):
@@ -55,11 +53,10 @@ class KalmanObservation(ObservationFilter):
                 require(value >= 0, name, "at least 0", value)
             elif value != CALIBRATED:
                 raise UserError(f"`{name}` must be a number or {CALIBRATED}, got {value!r}")
-        if self.scale not in SCALES:
-            raise UserError(f"`scale` cannot be {self.scale!r}; {nearest(str(self.scale), SCALES)}")
+        require_choice("scale", self.scale, SCALES)
 
     def prepare(self, context: Context) -> None:
-        """Calibrates, where anything is to be."""
+        """Takes the statistics that the parameters need."""
         if self.scale == "std" or CALIBRATED in (self.process_sigma, self.speed_sigma):
             self._calibration: Calibration = context.calibrate()
         if self.measurement_sigma == CALIBRATED:
@@ -72,20 +69,20 @@ class KalmanObservation(ObservationFilter):
         def size(value: float | str, calibrated: str, factor: float) -> Any:
             return factor * getattr(self._calibration, calibrated)[key] if isinstance(value, str) else value * unit
 
-        # Two changes of speed in a row share a change of the change: it has half the variance of either.
+        # The measured acceleration averages two successive changes of speed, so it has half the variance of one.
         process = size(self.process_sigma, "acceleration", np.sqrt(2.0))
-        given = self.measurement_sigma
-        measured = self._noise[key] if isinstance(given, str) else given * unit
-        return ConstantVelocity(measured, process, size(self.speed_sigma, "speed", 1.0))
+        sigma = self.measurement_sigma
+        measurement = self._noise[key] if isinstance(sigma, str) else sigma * unit
+        return ConstantVelocity(measurement, process, size(self.speed_sigma, "speed", 1.0))
 
 
 class ConstantVelocity:
-    """The filter for arrays of lanes, each number on its own; sizes are standard deviations, one or one per number.
+    """The filter for arrays of lanes, separate for each number; sizes are standard deviations, one or one per number.
 
     Args:
-        measurement: of the noise on what is seen.
-        process: of the change of speed per step.
-        speed: of the speed at the start.
+        measurement: noise of the observation.
+        process: change of speed per step.
+        speed: speed at the start.
     """
 
     def __init__(self, measurement: Any, process: Any, speed: Any) -> None:
@@ -100,7 +97,7 @@ class ConstantVelocity:
         total = np.maximum(p_place + self._seen, _TINY)
         surprise = array - (self._place + self._velocity)
         trust = self._seen / total
-        # From the side of the observation, so that without noise it is shown bit for bit.
+        # Computed from the observation, so that without noise the result is exactly the observation.
         self._place = array - trust * surprise
         self._velocity = self._velocity + p_both / total * surprise
         self._p_place, self._p_both = p_place * trust, p_both * trust

@@ -1,4 +1,4 @@
-"""A first-order low-pass filter on actions."""
+"""A first-order low-pass filter of actions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,9 @@ class LowPass(ActionFilter):
         >>> import numpy as np
         >>> from gymnasium import spaces
         >>> from brittlestar.perturbations import Step
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        >>> low_pass = LowPass(alpha=0.5)
+        >>> box, low_pass = spaces.Box(-1.0, 1.0, (1,), np.float32), LowPass(alpha=0.5)
         >>> low_pass.bind(box, box, lanes=1)
-        >>> draws = LaneDraws(0, "mitigation", 1)
-        >>> first = Step(np.ones(1), np.array([True]), draws)
-        >>> later = Step(np.ones(1), np.array([False]), draws)
-        >>> [float(low_pass.mitigate_action(np.array([[a]]), s)[0, 0]) for a, s in [(1.0, first), (0.0, later)]]
+        >>> [low_pass.mitigate_action(np.array([[a]]), Step.full(first=a == 1.0)).item() for a in (1.0, 0.0)]
         [1.0, 0.5]
     """
 

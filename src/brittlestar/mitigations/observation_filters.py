@@ -1,4 +1,4 @@
-"""Filters on observations: averages, medians, and what was seen last."""
+"""Filters of observations: averages, medians, and the last valid value."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from brittlestar.mitigations.array_filters import Exponential, HoldLast, Median,
 from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
 
 MISSING_VALUES = {"zero": 0.0, "nan": np.nan}
-"""Names of what stands for a number that is missing."""
+"""Names of values that mark a missing number."""
 
 
 @dataclass
 class MovingAverageObservation(ObservationFilter):
     """Shows `mean(o_t, ..., o_(t - window + 1))`; early in an episode, the mean of all observations so far.
 
-    White noise on the observation keeps `1 / window` of its variance; what moves is seen `(window - 1) / 2` steps late.
+    White noise keeps `1 / window` of its variance; motion is seen `(window - 1) / 2` steps late.
 
     Example:
         >>> from gymnasium import spaces
         >>> from brittlestar.perturbations import Step
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, average = spaces.Box(-9.0, 9.0, (1,)), MovingAverageObservation(window=2)
         >>> average.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
-        >>> [average.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 4.0), steps)]
+        >>> [average.mitigate_observation(np.array([[o]]), Step.full(first=o == 1.0)).item() for o in (1.0, 4.0)]
         [1.0, 2.5]
     """
 
@@ -43,19 +41,17 @@ class MovingAverageObservation(ObservationFilter):
 
 @dataclass
 class MedianObservation(ObservationFilter):
-    """Shows `median(o_t, ..., o_(t - window + 1))` of each number; early in an episode, that of all so far.
+    """Shows `median(o_t, ..., o_(t - window + 1))` of each number; early in an episode, the median of all so far.
 
     Spikes that are shorter than half the window vanish.
 
     Example:
         >>> from gymnasium import spaces
         >>> from brittlestar.perturbations import Step
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, median = spaces.Box(-9.0, 9.0, (1,)), MedianObservation(window=3)
         >>> median.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([t == 0]), LaneDraws(0, "mitigation", 1)) for t in range(4)]
-        >>> [median.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 1.0, 99.0, 1.0), steps)]
-        [1.0, 1.0, 1.0, 1.0]
+        >>> [median.mitigate_observation(np.array([[o]]), Step.full(first=o == 0.0)).item() for o in (0.0, 1.0, 99.0)]
+        [0.0, 0.5, 1.0]
     """
 
     window: int
@@ -77,11 +73,9 @@ class ExponentialObservation(ObservationFilter):
     Example:
         >>> from gymnasium import spaces
         >>> from brittlestar.perturbations import Step
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, smooth = spaces.Box(-9.0, 9.0, (1,)), ExponentialObservation(alpha=0.25)
         >>> smooth.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
-        >>> [smooth.mitigate_observation(np.array([[o]]), step).item() for o, step in zip((1.0, 5.0), steps)]
+        >>> [smooth.mitigate_observation(np.array([[o]]), Step.full(first=o == 1.0)).item() for o in (1.0, 5.0)]
         [1.0, 2.0]
     """
 
@@ -97,21 +91,19 @@ class ExponentialObservation(ObservationFilter):
 
 @dataclass
 class HoldLastObservation(ObservationFilter):
-    """Shows in place of each missing number the last one that was not missing in this episode, 0 before the first.
+    """Shows the last valid number of the episode in place of each missing one; 0 before the first.
 
     Example:
         >>> from gymnasium import spaces
         >>> from brittlestar.perturbations import Step
-        >>> from brittlestar.randomness import LaneDraws
         >>> box, hold = spaces.Box(-9.0, 9.0, (2,)), HoldLastObservation(missing="zero")
         >>> hold.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), LaneDraws(0, "mitigation", 1)) for first in (True, False)]
-        >>> [hold.mitigate_observation(np.array([o]), step)[0].tolist() for o, step in zip(([1, 2], [0, 3]), steps)]
+        >>> [hold.mitigate_observation(np.array([o]), Step.full(first=o[0] == 1))[0].tolist() for o in ([1, 2], [0, 3])]
         [[1, 2], [1, 3]]
     """
 
     missing: float | str = "zero"
-    """What stands for a missing number: `zero`, `nan`, or the number itself."""
+    """Value that marks a missing number: `zero`, `nan`, or a number."""
 
     def __post_init__(self) -> None:
         if isinstance(self.missing, bool) or not (

@@ -1,4 +1,4 @@
-"""What perturbations of actions share: their spaces, the bounds, the default action."""
+"""The base classes of action perturbations: supported spaces, bounds, the default action."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.perturbations.base import Perturbation, Step
+from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
@@ -17,52 +18,52 @@ if TYPE_CHECKING:
 
 @dataclass
 class ActionPerturbation(Perturbation):
-    """Perturbs actions: a subclass writes `perturb(action, step)` only.
+    """Perturbs actions: a subclass implements `perturb(action, step)`.
 
-    The result is clipped to the bounds of a Box. What an action out of bounds leads to is the environment's own affair:
-    there the bounds reach as far as the action, so that a strength of nearly 0 does nearly nothing.
+    The result is clipped to the bounds of a Box. Where the policy's own action is out of bounds, the bounds extend to
+    that action, so that a strength near 0 has almost no effect.
     """
 
     kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box,)
-    """Action spaces that it makes sense for."""
+    """Supported action spaces."""
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Returns the perturbed action; bounds and dtype are restored by the caller."""
+        """Returns the perturbed action; the caller restores bounds and dtype."""
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the space of the actions and takes its bounds."""
+        """Checks the action space and takes its bounds."""
         if not isinstance(action_space, self.kinds):
-            known = " or ".join(kind.__name__ for kind in self.kinds)
-            raise UserError(f"{type(self).__name__} needs a {known} action space, got {action_space}")
+            names = " or ".join(kind.__name__ for kind in self.kinds)
+            raise UserError(f"{type(self).__name__} needs a {names} action space, got {action_space}")
         self._space, self._shape = action_space, tuple(action_space.shape or ())
         self._discrete = isinstance(action_space, spaces.Discrete)
         box = isinstance(action_space, spaces.Box)
         self._low: Any = getattr(action_space, "low", None)
         self._high: Any = getattr(action_space, "high", None)
-        # Past actions: wide enough to hold those of every dtype as they are.
+        # Past actions, in a dtype that holds those of every dtype exactly.
         self._past = np.zeros((lanes, *self._shape), dtype=np.float64 if box else np.int64)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs, and clips."""
+        """Perturbs and clips the action."""
         moved = self.perturb(action, step)
         if self._low is not None:
             moved = np.clip(moved, np.minimum(action, self._low), np.maximum(action, self._high))
         return moved.astype(action.dtype, copy=False)
 
     def need_bounds(self) -> None:
-        """Refuses a Box that has no range."""
+        """Refuses a Box without finite bounds."""
         if self._low is not None and not (np.isfinite(self._low) & np.isfinite(self._high)).all():
             raise UserError(f"{type(self).__name__} needs a Box action space with finite bounds, got {self._space}")
 
     def hit(self, p: Any, step: Step, action: np.ndarray) -> np.ndarray:
-        """Draws which lanes are hit at this step, with probability `p`; a larger `p` hits these and more."""
+        """Draws which lanes are hit at this step, with probability `p`; a larger `p` hits the same lanes and more."""
         return np.asarray(step.draws.uniform((1,) * (action.ndim - 1)) < p)
 
 
 @dataclass
 class DefaultAction(ActionPerturbation):
-    """Knows what is sent when nothing else is: `default_action`."""
+    """An action perturbation that sends `default_action` where it sends nothing else."""
 
     kinds: ClassVar[tuple[type[spaces.Space], ...]] = (
         spaces.Box,
@@ -71,10 +72,10 @@ class DefaultAction(ActionPerturbation):
         spaces.MultiBinary,
     )
     default_action: float | list[float] | None = field(default=None, kw_only=True)
-    """None: that of the environment; without one, the action of a Box nearest to zero, the first of a Discrete."""
+    """None takes that of the environment, else the action of a Box nearest to zero, or the first one of a Discrete."""
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that the default is an action."""
+        """Checks that the default is a valid action."""
         super().bind(observation_space, action_space, lanes)
         low = 0 if self._low is None else np.clip(0.0, self._low, self._high)
         self._default = np.broadcast_to(getattr(action_space, "start", low), self._shape)
@@ -82,7 +83,7 @@ class DefaultAction(ActionPerturbation):
             self._take(self.default_action, "default_action")
 
     def prepare(self, context: Context) -> None:
-        """Takes the default of the environment, if it has one and none was given."""
+        """Takes the default of the environment, unless `default_action` is set."""
         if self.default_action is None and context.default_action is not None:
             self._take(context.default_action, "env.default_action")
 

@@ -1,4 +1,4 @@
-"""Worn actuators: noise, bias, play, dead band and lost range of continuous actions."""
+"""Worn actuators: noise, bias, backlash, dead band and lost range of continuous actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnasium import spaces
 from brittlestar.errors import UserError, require, require_choice
 from brittlestar.perturbations.actions import ActionPerturbation
 from brittlestar.perturbations.additive import DRAWS, per_episode
-from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
@@ -19,12 +19,9 @@ class GaussianAction(ActionPerturbation):
     """Sends `clip(a + level * sigma * N(0, 1), low, high)` to the environment in place of `a`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (3,), np.float32)
-        >>> noise = GaussianAction(sigma=0.5)
+        >>> box, noise = spaces.Box(-1.0, 1.0, (3,), np.float32), GaussianAction(sigma=0.5)
         >>> noise.bind(box, box, lanes=2)
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> sent = noise.perturb_action(np.zeros((2, 3), np.float32), step)
+        >>> sent = noise.perturb_action(np.zeros((2, 3), np.float32), Step.full(2))
         >>> sent.dtype.name, bool(np.abs(sent).max() <= 1)
         ('float32', True)
     """
@@ -45,12 +42,9 @@ class UniformAction(ActionPerturbation):
     """Sends `clip(a + level * width * U(-1, 1), low, high)`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (3,), np.float32)
-        >>> noise = UniformAction(width=0.5)
+        >>> box, noise = spaces.Box(-1.0, 1.0, (3,), np.float32), UniformAction(width=0.5)
         >>> noise.bind(box, box, lanes=2)
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> bool((np.abs(noise.perturb_action(np.zeros((2, 3), np.float32), step)) <= 0.5).all())
+        >>> bool((np.abs(noise.perturb_action(np.zeros((2, 3), np.float32), Step.full(2))) <= 0.5).all())
         True
     """
 
@@ -70,28 +64,25 @@ class BiasAction(ActionPerturbation):
     """Sends `clip(a + level * bias * weights * d, low, high)`; `d` is 1, or drawn from N(0, 1) for each episode.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (2,), np.float32)
-        >>> shift = BiasAction(bias=0.25, draw="fixed", weights=[1, -1])
+        >>> box, shift = spaces.Box(-1.0, 1.0, (2,), np.float32), BiasAction(bias=0.25, draw="fixed", weights=[1, -1])
         >>> shift.bind(box, box, lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> shift.perturb_action(np.zeros((1, 2), np.float32), step).tolist()
+        >>> shift.perturb_action(np.zeros((1, 2), np.float32), Step.full()).tolist()
         [[0.25, -0.25]]
     """
 
     strength_field: ClassVar[str] = "bias"
     bias: float
     draw: str = "normal"
-    """`fixed`: the same bias in every actuator and episode; `normal`: another one in each."""
+    """`fixed`: the same bias for every actuator and episode; `normal`: a new one for each."""
     weights: list[float] | None = None
-    """One number per actuator; None: 1 for all."""
+    """Factor of each actuator; None is 1 for all."""
 
     def __post_init__(self) -> None:
         require(np.isfinite(self.bias), "bias", "finite", self.bias)
         require_choice("draw", self.draw, DRAWS)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that there is a weight for every actuator."""
+        """Checks that every actuator has a weight."""
         super().bind(observation_space, action_space, lanes)
         self._weights: Any = 1.0
         if self.weights is not None:
@@ -110,12 +101,9 @@ class DeadBandAction(ActionPerturbation):
     """Sends 0 for every number with `|a| <= level * width`; with `offset`, `sign(a) * (|a| - width)` for the others.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (3,), np.float32)
-        >>> band = DeadBandAction(width=0.25)
+        >>> box, band = spaces.Box(-1.0, 1.0, (3,), np.float32), DeadBandAction(width=0.25)
         >>> band.bind(box, box, lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> band.perturb_action(np.array([[0.2, -0.25, 0.5]]), step).tolist()
+        >>> band.perturb_action(np.array([[0.2, -0.25, 0.5]]), Step.full()).tolist()
         [[0.0, 0.0, 0.5]]
     """
 
@@ -127,24 +115,20 @@ class DeadBandAction(ActionPerturbation):
         require(self.width >= 0, "width", "at least 0", self.width)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Drops what is too weak to move anything."""
+        """Sets weak commands to 0."""
         width, size = step.of(self, "width", action), np.abs(action)
-        passed = action - np.sign(action) * width if self.offset else action
-        return np.where(size > width, passed, 0.0)
+        strong = action - np.sign(action) * width if self.offset else action
+        return np.where(size > width, strong, 0.0)
 
 
 @dataclass
 class BacklashAction(ActionPerturbation):
-    """Sends `y = clip(y, a - w / 2, a + w / 2)` with `w = level * width`: gears with play, at rest in 0 at reset.
+    """Sends `y = clip(y, a - w / 2, a + w / 2)` with `w = level * width`: the backlash of gears, from `y = 0` at reset.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        >>> play = BacklashAction(width=0.5)
+        >>> box, play = spaces.Box(-1.0, 1.0, (1,), np.float32), BacklashAction(width=0.5)
         >>> play.bind(box, box, lanes=1)
-        >>> draws = LaneDraws(0, "noise", 1)
-        >>> steps = [Step(np.ones(1), np.array([first]), draws) for first in (True, False, False)]
-        >>> [float(play.perturb_action(np.array([[a]]), step)[0, 0]) for a, step in zip([1.0, 0.75, 0.0], steps)]
+        >>> [play.perturb_action(np.array([[a]]), Step.full(first=a == 1.0)).item() for a in (1.0, 0.75, 0.0)]
         [0.75, 0.75, 0.25]
     """
 
@@ -155,7 +139,7 @@ class BacklashAction(ActionPerturbation):
         require(self.width >= 0, "width", "at least 0", self.width)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Moves the output only where the input pushes it."""
+        """Moves the output only as far as the input pushes it."""
         half = np.asarray(step.of(self, "width", action), dtype=np.float64) / 2
         rest = np.where(step.first_for(action), 0.0, self._past)
         self._past = np.clip(rest, action - half, action + half)
@@ -164,15 +148,12 @@ class BacklashAction(ActionPerturbation):
 
 @dataclass
 class SaturatedAction(ActionPerturbation):
-    """Clips to bounds shrunk by `level * loss` towards the action nearest to zero: `(1 - loss) * [low, high]`.
+    """Clips to bounds that shrink by `level * loss` towards the action nearest to zero: `(1 - loss) * [low, high]`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-2.0, 2.0, (3,), np.float32)
-        >>> weak = SaturatedAction(loss=0.75)
+        >>> box, weak = spaces.Box(-2.0, 2.0, (3,), np.float32), SaturatedAction(loss=0.75)
         >>> weak.bind(box, box, lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> weak.perturb_action(np.array([[-2.0, 0.25, 1.0]]), step).tolist()
+        >>> weak.perturb_action(np.array([[-2.0, 0.25, 1.0]]), Step.full()).tolist()
         [[-0.5, 0.25, 0.5]]
     """
 
@@ -183,13 +164,13 @@ class SaturatedAction(ActionPerturbation):
         require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that there are bounds to shrink."""
+        """Checks that the bounds are finite."""
         super().bind(observation_space, action_space, lanes)
         self.need_bounds()
         self._rest = np.clip(0.0, self._low, self._high)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Clips to the bounds that are left; without a loss, the environment's own bounds are its own affair."""
+        """Clips to the remaining bounds; without a loss, actions pass unclipped, as without a perturbation."""
         loss = step.of(self, "loss", action)
         low, high = (bound + loss * (self._rest - bound) for bound in (self._low, self._high))
         return np.where(loss > 0, np.clip(action, low, high), action)

@@ -1,4 +1,4 @@
-"""Errors that add to what a sensor says: uniform noise, a constant bias, a random walk, spikes."""
+"""Additive sensor errors: uniform noise, a constant bias, a random walk, spikes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from brittlestar.errors import require, require_choice
-from brittlestar.perturbations.base import ScaledObservation, Step
+from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.step import Step
 
 DRAWS = ("fixed", "normal")
+"""How an error that is constant within an episode is drawn."""
 
 
 @dataclass
@@ -18,9 +20,7 @@ class UniformObservation(ScaledObservation):
     """Adds `level * width * unit * U(-1, 1)` to every observed number.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> noisy = UniformObservation(width=0.1).perturb_observation(np.zeros((2, 3)), step)
+        >>> noisy = UniformObservation(width=0.1).perturb_observation(np.zeros((2, 3)), Step.full(2))
         >>> bool(0 < np.abs(noisy).max() <= 0.1)
         True
     """
@@ -43,16 +43,14 @@ class BiasObservation(ScaledObservation):
     """Adds `level * bias * unit * d` to every observed number; `d` is 1, or drawn from N(0, 1) for each episode.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> BiasObservation(bias=0.5, draw="fixed").perturb_observation(np.zeros((2, 2)), step).tolist()
+        >>> BiasObservation(bias=0.5, draw="fixed").perturb_observation(np.zeros((2, 2)), Step.full(2)).tolist()
         [[0.5, 0.5], [0.5, 0.5]]
     """
 
     strength_field: ClassVar[str] = "bias"
     bias: float
     draw: str = "normal"
-    """`fixed`: the same bias in every number and episode; `normal`: another one in each."""
+    """`fixed`: the same bias for every number and episode; `normal`: a new one for each."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,17 +66,14 @@ class BiasObservation(ScaledObservation):
 class DriftObservation(ScaledObservation):
     """Adds a random walk `d_t = d_{t-1} + level * sigma * unit * N(0, 1)` with `d_0 = 0` to every observed number.
 
-    The level scales the steps of the walk: where it falls to 0, the sensor drifts no further.
+    The level scales the steps of the walk: where it is 0, the drift stays constant.
 
     Example:
         >>> from gymnasium import spaces
-        >>> from brittlestar.randomness import LaneDraws
-        >>> drift, draws = DriftObservation(sigma=0.1), LaneDraws(0, "noise", 1)
+        >>> drift = DriftObservation(sigma=0.1)
         >>> drift.bind(spaces.Box(-1, 1, (3,)), spaces.Discrete(2), lanes=1)
-        >>> def seen(t):
-        ...     draws.at(np.array([0]), np.array([t]))
-        ...     return drift.perturb_observation(np.zeros((1, 3)), Step(np.ones(1), np.array([t == 0]), draws))
-        >>> bool(seen(0).any()), bool(seen(1).all())
+        >>> start, later = (drift.perturb_observation(np.zeros((1, 3)), Step.full(first=t == 0)) for t in range(2))
+        >>> bool(start.any()), bool(later.all())
         (False, True)
     """
 
@@ -90,7 +85,7 @@ class DriftObservation(ScaledObservation):
         require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Walks on, and adds where the walk has come to."""
+        """Advances the walk and adds its position."""
         move = step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])
         self.kept[step.key] = np.where(step.first_for(array), 0.0, self.kept.get(step.key, 0.0) + move)
         return array + self.kept[step.key]
@@ -98,12 +93,10 @@ class DriftObservation(ScaledObservation):
 
 @dataclass
 class SpikeObservation(ScaledObservation):
-    """Adds `±height * unit` to an observed number with probability `level * p`, at every step anew.
+    """Adds `±height * unit` to an observed number with probability `level * p`, independently at every step.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> np.abs(SpikeObservation(p=1.0, height=2.0).perturb_observation(np.zeros((2, 2)), step)).tolist()
+        >>> np.abs(SpikeObservation(p=1.0, height=2.0).perturb_observation(np.zeros((2, 2)), Step.full(2))).tolist()
         [[2.0, 2.0], [2.0, 2.0]]
     """
 
@@ -119,11 +112,11 @@ class SpikeObservation(ScaledObservation):
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the spikes."""
         draw = step.draws.uniform(array.shape[1:])
-        # A digit far behind those that decide about the hit: as good as a draw of its own, at half the price.
+        # The sign comes from a low bit of the same draw, which is independent of the hit and saves a second draw.
         sign = 1.0 - 2.0 * (np.floor(draw * 2.0**40) % 2.0)
         return array + (draw < step.of(self, "p", array)) * sign * step.of(self, "height", array) * self.unit(step)
 
 
 def per_episode(draw: str, array: np.ndarray, step: Step) -> Any:
-    """Returns what an error that stays through an episode is scaled by: 1, or a normal number for each number."""
+    """Returns the factor of an error that is constant within an episode: 1, or N(0, 1) for each number."""
     return 1.0 if draw == "fixed" else step.draws.normal(array.shape[1:], per_episode=True)

@@ -1,4 +1,4 @@
-"""Observations that are wrong on purpose: of all within reach, those that move the policy's answer far."""
+"""Adversarial observations: errors of limited size that change the outputs of the policy most."""
 
 from __future__ import annotations
 
@@ -9,73 +9,71 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, nearest, require
-from brittlestar.perturbations.base import ScaledObservation, Step
+from brittlestar.errors import UserError, require, require_choice
 from brittlestar.perturbations.objectives import distance, margin
+from brittlestar.perturbations.observations import ScaledObservation
 from brittlestar.perturbations.random_sign import draw_start, sign
+from brittlestar.perturbations.step import Step, for_lanes
 from brittlestar.policies.base import Answer, GradientError, Policy
 from brittlestar.policies.differences import by_differences
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
 
-GRADIENTS = ("auto", "exact", "numeric")
+_GRADIENTS = ("auto", "exact", "numeric")
 OFFSET = 0.1
-"""How far from the truth the first search starts, as a part of the radius: at the truth itself nothing points away."""
+"""Distance of the first start from the truth, as a fraction of the radius; at the truth the gradient is 0."""
 
 Arrays = dict[str, np.ndarray]
 
 
 @dataclass
 class AdversarialObservation(ScaledObservation):
-    """Shows `x + d` with `|d| <= r = level * epsilon * unit` in every number, such that the policy's answer moves far.
+    """Shows `x + d` with `|d| <= r = level * epsilon * unit` in every number, such that the objective `D(d)` is large.
 
-    How far is `D(d) = |pi(x + d) - pi(x)|^2` for actions in a box, and for choices the lead of the best other choice
-    over the one that would be taken at `x`, in scores: above 0 the choice changes (summed over several choices).
-    `pi` is the policy without chance, with what it keeps in memory.
+    - `D(d) = |pi(x + d) - pi(x)|^2` for actions in a Box; `pi` is the deterministic policy with its present memory.
+    - For choices, `D` is the margin of the best other choice over the clean one; above 0 the choice changes.
 
-    A search starts at random in the box (the first one within `OFFSET r`), steps to the corner `r sign(D')` that the
-    gradient points to (where that is 0, on the side of the start), then by `d <- clip(d + step_size r sign(D'), -r,
-    r)`. Of all points but the start, that of the largest `D` is shown, lane by lane. So at equal `epsilon`,
-    `step_size` and state `D` never falls from one step to several, nor from one start to more.
+    A search starts at a random point of the box, the first search within `OFFSET * r`. Its first step goes to the
+    corner `r sign(D')`. Further steps are `d <- clip(d + step_size * r * sign(D'), -r, r)`. Each lane shows the point
+    with the largest `D` after the start. So more steps and more starts never decrease `D`.
 
-    A policy with a memory is followed by what it was shown here; what other parts change afterwards is unknown.
+    A policy with memory remembers what it was shown here, without later changes by other parts.
     """
 
     strength_field: ClassVar[str] = "epsilon"
     epsilon: float
     gradient: str = field(default="auto", kw_only=True)
-    """`exact`: that of a network; `numeric`: by differences of actions in a box, with two queries per observed number;
-    `auto`: exact where the policy has it, else numeric."""
+    """`exact`: from the network; `numeric`: by finite differences of continuous actions, with two queries per observed
+    number; `auto`: exact if the policy has gradients, else numeric."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.epsilon >= 0, "epsilon", "at least 0", self.epsilon)
-        if self.gradient not in GRADIENTS:
-            raise UserError(f"`gradient` cannot be {self.gradient!r}; {nearest(str(self.gradient), GRADIENTS)}")
+        require_choice("gradient", self.gradient, _GRADIENTS)
         self._policy: Policy | None = None
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the spaces, and how far answers can be told apart."""
+        """Checks the spaces and chooses the objective."""
         super().bind(observation_space, action_space, lanes)
         name, continuous = type(self).__name__, isinstance(action_space, spaces.Box)
         for key, space in self.touched(observation_space):
             if not np.issubdtype(space.dtype, np.floating):
                 where = f"`{key}`" if key else "the observation"
-                raise UserError(f"{name} needs observations of fractions, {where} holds {space.dtype}")
+                raise UserError(f"{name} needs floating-point observations, {where} holds {space.dtype}")
         if self.gradient == "numeric" and not continuous:
-            raise UserError(f"{name}: `gradient: numeric` needs actions in a box, got {action_space}; take `exact`")
+            raise UserError(f"{name}: `gradient: numeric` needs actions in a Box, got {action_space}; use `exact`")
         self._objective = distance if continuous else margin(action_space)
 
     def prepare(self, context: Context) -> None:
         """Takes the policy."""
         super().prepare(context)
-        self._policy, self._state, self._by_trying = context.policy, None, self.gradient == "numeric"
+        self._policy, self._state, self._numeric = context.policy, None, self.gradient == "numeric"
         if not self.is_identity:
             self._attacked()
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Searches, and shows the best point."""
+        """Shows the best point of the search."""
         if self.is_identity:
             return observation
         keys = self.keys if isinstance(observation, dict) else [""]
@@ -88,15 +86,15 @@ class AdversarialObservation(ScaledObservation):
 
     def _attacked(self) -> Policy:
         if self._policy is None:
-            raise UserError(f"{type(self).__name__} attacks the policy that acts, and somebody else's loop has none")
+            raise UserError(f"{type(self).__name__} needs the policy that acts, which a loop of your own does not pass")
         return self._policy
 
     def _searches(self) -> tuple[int, int]:
-        """Returns how often to start, and how many steps to take."""
+        """Returns the number of starts, and of steps after each."""
         return 1, 1
 
     def _stride(self, array: np.ndarray, step: Step) -> Any:
-        """Returns how long a step behind the first one is, as a part of the radius."""
+        """Returns the length of the steps after the first, as a fraction of the radius."""
         return 0.0
 
     def _radius(self, array: np.ndarray, key: str, step: Step) -> np.ndarray:
@@ -109,7 +107,7 @@ class AdversarialObservation(ScaledObservation):
         starts, steps = self._searches()
         if step.parameter in ("steps", "restarts"):
             raise UserError(
-                f"`stress_schedule.parameter` cannot be `{step.parameter}`: an attack takes whole ones only"
+                f"`stress_schedule.parameter` cannot be `{step.parameter}`: an attack needs a whole number of them"
             )
         for search in range(starts):
             start = {key: draw_start(reach, step) for key, reach in radius.items()}
@@ -118,14 +116,14 @@ class AdversarialObservation(ScaledObservation):
             for turn in range(steps):
                 signs = self._signs(pull(), observation, start, step)
                 for key, reach in radius.items():
-                    # Twice the radius leads from anywhere to a corner; where it is flat, to that of the start, for
-                    # which the other slopes hold.
+                    # Twice the radius reaches a corner from any point. Where the gradient is 0, the sign of the start
+                    # decides, because the other slopes hold at the start.
                     way = signs[key] if turn else np.where(signs[key] == 0, sign(start[key]), signs[key])
                     stride = self._stride(reach, step) if turn else 2.0
                     moved[key] = np.clip(moved[key] + stride * reach * way, -reach, reach)
                 value, pull = self._look(observation, moved, clean, radius, step)
                 better, height = value > height, np.maximum(value, height)
-                best = {key: np.where(_wide(better, d), d, best[key]) for key, d in moved.items()}
+                best = {key: np.where(for_lanes(better, d), d, best[key]) for key, d in moved.items()}
         return best
 
     def _look(
@@ -136,13 +134,13 @@ class AdversarialObservation(ScaledObservation):
         return value, lambda: answer.pull(slope)
 
     def _ask(self, shown: Any, radius: Arrays, step: Step) -> Answer:
-        if not self._by_trying:
+        if not self._numeric:
             try:
                 return self._attacked().differentiate(shown, self._state, step.first)
             except GradientError:
                 if self.gradient == "exact" or self._objective is not distance:
                     raise
-                self._by_trying = True
+                self._numeric = True
         return by_differences(self._attacked(), shown, self._state, step.first, radius)
 
     def _shown(self, observation: Any, moved: Arrays, step: Step) -> Any:
@@ -152,38 +150,32 @@ class AdversarialObservation(ScaledObservation):
         return self._without_leaks(observation, seen, step.first) if self.leak_free else seen
 
     def _signs(self, gradient: Arrays, observation: Any, start: Arrays, step: Step) -> Arrays:
-        """Returns which way is up; where it is flat, 0."""
+        """Returns the sign of the gradient at every number."""
         if self.leak_free and isinstance(observation, dict):
             gradient = self._with_leaks(gradient, observation, step.first)
         return {key: np.sign(gradient.get(key, np.zeros_like(place))) for key, place in start.items()}
 
     def _with_leaks(self, gradient: Arrays, true: Arrays, first: np.ndarray) -> Arrays:
-        """Adds the gradient of entries that repeat a touched one to that of what they repeat."""
-        found = {key: up.astype(np.float64) for key, up in gradient.items()}
-        for key in [key for key in gradient if key not in self.keys and true[key].ndim == 2]:
-            for touched in [touched for touched in self.keys if true[touched].ndim == 2]:
-                places = self._find_copies(true[key], true[touched], f"{touched}/{key}", first)
-                lanes = np.flatnonzero(places >= 0)
-                columns = places[lanes, None] + np.arange(true[key].shape[1])
-                found.setdefault(touched, np.zeros(true[touched].shape))[lanes[:, None], columns] += gradient[key][
-                    lanes
-                ]
-        return found
+        """Adds the gradient of entries that repeat a perturbed one to that of the repeated numbers."""
+        total = {key: slope.astype(np.float64) for key, slope in gradient.items()}
+        for key, touched, lanes, columns in self._repeats(true, first):
+            if key in gradient:
+                slopes = total.setdefault(touched, np.zeros(true[touched].shape))
+                slopes[lanes[:, None], columns] += gradient[key][lanes]
+        return total
 
 
 @dataclass
 class FgsmObservation(AdversarialObservation):
-    """One step: `x + r sign(D'(d_0))`, `|d_0| <= OFFSET r` at random.
+    """Fast gradient sign method, one step: `x + r sign(D'(d_0))` with a random `|d_0| <= OFFSET * r`.
 
     Example:
         >>> from brittlestar.perturbations.context import Context
         >>> from brittlestar.policies import MlpPolicy
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box, step = spaces.Box(-1.0, 1.0, (2,)), Step(np.ones(1), np.ones(1, bool), LaneDraws(0, "noise", 1))
         >>> attack = FgsmObservation(epsilon=0.1)
-        >>> attack.bind(box, spaces.Box(-1.0, 1.0, (1,)), lanes=1)
+        >>> attack.bind(spaces.Box(-1.0, 1.0, (2,)), spaces.Box(-1.0, 1.0, (1,)), lanes=1)
         >>> attack.prepare(Context(MlpPolicy([(np.array([[2.0], [-1.0]]), np.zeros(1))])))
-        >>> moved = attack.perturb_observation(np.zeros((1, 2)), step)
+        >>> moved = attack.perturb_observation(np.zeros((1, 2)), Step.full())
         >>> bool(moved[0, 0] == -moved[0, 1]), float(np.abs(moved).max())
         (True, 0.1)
     """
@@ -200,7 +192,7 @@ class MadObservation(AdversarialObservation):
 
     steps: int = 5
     step_size: float = 0.5
-    """Of all steps but the first, as a part of the radius."""
+    """Length of all steps but the first, as a fraction of the radius."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -216,7 +208,7 @@ class MadObservation(AdversarialObservation):
 
 @dataclass
 class PgdObservation(MadObservation):
-    """Projected gradient ascent: `restarts` searches of `steps` steps each, all but the first from anywhere in the box.
+    """Projected gradient ascent: `restarts` searches of `steps` steps each; later ones start anywhere in the box.
 
     Example:
         >>> PgdObservation(epsilon=0.1, steps=10, restarts=2).strength
@@ -233,7 +225,3 @@ class PgdObservation(MadObservation):
 
     def _searches(self) -> tuple[int, int]:
         return self.restarts, self.steps
-
-
-def _wide(lanes: np.ndarray, array: np.ndarray) -> np.ndarray:
-    return lanes.reshape(-1, *[1] * (array.ndim - 1))

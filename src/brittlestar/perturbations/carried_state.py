@@ -1,4 +1,4 @@
-"""What a stressor carries from one episode to the next, the same for any number of lanes."""
+"""State that a stressor carries from one episode to the next, with the same result for any number of lanes."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from collections.abc import Callable
 import numpy as np
 
 from brittlestar.errors import require_choice
-from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.step import Step
 from brittlestar.randomness import LaneDraws
 
-CARRIES = ("shock", "episode")
+CARRY_MODES = ("shock", "episode")
 
 Advance = Callable[[float, float, LaneDraws, int, int], float]
-"""`(state, level, draws, episode, steps)` to the state after so many steps of an episode."""
+"""`(state, level, draws, episode, steps)` to the state after that many steps of an episode."""
 
 
 class CarriedState:
-    """A number per lane that stressed episodes hand on in episode order, as if they ran one after the other.
+    """A number per lane that stressed episodes pass on in episode order, as if they ran one after the other.
 
-    Side by side, an episode starts before the one before it has ended. So its start is foretold: the numbers drawn
-    are known beforehand, only lengths are guessed. Episodes that started elsewhere run again until no start differs
-    from the end before it. That is the result of one lane, exactly: every pass settles at least the first wrong
-    episode. Where all lengths are as foretold, one pass does.
+    Lanes run episodes side by side, so an episode starts before the previous one ends. Its start is predicted: the
+    random numbers are known in advance, and only the lengths of episodes are estimated. Episodes with a wrong start run
+    again until every start equals the end of the previous episode, which is exactly the result of one lane. Every pass
+    corrects at least the first wrong episode. If all lengths are as predicted, one pass is enough.
 
     Args:
-        lanes: how many.
-        carry: whether it is handed on; else every episode starts at 0.
-        advance: foretells an end.
+        lanes: number of lanes.
+        carry: whether episodes pass the state on; otherwise every episode starts at 0.
+        advance: predicts the end of an episode.
     """
 
     def __init__(self, lanes: int, carry: bool, advance: Advance) -> None:
         self.state = np.zeros(lanes)
         self._carry, self._advance = carry, advance
-        self._levels, self._usual = np.ones(0), 0
+        self._levels, self._usual_length = np.ones(0), 0
         self._running, self._moved = np.full(lanes, -1), np.zeros(lanes, dtype=np.int64)
-        self._known = 0
-        """How many starts are foretold by all that is known of the lengths."""
+        self._predicted = 0
+        """Number of episodes whose start is predicted from all lengths that are known so far."""
         self._starts, self._used, self._ends = np.zeros((3, 0))
         self._lengths, self._done = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         self._draws: LaneDraws | None = None
 
-    def expect(self, levels: np.ndarray, length: float) -> None:
-        """Takes what is foretold from: the level of each planned episode, and how many steps one usually has."""
-        self._levels, self._usual = levels, int(length)
+    def plan(self, levels: np.ndarray, length: float) -> None:
+        """Takes the level of each planned episode and the usual length of an episode in steps, for predictions."""
+        self._levels, self._usual_length = levels, int(length)
 
     def begin(self, step: Step) -> None:
         """Sets the state of lanes whose episode starts; call it before the state is used in a step."""
@@ -52,52 +52,52 @@ class CarriedState:
         if not self._carry:
             self.state[step.first] = 0.0
             return
-        # Lanes without an episode stand at the start of one for ever.
+        # An idle lane is always at the start of the same episode.
         starting = np.flatnonzero(step.first & (self._running != step.draws.episodes)).tolist()
         self._draws = step.draws
-        self._reach(int(step.draws.episodes.max()) + 1)
+        self._grow(int(step.draws.episodes.max()) + 1)
         for lane in starting:
             self._end(lane)
         for lane in starting:
             episode = int(step.draws.episodes[lane])
-            self._foretell(episode)
+            self._predict_starts(episode)
             self._running[lane], self._done[episode] = episode, False
             self.state[lane] = self._used[episode] = self._starts[episode]
 
     def move(self, state: np.ndarray, step: Step) -> None:
-        """Takes the state of every lane after a step; lanes without stress keep theirs."""
+        """Takes the state of every stressed lane after a step; other lanes keep theirs."""
         stressed = step.level > 0
         self.state = np.where(stressed, state, self.state)
         self._moved += stressed
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns which stressed episodes started from another state than the one before them left."""
+        """Returns the stressed episodes whose start differs from the end of the previous one."""
         if not len(self._starts):
             return []
         for lane in range(len(self._running)):
             self._end(lane)
-        self._foretell(min(episodes, len(self._starts)) - 1)
+        self._predict_starts(min(episodes, len(self._starts)) - 1)
         wrong = (self._lengths[:episodes] > 0) & (self._used[:episodes] != self._starts[:episodes])
         return [int(episode) for episode in np.flatnonzero(wrong)]
 
     def _end(self, lane: int) -> None:
-        """Notes how an episode ended; if elsewhere than foretold, so did all that follow."""
+        """Stores the end of an episode; if it differs from the prediction, all later predictions are void."""
         episode = int(self._running[lane])
         self._running[lane] = -1
         if episode >= 0:
             self._ends[episode], self._lengths[episode], self._done[episode] = self.state[lane], self._moved[lane], True
-            if episode + 1 < self._known and self._starts[episode + 1] != self._end_of(episode):
-                self._known = episode + 1
+            if episode + 1 < self._predicted and self._starts[episode + 1] != self._end_of(episode):
+                self._predicted = episode + 1
         self._moved[lane] = 0
 
-    def _foretell(self, episode: int) -> None:
-        for each in range(max(self._known, 1), episode + 1):
+    def _predict_starts(self, episode: int) -> None:
+        for each in range(max(self._predicted, 1), episode + 1):
             self._starts[each] = self._end_of(each - 1)
-        self._known = max(self._known, episode + 1)
+        self._predicted = max(self._predicted, episode + 1)
 
     def _end_of(self, episode: int) -> float:
-        """Returns the end of an episode from its right start: as it was, or as it will probably be."""
-        start, level, steps = float(self._starts[episode]), 1.0, self._usual
+        """Returns the end of an episode from its right start, as it was or as predicted."""
+        start, level, steps = float(self._starts[episode]), 1.0, self._usual_length
         if self._done[episode]:
             steps = int(self._lengths[episode])
             if self._used[episode] == start:
@@ -106,23 +106,22 @@ class CarriedState:
             level = float(self._levels[episode])
         return start if level <= 0 or self._draws is None else self._advance(start, level, self._draws, episode, steps)
 
-    def _reach(self, episodes: int) -> None:
+    def _grow(self, episodes: int) -> None:
         missing = episodes - len(self._starts)
         if missing <= 0:
             return
         self._starts, self._used, self._ends, self._lengths, self._done = (
-            np.concatenate([known, np.zeros(missing + len(known), dtype=known.dtype)])
-            for known in (self._starts, self._used, self._ends, self._lengths, self._done)
+            np.concatenate([values, np.zeros(missing + len(values), dtype=values.dtype)])
+            for values in (self._starts, self._used, self._ends, self._lengths, self._done)
         )
 
 
-def check_carry(carry: str | None, published: bool) -> str:
-    """Returns where a state goes, or refuses an unknown name.
+def choose_carry(carry: str | None, published: bool) -> str:
+    """Returns the carry mode; None is `shock` for a published protocol and `episode` otherwise.
 
-    As published it is handed on, which couples episodes: intervals over episodes then promise too much. So None hands
-    it on only there.
+    A carried state couples episodes, so that confidence intervals over episodes are too narrow.
     """
     if carry is None:
         return "shock" if published else "episode"
-    require_choice("carry", carry, CARRIES)
+    require_choice("carry", carry, CARRY_MODES)
     return carry

@@ -1,4 +1,4 @@
-"""Commands that get lost, late, stuck or weak on their way to the actuators; any action space."""
+"""Commands that arrive weak, late, repeated or not at all; for any action space."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from gymnasium import spaces
 
 from brittlestar.errors import require, require_choice
 from brittlestar.perturbations.actions import ActionPerturbation, DefaultAction
-from brittlestar.perturbations.base import Step
-from brittlestar.perturbations.delays import check_delay, draw_delay, longest_delay
+from brittlestar.perturbations.delays import Delayed
+from brittlestar.perturbations.step import Step, for_lanes
 
 LOST_FILLS = ("zero", "hold")
+"""What replaces a lost action: the default action, or the last one that arrived."""
 
 
 @dataclass
@@ -23,12 +24,9 @@ class ScaledAction(DefaultAction):
     A Box with a `default_action` d shrinks towards it: `(1 - loss) * a + loss * d`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (2,), np.float32)
-        >>> weak = ScaledAction(loss=0.5)
+        >>> box, weak = spaces.Box(-1.0, 1.0, (2,), np.float32), ScaledAction(loss=0.5)
         >>> weak.bind(box, box, lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> weak.perturb_action(np.array([[1.0, -0.5]]), step).tolist()
+        >>> weak.perturb_action(np.array([[1.0, -0.5]]), Step.full()).tolist()
         [[0.5, -0.25]]
     """
 
@@ -49,16 +47,14 @@ class ScaledAction(DefaultAction):
 
 @dataclass
 class DroppedAction(DefaultAction):
-    """Loses the action with probability `level * p`: sends the default (`fill: zero`) or what arrived last (`hold`).
+    """Loses the action with probability `level * p`; sends the default (`fill: zero`) or the last arrived one (`hold`).
 
-    Until something has arrived in an episode, `hold` sends the default, too.
+    Before the first action of an episode arrives, `hold` sends the default.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> lost = DroppedAction(p=1.0, default_action=2)
         >>> lost.bind(spaces.Discrete(3), spaces.Discrete(3), lanes=2)
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> lost.perturb_action(np.array([0, 1]), step).tolist()
+        >>> lost.perturb_action(np.array([0, 1]), Step.full(2)).tolist()
         [2, 2]
     """
 
@@ -83,14 +79,12 @@ class DroppedAction(DefaultAction):
 
 @dataclass
 class StickyAction(ActionPerturbation):
-    """Repeats what was sent last with probability `level * p`; the first action of an episode passes.
+    """Repeats the last sent action with probability `level * p`; the first action of an episode passes.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> sticky, draws = StickyAction(p=1.0), LaneDraws(0, "noise", 1)
+        >>> sticky = StickyAction(p=1.0)
         >>> sticky.bind(spaces.Discrete(3), spaces.Discrete(3), lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), draws) for first in (True, False)]
-        >>> [int(sticky.perturb_action(np.array([action]), step)[0]) for action, step in zip([2, 1], steps)]
+        >>> [sticky.perturb_action(np.array([action]), Step.full(first=action == 2)).item() for action in (2, 1)]
         [2, 2]
     """
 
@@ -109,39 +103,26 @@ class StickyAction(ActionPerturbation):
 
 
 @dataclass
-class DelayedAction(DefaultAction):
+class DelayedAction(Delayed, DefaultAction):
     """Sends the action of `d = level * delay_steps + U{0..jitter_steps}` steps ago.
 
-    A scheduled delay is rounded to whole steps; where it is 0, there is no jitter either. Before the first action of
-    an episode has arrived, the default action is sent.
+    Before the first action of an episode arrives, it sends the default action.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> late, draws = DelayedAction(delay_steps=1), LaneDraws(0, "noise", 1)
+        >>> late = DelayedAction(delay_steps=1)
         >>> late.bind(spaces.Discrete(9), spaces.Discrete(9), lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), draws) for first in (True, False, False)]
-        >>> [int(late.perturb_action(np.array([action]), step)[0]) for action, step in zip([5, 6, 7], steps)]
+        >>> [late.perturb_action(np.array([action]), Step.full(first=action == 5)).item() for action in (5, 6, 7)]
         [0, 5, 6]
     """
 
-    strength_field: ClassVar[str] = "delay_steps"
-    delay_steps: int
-    jitter_steps: int = 0
-
-    def __post_init__(self) -> None:
-        check_delay(self)
-
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Empties the line."""
+        """Empties the delay line."""
         super().bind(observation_space, action_space, lanes)
-        self._lanes, self._age = np.arange(lanes), np.zeros(lanes, dtype=np.int64)
-        self._line = np.zeros((longest_delay(self) + 1, *self._past.shape), dtype=self._past.dtype)
+        self._line = self.new_ring(self._past.dtype)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Sends what arrives now."""
-        self._age = np.where(step.first, 0, self._age + 1)
-        delay, depth = draw_delay(self, step), len(self._line)
-        self._line[self._age % depth, self._lanes] = action
-        arrived = self._line[(self._age - delay) % depth, self._lanes]
-        waiting = (delay > self._age).reshape(-1, *[1] * (action.ndim - 1))
-        return np.where(waiting, self.default_for(action, step), arrived)
+        """Returns the action that arrives now."""
+        delay = self.draw_delay(step)
+        self._line.push(action, step.first)
+        waiting = for_lanes(delay > self._line.age, action)
+        return np.where(waiting, self.default_for(action, step), self._line.past(delay))

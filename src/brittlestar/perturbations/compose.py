@@ -1,4 +1,4 @@
-"""Several perturbations in order, as one, each on its own schedule if it has one."""
+"""Several perturbations as one, each on a schedule of its own if it has one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, require
-from brittlestar.perturbations.base import Perturbation, Step, check_parameter
+from brittlestar.perturbations.base import Perturbation, check_parameter
+from brittlestar.perturbations.step import Step
 from brittlestar.schedules import StressSchedule
 
 if TYPE_CHECKING:
@@ -34,21 +35,17 @@ class ComposedPerturbation(Perturbation):
 
     strength_field: ClassVar[str] = "scale"
     parts: dict[str, Perturbation]
-    """Name to perturbation; a list is taken too, with positions for names."""
+    """Name to perturbation; the names of a list are its positions."""
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         require(self.scale >= 0, "scale", "at least 0", self.scale)
-        if not isinstance(self.parts, dict):
-            self.parts = {str(i): part for i, part in enumerate(self.parts)}
-        for name, part in self.parts.items():
-            if not isinstance(part, Perturbation):
-                raise UserError(f"`parts.{name}` must be a perturbation, with a `_target_`, got {part!r}")
+        self.parts = named_parts(self.parts, Perturbation)
         self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
         """The parts with their strengths times `scale`."""
 
     def _scaled(self, name: str, part: Perturbation) -> Perturbation:
-        # Without a scale the very parts, whatever their class: nothing is to be checked again.
+        # With scale 1 the parts are used as they are, whatever their class.
         if self.scale in (0, 1):
             return part
         try:
@@ -58,7 +55,7 @@ class ComposedPerturbation(Perturbation):
 
     @property
     def is_identity(self) -> bool:
-        """Whether the scale or every part is zero."""
+        """Whether the scale is 0 or every part is the identity."""
         return self.scale == 0 or all(part.is_identity for part in self.acting.values())
 
     @property
@@ -95,7 +92,7 @@ class ComposedPerturbation(Perturbation):
         return self._through(lambda part: part.perturb_reward, reward, step)
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
-        """Lets every part edit the simulators."""
+        """Applies the edits of every part."""
         for name, part in self.acting.items():
             if part.needs_world and not part.is_identity:
                 own = step.part(name)
@@ -106,7 +103,7 @@ class ComposedPerturbation(Perturbation):
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes that any part must see again."""
+        """Returns the episodes that any part must run again."""
         return sorted({episode for part in self.acting.values() for episode in part.episodes_to_rerun(episodes)})
 
     def _through(self, channel: Callable[[Perturbation], Callable], value: Any, step: Step) -> Any:
@@ -122,9 +119,9 @@ class ComposedPerturbation(Perturbation):
 
 @dataclass
 class Scheduled(Perturbation):
-    """A perturbation on a schedule of its own, for one part of a composition.
+    """A perturbation with a schedule of its own, for a part of a composition.
 
-    Its level multiplies that of the cell's `stress_schedule`.
+    Its level multiplies the level of the cell's `stress_schedule`.
 
     Example:
         >>> from brittlestar.perturbations import GaussianObservation
@@ -145,7 +142,7 @@ class Scheduled(Perturbation):
         return self.perturbation.strength
 
     def scaled(self, factor: float) -> Perturbation:
-        """Returns the same schedule around the perturbation with another strength."""
+        """Returns a copy with `factor` times the strength."""
         return replace(self, perturbation=self.perturbation.scaled(factor))
 
     @property
@@ -187,7 +184,7 @@ class Scheduled(Perturbation):
         self.perturbation.perturb_world(worlds, self._step(step))
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes that the perturbation must see again."""
+        """Returns the episodes that the perturbation must run again."""
         return self.perturbation.episodes_to_rerun(episodes)
 
     def _step(self, step: Step) -> Step:
@@ -195,8 +192,22 @@ class Scheduled(Perturbation):
         return replace(step, level=level, parameter=self.schedule.parameter)
 
 
+def named_parts(parts: Any, kind: type[Any]) -> dict[str, Any]:
+    """Returns the parts of a composition by name, and refuses parts of another class.
+
+    Example:
+        >>> named_parts([Perturbation()], Perturbation)
+        {'0': Perturbation()}
+    """
+    named = parts if isinstance(parts, dict) else {str(i): part for i, part in enumerate(parts)}
+    for name, part in named.items():
+        if not isinstance(part, kind):
+            raise UserError(f"`parts.{name}` must be a {kind.__name__.lower()}, with a `_target_`, got {part!r}")
+    return named
+
+
 def _differs(before: Any, after: Any) -> np.ndarray:
     if not isinstance(before, dict):
         return np.asarray((before != after).reshape(len(before), -1).any(axis=1))
-    found = [_differs(before[key], after[key]) for key in before if after[key] is not before[key]]
-    return np.any(found, axis=0) if found else np.zeros(len(next(iter(before.values()))), dtype=bool)
+    changes = [_differs(before[key], after[key]) for key in before if after[key] is not before[key]]
+    return np.any(changes, axis=0) if changes else np.zeros(len(next(iter(before.values()))), dtype=bool)

@@ -1,4 +1,4 @@
-"""What parts may ask about a cell beyond its spaces: the policy, the simulators, and a short clean pass."""
+"""What a part can know about its cell beyond the spaces: the policy, the plan and a short clean pass."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from brittlestar.policies.base import Policy
 
 @dataclass
 class Calibration:
-    """Mean and standard deviation of every observed number; of every key, for a dict observation.
+    """Statistics of a clean pass, by key of the observation; the key of a plain observation is empty.
 
     Attributes:
-        mean: key to the means; the key of a plain observation is empty.
-        std: key to the standard deviations.
-        speed: key to the root mean squares of the change from step to step.
-        acceleration: key to the root mean squares of the change of that change.
-        median_length: of the episodes, in steps.
+        mean: mean of every observed number.
+        std: standard deviation of every observed number.
+        speed: root mean square of the change per step.
+        acceleration: root mean square of the change of that change.
+        median_length: median length of the episodes, in steps.
         reward_std: standard deviation of the rewards of all steps.
 
     Example:
@@ -38,37 +38,37 @@ class Calibration:
     reward_std: float = math.nan
 
 
-def _unknown() -> Calibration:
+def _no_calibration() -> Calibration:
     raise UserError(
         "stressors, `scale: std` and `fill: mean` need a calibration: `PerturbedEnv(..., calibration=Calibration(...))`"
     )
 
 
-def _unmeasured() -> dict[str, np.ndarray]:
+def _no_noise() -> dict[str, np.ndarray]:
     raise UserError("`measurement_sigma: calibrated` is measured in evaluations only: give a number")
 
 
 @dataclass
 class Context:
-    """What a part may ask for in `prepare`.
+    """What `prepare` of a part receives.
 
     Attributes:
-        policy: the policy that acts; None where somebody else's loop acts.
-        calibrate: runs the clean pass, the same for all seeds, and returns what it measured.
-        compute_reward: of a goal environment, `(achieved goals, desired goals, info)` to rewards; None without one.
-        calibrate_longer: like `calibrate`, on more episodes; None where that is all there is.
-        measure_noise: runs a pass under full stress, and returns the root mean square error of every observed number.
-        levels: of stress at the start of each planned episode; one, where nobody plans.
-        max_steps: of an episode, where there is a limit.
-        default_action: what is sent when nothing else is, if the environment says so.
-        sensor_groups: name to places in the observation of sensors that fail together, if the environment names any.
+        policy: the policy that acts; None in a loop of the user.
+        calibrate: runs the clean pass, the same for all seeds, and returns its statistics.
+        compute_reward: of a goal environment: `(achieved goals, desired goals, info)` to rewards.
+        calibrate_longer: like `calibrate`, on more episodes; None where `calibrate` is all there is.
+        measure_noise: runs a pass at full level and returns the root mean square error of every observed number.
+        levels: level at the start of each planned episode; a single 1 without a plan.
+        max_steps: time limit of an episode.
+        default_action: default action of the environment, if it has one.
+        sensor_groups: groups of sensors that fail together: name to positions in the observation.
     """
 
     policy: Policy | None = None
-    calibrate: Callable[[], Calibration] = _unknown
+    calibrate: Callable[[], Calibration] = _no_calibration
     compute_reward: Callable[..., Any] | None = None
     calibrate_longer: Callable[[], Calibration] | None = None
-    measure_noise: Callable[[], dict[str, np.ndarray]] = _unmeasured
+    measure_noise: Callable[[], dict[str, np.ndarray]] = _no_noise
     levels: np.ndarray = field(default_factory=lambda: np.ones(1))
     max_steps: int | None = None
     default_action: float | list[float] | None = None
@@ -76,9 +76,9 @@ class Context:
 
     @property
     def stressed_episodes(self) -> int:
-        """How many of the planned episodes are stressed."""
+        """Number of planned episodes with a level above 0."""
         return int((self.levels > 0).sum())
 
     def reference(self) -> Calibration:
-        """Returns the calibration on most episodes."""
+        """Returns the calibration on the larger number of episodes."""
         return (self.calibrate_longer or self.calibrate)()

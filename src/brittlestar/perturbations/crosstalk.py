@@ -1,4 +1,4 @@
-"""Crossed actuators: two swapped, or all mixed by a matrix."""
+"""Cross-talk of actuators: two swapped, or all mixed by a matrix."""
 
 from __future__ import annotations
 
@@ -10,26 +10,23 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError, require, require_choice
 from brittlestar.perturbations.actions import ActionPerturbation
-from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.step import Step
 from brittlestar.randomness import generator
 
-HOW = ("blend", "step", "episode")
+_SWAPS = ("blend", "step", "episode")
 
 
 @dataclass
 class SwappedAction(ActionPerturbation):
     """Swaps two actuators: `a_i, a_j = a_i + w * (a_j - a_i), a_j + w * (a_i - a_j)`.
 
-    The weight `w` is `level * swap` itself (`how: blend`, cross-talk), or 1 with this probability in every `step` or
-    `episode` (a wrong cable).
+    `how: blend` takes the weight `w = level * swap` (cross-talk). `how: step` and `how: episode` take `w = 1` with that
+    probability in every step or episode (a wrong cable).
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (3,), np.float32)
-        >>> crossed = SwappedAction(swap=1.0, actuators=[0, 2])
+        >>> box, crossed = spaces.Box(-1.0, 1.0, (3,), np.float32), SwappedAction(swap=1.0, actuators=[0, 2])
         >>> crossed.bind(box, box, lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> crossed.perturb_action(np.array([[0.25, 0.5, 0.75]]), step).tolist()
+        >>> crossed.perturb_action(np.array([[0.25, 0.5, 0.75]]), Step.full()).tolist()
         [[0.75, 0.5, 0.25]]
     """
 
@@ -41,7 +38,7 @@ class SwappedAction(ActionPerturbation):
     def __post_init__(self) -> None:
         require(0 <= self.swap <= 1, "swap", "in [0, 1]", self.swap)
         require(len(set(self.actuators)) == len(self.actuators) == 2, "actuators", "two different", self.actuators)
-        require_choice("how", self.how, HOW)
+        require_choice("how", self.how, _SWAPS)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks that both actuators exist."""
@@ -53,7 +50,7 @@ class SwappedAction(ActionPerturbation):
         self._other[self.actuators] = self.actuators[::-1]
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Swaps, or mixes both."""
+        """Swaps or mixes the two actuators."""
         other = action.reshape(len(action), -1)[:, self._other].reshape(action.shape)
         weight = step.of(self, "swap", action)
         if self.how == "blend":
@@ -66,16 +63,13 @@ class SwappedAction(ActionPerturbation):
 class MixedAction(ActionPerturbation):
     """Sends `clip((1 - s) * a + s * (R a + sigma * N(0, 1)), low, high)` with `s = level * mix`.
 
-    `R` is `matrix`, or an orthogonal matrix drawn evenly from `seed`, the same in all episodes. A single actuator
-    is reversed.
+    `R` is `matrix`, or a random orthogonal matrix that depends on `seed` and is the same in all episodes. A single
+    actuator is reversed.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> box = spaces.Box(-1.0, 1.0, (2,), np.float32)
-        >>> turned = MixedAction(mix=1.0, matrix=[[0, 1], [-1, 0]])
+        >>> box, turned = spaces.Box(-1.0, 1.0, (2,), np.float32), MixedAction(mix=1.0, matrix=[[0, 1], [-1, 0]])
         >>> turned.bind(box, box, lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> turned.perturb_action(np.array([[0.5, 0.25]]), step).tolist()
+        >>> turned.perturb_action(np.array([[0.5, 0.25]]), Step.full()).tolist()
         [[0.25, -0.5]]
     """
 
@@ -91,7 +85,7 @@ class MixedAction(ActionPerturbation):
         require(self.seed >= 0, "seed", "at least 0", self.seed)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Draws the matrix, or checks the given one."""
+        """Draws the matrix, or checks `matrix`."""
         super().bind(observation_space, action_space, lanes)
         size = int(np.prod(self._shape))
         self._matrix = orthogonal(size, self.seed) if self.matrix is None else _square(self.matrix, size)
@@ -99,7 +93,7 @@ class MixedAction(ActionPerturbation):
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Mixes the actuators."""
         mix = step.of(self, "mix", action)
-        # A product of matrices would round by the number of lanes.
+        # The rounding of a matrix product would depend on the number of lanes.
         mixed = (action.reshape(len(action), 1, -1) * self._matrix).sum(axis=2).reshape(action.shape)
         if self.sigma:
             mixed = mixed + step.of(self, "sigma", action) * step.draws.normal(action.shape[1:])
@@ -107,7 +101,7 @@ class MixedAction(ActionPerturbation):
 
 
 def orthogonal(size: int, seed: int) -> np.ndarray:
-    """Returns a rotation or reflection drawn evenly among all; for one dimension, always the reflection.
+    """Returns a uniformly distributed rotation or reflection; for one dimension, always the reflection.
 
     Example:
         >>> turn = orthogonal(3, seed=0)
@@ -117,7 +111,7 @@ def orthogonal(size: int, seed: int) -> np.ndarray:
     if size == 1:
         return -np.eye(1)
     basis, triangle = np.linalg.qr(generator(seed, "mixed_action").standard_normal((size, size)))
-    # Without the signs of the diagonal, the factorisation itself would prefer some matrices.
+    # Without the signs of the diagonal, the distribution would not be uniform.
     return np.asarray(basis * np.sign(np.diag(triangle)))
 
 

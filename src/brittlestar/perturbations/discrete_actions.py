@@ -1,4 +1,4 @@
-"""Wrong actions: at random, or by a fixed confusion of the labels."""
+"""Wrong actions: random ones, or a fixed permutation."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError, require
 from brittlestar.perturbations.actions import ActionPerturbation
-from brittlestar.perturbations.base import Step
+from brittlestar.perturbations.discrete import another
+from brittlestar.perturbations.step import Step
 from brittlestar.randomness import generator
 
 
 @dataclass
 class RandomAction(ActionPerturbation):
-    """Sends another action with probability `level * p`: evenly any other one; for a Box, evenly in its range.
+    """Sends another action with probability `level * p`; for a Box, one drawn uniformly from its range.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> wrong = RandomAction(p=1.0)
         >>> wrong.bind(spaces.Discrete(2), spaces.Discrete(2), lanes=2)
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> wrong.perturb_action(np.array([0, 1]), step).tolist()
+        >>> wrong.perturb_action(np.array([0, 1]), Step.full(2)).tolist()
         [1, 0]
     """
 
@@ -35,7 +34,7 @@ class RandomAction(ActionPerturbation):
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that there is something to choose from."""
+        """Checks that there are at least two actions."""
         super().bind(observation_space, action_space, lanes)
         self.need_bounds()
         if self._discrete:
@@ -50,23 +49,20 @@ class RandomAction(ActionPerturbation):
     def _other(self, action: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         if not isinstance(self._space, spaces.Discrete):
             return np.asarray(self._low + drawn * (np.asarray(self._high) - self._low))
-        size, start = int(self._space.n), int(self._space.start)
-        return (action - start + 1 + (drawn * (size - 1)).astype(np.int64)) % size + start
+        return another(action, int(self._space.n), int(self._space.start), drawn)
 
 
 @dataclass
 class PermutedAction(ActionPerturbation):
-    """Sends `permutation[a]` with probability `level * p`: a fixed confusion that moves every action.
+    """Sends `permutation[a]` with probability `level * p`.
 
-    The permutation is given, or one cycle through all actions, drawn evenly: never the identity. It comes from `seed`,
-    the same in all episodes, or with `seed: null` anew in every episode.
+    Without `permutation`, it draws one cycle through all actions, so that every action changes. The cycle depends on
+    `seed` and is the same in all episodes; `seed: null` draws a new one in every episode.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
         >>> confused = PermutedAction(p=1.0, permutation=[1, 2, 0])
         >>> confused.bind(spaces.Discrete(3), spaces.Discrete(3), lanes=3)
-        >>> step = Step(level=np.ones(3), first=np.ones(3, bool), draws=LaneDraws(0, "noise", 3))
-        >>> confused.perturb_action(np.array([0, 1, 2]), step).tolist()
+        >>> confused.perturb_action(np.array([0, 1, 2]), Step.full(3)).tolist()
         [1, 2, 0]
     """
 
@@ -80,11 +76,11 @@ class PermutedAction(ActionPerturbation):
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
         require(self.seed is None or self.seed >= 0, "seed", "null or at least 0", self.seed)
         if self.permutation is not None:
-            given, places = list(self.permutation), list(range(len(self.permutation)))
-            require(sorted(given) == places != given, "permutation", f"another order of {places}", given)
+            order, places = list(self.permutation), list(range(len(self.permutation)))
+            require(sorted(order) == places != order, "permutation", f"another order of {places}", order)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Draws the permutation, or checks that the given one has a place for every action."""
+        """Draws the permutation, or checks that `permutation` has a place for every action."""
         super().bind(observation_space, action_space, lanes)
         size = _check_size(self, action_space)
         if self.permutation is not None and len(self.permutation) != size:
@@ -97,7 +93,7 @@ class PermutedAction(ActionPerturbation):
             self._tables[:] = cycles(generator(self.seed, "permuted_action").random((1, size)))
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Confuses the actions."""
+        """Permutes the actions that are hit."""
         hit = self.hit(step.of(self, "p", action), step, action)
         if self.permutation is None and self.seed is None and step.first.any():
             drawn = step.draws.uniform(self._tables.shape[1:], per_episode=True)
@@ -106,16 +102,16 @@ class PermutedAction(ActionPerturbation):
 
 
 def cycles(drawn: np.ndarray) -> np.ndarray:
-    """Turns uniform numbers `(n, size)` to permutations `(n, size)` that are a single cycle each.
+    """Turns uniform numbers `(n, size)` into permutations `(n, size)` that are single cycles.
 
     Example:
         >>> cycles(np.array([[0.1, 0.9, 0.5]])).tolist()
         [[2, 0, 1]]
     """
     order = np.argsort(drawn, axis=1)
-    found = np.empty_like(order)
-    np.put_along_axis(found, order, np.roll(order, -1, axis=1), axis=1)
-    return found
+    permutations = np.empty_like(order)
+    np.put_along_axis(permutations, order, np.roll(order, -1, axis=1), axis=1)
+    return permutations
 
 
 def _check_size(owner: ActionPerturbation, space: spaces.Space) -> int:

@@ -1,4 +1,4 @@
-"""Errors in how a sensor measures: a wrong gain, and coarse steps."""
+"""Distorted sensors: a wrong gain, and quantisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from brittlestar.errors import require, require_choice
 from brittlestar.perturbations.additive import DRAWS, per_episode
-from brittlestar.perturbations.base import ObservationPerturbation, ScaledObservation, Step
+from brittlestar.perturbations.observations import ObservationPerturbation, ScaledObservation
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
@@ -17,16 +18,15 @@ class ScaleObservation(ObservationPerturbation):
     """Multiplies every observed number by `1 + level * gain_error * d`; `d` is 1, or N(0, 1) for each episode.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> ScaleObservation(gain_error=-0.5, draw="fixed").perturb_observation(np.full((2, 2), 3.0), step).tolist()
+        >>> half = ScaleObservation(gain_error=-0.5, draw="fixed")
+        >>> half.perturb_observation(np.full((2, 2), 3.0), Step.full(2)).tolist()
         [[1.5, 1.5], [1.5, 1.5]]
     """
 
     strength_field: ClassVar[str] = "gain_error"
     gain_error: float
     draw: str = "normal"
-    """`fixed`: the same gain in every number and episode; `normal`: another one in each."""
+    """`fixed`: the same gain for every number and episode; `normal`: a new one for each."""
 
     def __post_init__(self) -> None:
         require(np.isfinite(self.gain_error), "gain_error", "finite", self.gain_error)
@@ -42,9 +42,7 @@ class QuantisedObservation(ScaledObservation):
     """Rounds every observed number to the nearest multiple of `level * step_size * unit`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> QuantisedObservation(step_size=0.5).perturb_observation(np.array([[0.2, 0.3, -1.6]]), step).tolist()
+        >>> QuantisedObservation(step_size=0.5).perturb_observation(np.array([[0.2, 0.3, -1.6]]), Step.full()).tolist()
         [[0.0, 0.5, -1.5]]
     """
 

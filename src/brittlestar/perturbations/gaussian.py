@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from brittlestar.errors import require
-from brittlestar.perturbations.base import ScaledObservation, Step
+from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
@@ -16,10 +17,7 @@ class GaussianObservation(ScaledObservation):
     """Adds `level * sigma * unit * N(0, 1)` to every observed number.
 
     Example:
-        >>> import numpy as np
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> noisy = GaussianObservation(sigma=0.1).perturb_observation(np.zeros((2, 3)), step)
+        >>> noisy = GaussianObservation(sigma=0.1).perturb_observation(np.zeros((2, 3)), Step.full(2))
         >>> noisy.shape, bool(np.all(noisy != 0))
         ((2, 3), True)
     """

@@ -1,4 +1,4 @@
-"""Noise on the goal that a policy is told to reach."""
+"""Noise on the goal that a policy has to reach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, require, require_choice
-from brittlestar.perturbations.base import ScaledObservation, Step
+from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
@@ -19,14 +20,12 @@ GOAL, ACHIEVED = "desired_goal", "achieved_goal"
 
 @dataclass
 class GoalNoise(ScaledObservation):
-    """Shows `g + level * sigma * unit * N(0, 1)` in place of the goal `g`; success stays on the true goal.
+    """Shows `g + level * sigma * unit * N(0, 1)` in place of the goal `g`; success uses the true goal.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> noise, box = GoalNoise(sigma=0.1), spaces.Box(-1, 1, (3,))
+        >>> noise, box, zeros = GoalNoise(sigma=0.1), spaces.Box(-1, 1, (3,)), np.zeros((2, 3))
         >>> noise.bind(spaces.Dict({"observation": box, "desired_goal": box}), box, lanes=2)
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> seen = noise.perturb_observation({"observation": np.zeros((2, 3)), "desired_goal": np.zeros((2, 3))}, step)
+        >>> seen = noise.perturb_observation({"observation": zeros, "desired_goal": zeros}, Step.full(2))
         >>> bool(seen["desired_goal"].all()), bool(seen["observation"].any())
         (True, False)
     """
@@ -34,11 +33,11 @@ class GoalNoise(ScaledObservation):
     strength_field: ClassVar[str] = "sigma"
     sigma: float
     per: str = "step"
-    """`step`: another error at every step; `episode`: the same one through an episode."""
+    """`step`: a new error at every step; `episode`: one error for the whole episode."""
     reward: str = "truth"
-    """What a learner is rewarded for: reaching the `truth`, or the goal that it was shown: `observed`."""
+    """Goal that a learner is rewarded for: the true one (`truth`) or the shown one (`observed`)."""
     keys: list[str] = field(default_factory=lambda: [GOAL], kw_only=True)
-    """Which entries of the observation are goals."""
+    """Entries of the observation that are goals."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,13 +48,13 @@ class GoalNoise(ScaledObservation):
             raise UserError(f"`reward: observed` needs `{GOAL}` among the `keys`, got {self.keys}")
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that there is a goal."""
+        """Checks that the observation has a goal."""
         if not isinstance(observation_space, spaces.Dict):
             raise UserError(f"GoalNoise needs a dict observation with a goal, got {observation_space}")
         super().bind(observation_space, action_space, lanes)
 
     def prepare(self, context: Context) -> None:
-        """Calibrates if need be, and takes the environment's reward of any goal."""
+        """Takes the unit of the noise and the reward function of the environment."""
         super().prepare(context)
         self._compute_reward = context.compute_reward
         if self.reward == "observed" and context.compute_reward is None:
@@ -68,7 +67,7 @@ class GoalNoise(ScaledObservation):
         return self.kept[step.key]
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Rewards the lanes that were shown a wrong goal for reaching it."""
+        """Computes the reward from the shown goal, if `reward` is `observed`."""
         shown, true = self.kept.get(GOAL), step.observation
         if self.reward == "truth" or shown is None or self._compute_reward is None:
             return reward

@@ -1,4 +1,4 @@
-"""Lost sharpness: blur and compression of images."""
+"""Blur and JPEG compression of images."""
 
 from __future__ import annotations
 
@@ -9,29 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from brittlestar.errors import UserError, require, require_choice
-from brittlestar.perturbations.base import Step
 from brittlestar.perturbations.images import ImagePerturbation
+from brittlestar.perturbations.step import Step
 
-KERNELS = ("gaussian", "box")
+_KERNELS = ("gaussian", "box")
 _REACH = 3
-"""Of a Gaussian, in standard deviations."""
+"""Where a Gaussian kernel ends, in standard deviations."""
 
 
 @dataclass
 class BlurredImage(ImagePerturbation):
-    """Averages each pixel with those around it, as far as `r = level * radius_pixels`.
+    """Averages each pixel with its neighbours within `r = level * radius_pixels`.
 
-    The weights are Gaussian with standard deviation `r`, or a box of side `2 r + 1`. Pixels behind the edge are taken
-    like the edge.
+    The weights are Gaussian with standard deviation `r`, or a box of side `2 r + 1`. The edge continues beyond the
+    image.
 
     Example:
         >>> from gymnasium import spaces
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image, blur = spaces.Box(0, 255, (3, 3), np.uint8), BlurredImage(radius_pixels=1, kernel="box")
-        >>> blur.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> blur = BlurredImage(radius_pixels=1, kernel="box")
+        >>> blur.bind(spaces.Box(0, 255, (3, 3), np.uint8), spaces.Discrete(2), lanes=1)
         >>> dot = np.array([[[0, 0, 0], [0, 90, 0], [0, 0, 0]]], np.uint8)
-        >>> blur.perturb_observation(dot, step).tolist()
+        >>> blur.perturb_observation(dot, Step.full()).tolist()
         [[[10, 10, 10], [10, 10, 10], [10, 10, 10]]]
     """
 
@@ -41,7 +39,7 @@ class BlurredImage(ImagePerturbation):
 
     def __post_init__(self) -> None:
         require(0 <= self.radius_pixels < np.inf, "radius_pixels", "at least 0", self.radius_pixels)
-        require_choice("kernel", self.kernel, KERNELS)
+        require_choice("kernel", self.kernel, _KERNELS)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Blurs along columns, then along rows."""
@@ -55,32 +53,29 @@ class BlurredImage(ImagePerturbation):
     def _weights(self, radius: np.ndarray, widest: int) -> np.ndarray:
         """Returns one row of weights per lane, for the distances `-reach..reach`."""
         sides = _REACH if self.kernel == "gaussian" else 1
-        # A blur wider than the picture only averages all of it. The same reach for all lanes, whoever they are.
+        # A blur wider than the image averages all of it. All lanes have the same reach, whatever their level.
         radius, reach = np.minimum(radius, widest), int(np.ceil(min(self.radius_pixels, widest) * sides))
         distances = np.abs(np.arange(-reach, reach + 1))
         if self.kernel == "box":
             weights = np.clip(radius[:, None] + 1 - distances, 0, 1)
         else:
             weights = np.exp(-0.5 * np.minimum(distances / np.maximum(radius, 1e-9)[:, None], 99.0) ** 2)
-            # Half of a radius is that radius: it is cut off where that one is.
+            # A level of 0.5 gives exactly half the radius, so the kernel must end where that of half the radius does.
             weights = np.where(distances <= np.ceil(sides * radius)[:, None], weights, 0.0)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 @dataclass
 class JpegImage(ImagePerturbation):
-    """Compresses to JPEG of quality `100 - level * loss` and back; no codec at all where the loss rounds to 0.
+    """Compresses to JPEG of quality `100 - level * loss` and back; a loss that rounds to 0 leaves the image unchanged.
 
-    Three channels are a colour image; any others are grey images, one by one.
+    Three channels are a colour image. Other numbers of channels are separate grey images.
 
     Example:
         >>> from gymnasium import spaces
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image, jpeg = spaces.Box(0, 255, (16, 16, 3), np.uint8), JpegImage(loss=90)
-        >>> jpeg.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> ramp = np.arange(768, dtype=np.uint8).reshape(1, 16, 16, 3)
-        >>> bool((jpeg.perturb_observation(ramp, step) != ramp).any())
+        >>> jpeg, ramp = JpegImage(loss=90), np.arange(768, dtype=np.uint8).reshape(1, 16, 16, 3)
+        >>> jpeg.bind(spaces.Box(0, 255, (16, 16, 3), np.uint8), spaces.Discrete(2), lanes=1)
+        >>> bool((jpeg.perturb_observation(ramp, Step.full()) != ramp).any())
         True
     """
 

@@ -1,4 +1,4 @@
-"""Cameras with noise, wrong exposure, or something in front of them."""
+"""The base class of image perturbations; image noise, brightness and contrast."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, require
-from brittlestar.perturbations.base import ObservationPerturbation, Step
+from brittlestar.perturbations.observations import ObservationPerturbation
+from brittlestar.perturbations.step import Step
 
 _WHITES = (1.0, 255.0)
 
 
 @dataclass
 class ImagePerturbation(ObservationPerturbation):
-    """Perturbs images: a subclass writes `paint(pixels, white, step)` only.
+    """Perturbs images: a subclass implements `paint(pixels, white, step)`.
 
-    Images are `uint8` in 0..255, or floats in [0, 1] or [0, 255], of shape `(H, W)`, `(H, W, C)` or `(C, H, W)`: the
-    shorter of the first and the last axis holds the channels. They stay in their range, so the space is kept.
+    Images are `uint8` in 0..255, or floats in [0, 1] or [0, 255], of shape `(H, W)`, `(H, W, C)` or `(C, H, W)`. The
+    shorter of the first and the last axis holds the channels. The result is clipped to the range of the image.
     """
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Returns the perturbed pixels.
 
         Args:
-            pixels: `(lanes, H, W, channels)`, with the dtype of the observation.
+            pixels: `(lanes, H, W, channels)`, in the dtype of the observation.
             white: the largest value.
-            step: where the lanes are.
+            step: the step of all lanes.
         """
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that everything touched is an image."""
+        """Checks that every chosen entry is an image."""
         super().bind(observation_space, action_space, lanes)
         self._whites = {key: self._white(key, space) for key, space in self.touched(observation_space)}
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
-        """Keeps the space: a perturbed image is an image."""
+        """Returns the same space: a perturbed image is an image."""
         return space
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Paints, clips to the range of the image, and reports the share of pixels that changed."""
+        """Paints, clips to the range of the image, and reports the share of changed pixels."""
         pixels, white = _as_pixels(array), self._whites[step.key]
         painted = self.paint(pixels, white, step)
         if painted.dtype != array.dtype:
@@ -54,7 +55,7 @@ class ImagePerturbation(ObservationPerturbation):
         return _as_array(painted, array)
 
     def in_floats(self, pixels: np.ndarray, name: str, step: Step) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the pixels and a number of this perturbation, as floats that are precise enough for a picture."""
+        """Returns the pixels and a parameter as floats; float32 is precise enough for all images but float64 ones."""
         floats = np.ascontiguousarray(pixels, dtype=np.float64 if pixels.dtype == np.float64 else np.float32)
         return floats, np.asarray(step.of(self, name, pixels), dtype=floats.dtype)
 
@@ -74,15 +75,12 @@ class ImagePerturbation(ObservationPerturbation):
 
 @dataclass
 class GaussianImage(ImagePerturbation):
-    """Adds `level * sigma * N(0, 1)` to every pixel, in shares of white, and clips.
+    """Adds `level * sigma * white * N(0, 1)` to every pixel and clips.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image = spaces.Box(0, 255, (8, 8, 3), np.uint8)
         >>> noise = GaussianImage(sigma=0.1)
-        >>> noise.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> seen = noise.perturb_observation(np.full((1, 8, 8, 3), 128, np.uint8), step)
+        >>> noise.bind(spaces.Box(0, 255, (8, 8, 3), np.uint8), spaces.Discrete(2), lanes=1)
+        >>> seen = noise.perturb_observation(np.full((1, 8, 8, 3), 128, np.uint8), Step.full())
         >>> seen.dtype.name, bool(10 < seen.std() < 40)
         ('uint8', True)
     """
@@ -101,15 +99,12 @@ class GaussianImage(ImagePerturbation):
 
 @dataclass
 class BrightnessImage(ImagePerturbation):
-    """Adds `level * shift` to every pixel, in shares of white, and clips: 1 is all white, -1 all black.
+    """Adds `level * shift * white` to every pixel and clips: 1 is all white, -1 all black.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image, draws = spaces.Box(0, 255, (1, 2), np.uint8), LaneDraws(0, "noise", 1)
         >>> bright = BrightnessImage(shift=0.2)
-        >>> bright.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=draws)
-        >>> bright.perturb_observation(np.array([[[100, 230]]], np.uint8), step).tolist()
+        >>> bright.bind(spaces.Box(0, 255, (1, 2), np.uint8), spaces.Discrete(2), lanes=1)
+        >>> bright.perturb_observation(np.array([[[100, 230]]], np.uint8), Step.full()).tolist()
         [[[151, 255]]]
     """
 
@@ -127,15 +122,12 @@ class BrightnessImage(ImagePerturbation):
 
 @dataclass
 class ContrastImage(ImagePerturbation):
-    """Shows `(1 - level * loss) * x + level * loss * mean(x)`: 1 is one grey.
+    """Shows `(1 - level * loss) * x + level * loss * mean(x)`: 1 is a uniform grey.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image, draws = spaces.Box(0, 255, (1, 2), np.uint8), LaneDraws(0, "noise", 1)
         >>> pale = ContrastImage(loss=0.5)
-        >>> pale.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=draws)
-        >>> pale.perturb_observation(np.array([[[100, 200]]], np.uint8), step).tolist()
+        >>> pale.bind(spaces.Box(0, 255, (1, 2), np.uint8), spaces.Discrete(2), lanes=1)
+        >>> pale.perturb_observation(np.array([[[100, 200]]], np.uint8), Step.full()).tolist()
         [[[125, 175]]]
     """
 
@@ -146,7 +138,7 @@ class ContrastImage(ImagePerturbation):
         require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Pulls all pixels to their mean."""
+        """Moves all pixels towards their mean."""
         floats, loss = self.in_floats(pixels, "loss", step)
         mean = floats.reshape(len(pixels), -1).mean(axis=1, dtype=np.float64)[:, None, None, None]
         return floats * (1 - loss) + mean.astype(floats.dtype) * loss
@@ -166,7 +158,7 @@ def _as_array(pixels: np.ndarray, like: np.ndarray) -> Any:
 
 
 def _share_changed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    # Channel by channel: numpy is slow to reduce a short last axis.
+    # Channel by channel, because numpy reduces a short last axis slowly.
     changed = np.zeros(before.shape[:3], dtype=bool)
     for channel in range(before.shape[3]):
         changed |= before[..., channel] != after[..., channel]

@@ -1,4 +1,4 @@
-"""Missing sensors: at some steps some of the observed numbers are replaced by something that says nothing."""
+"""Missing sensors: at random steps, some observed numbers are replaced by values without information."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError, nearest, require, require_choice
-from brittlestar.perturbations.base import ObservationPerturbation, Step
 from brittlestar.perturbations.masks import MASKS, group_mask, whole
+from brittlestar.perturbations.observations import ObservationPerturbation
+from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
 
-KINDS = (*MASKS, "group")
+_KINDS = (*MASKS, "group")
 
 
 @dataclass
 class MaskObservation(ObservationPerturbation):
     """Masks a share `r` of the observed numbers at each step with probability `level * p`.
 
-    With D numbers, p r D of them are masked in the mean. Steps and numbers that are masked at some p and r are
-    masked at every higher one, too. All entries of a dict observation are hit at the same steps.
+    On average it masks `p r D` of `D` numbers. Steps and numbers that are masked at some `p` and `r` are also masked
+    at every higher one. All entries of a dict observation are masked at the same steps.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> mask = MaskObservation(p=1.0, r=0.5)
+        >>> mask, step = MaskObservation(p=1.0, r=0.5), Step.full()
         >>> mask.bind(spaces.Box(-9, 9, (4,)), spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
         >>> seen = mask.perturb_observation(np.array([[1.0, 2.0, 3.0, 4.0]]), step)
         >>> int((seen == 0).sum()), step.effects["masked_fraction"].tolist()
         (2, [0.5])
@@ -39,42 +38,43 @@ class MaskObservation(ObservationPerturbation):
     strength_field: ClassVar[str] = "p"
     p: float
     r: float = 0.3
-    """Share of the numbers that is masked."""
+    """Share of masked numbers."""
     kind: str = "channel"
     """`channel`: exactly `floor(r D)` numbers; `random`: each with probability r; `block`: `floor(r D)` neighbours;
     `group`: `floor(r G)` of G groups of sensors, at least one."""
     fill: str = "zero"
-    """What a masked number shows: `zero`; `mean` of a clean pass; the `last` value it showed; `noise` around the mean
-    with the spread of a clean pass; the truth with `additive` noise of that spread, or times `1 + N(0, 1)`
-    (`multiplicative`)."""
+    """Value of a masked number: `zero`, the `mean` of a clean pass, its `last` shown value, `noise` around the mean
+    with the standard deviation of a clean pass, the true value plus `additive` noise of that deviation, or the true
+    value times `1 + N(0, 1)` (`multiplicative`)."""
     where: str = "before"
-    """`before` the policy normalises: 0 and spread are physical; `after`: they are those of its statistics."""
+    """Whether zero, mean and deviation are in units of the observation (`before` the policy normalises it) or of the
+    normalised one (`after`)."""
     groups: dict[str, list[int]] | list[str] | None = None
-    """Groups of sensors: None for all that the environment names, a list for some of those, or a name and the places of
-    its numbers in the observation for each."""
+    """Groups of sensors: None takes all groups of the environment, a list some of them, and a dict gives the positions
+    in the observation by name."""
 
     def __post_init__(self) -> None:
         require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
         require(0 <= self.r <= 1, "r", "in [0, 1]", self.r)
-        require_choice("kind", self.kind, KINDS)
+        require_choice("kind", self.kind, _KINDS)
         require_choice("fill", self.fill, MASK_FILLS)
         require_choice("where", self.where, ("before", "after"))
         if self.groups is not None and self.kind != "group":
             raise UserError(f"`groups` are for `kind: group`, got `kind` {self.kind} and `groups` {self.groups}")
         require(self.groups is None or len(self.groups) > 0, "groups", "null or name at least one", self.groups)
         if self.kind == "group" and len(self.keys) > 1:
-            raise UserError(f"groups are places in one entry of the observation, got `keys` {self.keys}")
+            raise UserError(f"groups are positions in one entry of the observation, got `keys` {self.keys}")
         self._mean: dict[str, Any] = {}
         self._std: dict[str, Any] = {}
         self._zero: dict[str, Any] = {}
 
     @property
     def is_identity(self) -> bool:
-        """Whether no step, or no number, is masked."""
+        """Whether it masks no step or no number."""
         return self.p == 0 or self.r == 0
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that something can be masked."""
+        """Checks that the ratio masks at least one number."""
         super().bind(observation_space, action_space, lanes)
         self._space = observation_space
         sizes = [int(np.prod(space.shape or (1,))) for _, space in self.touched(observation_space)]
@@ -85,31 +85,31 @@ class MaskObservation(ObservationPerturbation):
             raise UserError(f"`r` = {self.r} of {max(sizes)} numbers masks none; at least 1 / {max(sizes)} masks one")
 
     def prepare(self, context: Context) -> None:
-        """Takes the environment's groups, and the moments that the fill needs: of a clean pass or from the policy."""
+        """Takes the groups of the environment, and the statistics that the fill needs."""
         if self.kind == "group" and not isinstance(self.groups, dict):
             self._members = _members("env.sensor_groups", _choose(self.groups, context.sensor_groups), self._size)
         if self.fill == "mean" or (self.fill in _NOISY and self.where == "before"):
-            found = context.calibrate()
-            self._mean = {key: mean.ravel() for key, mean in found.mean.items()}
-            self._std = {key: std.ravel() for key, std in found.std.items()}
+            calibration = context.calibrate()
+            self._mean = {key: mean.ravel() for key, mean in calibration.mean.items()}
+            self._std = {key: std.ravel() for key, std in calibration.std.items()}
         if self.where == "after":
             self._take_statistics(context)
 
     def _take_statistics(self, context: Context) -> None:
-        known = context.policy.statistics_of(self._space) if context.policy else {}
+        statistics = context.policy.statistics_of(self._space) if context.policy else {}
         for key, _ in self.touched(self._space):
-            if key not in known:
+            if key not in statistics:
                 entry = f" of `{key}`" if key else ""
                 raise UserError(
                     f"`where: after` needs a policy with normalisation statistics{entry}, and this one has none: "
                     "take `where: before`, or a checkpoint with its VecNormalize file"
                 )
-            self._zero[key], std = known[key]
+            self._zero[key], std = statistics[key]
             if self.fill in _NOISY:
                 self._mean[key], self._std[key] = self._zero[key], std
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Draws which lanes are hit, then masks every touched array."""
+        """Draws which lanes are masked, then masks every chosen array."""
         self._hit = step.draws.uniform() < step.of(self, "p", step.level)
         return super().perturb_observation(observation, step)
 
@@ -158,22 +158,22 @@ MASK_FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
 _NOISY = ("noise", "additive")
 
 
-def _choose(names: list[str] | None, known: dict[str, list[int]] | None) -> dict[str, list[int]]:
-    if not known:
+def _choose(names: list[str] | None, groups: dict[str, list[int]] | None) -> dict[str, list[int]]:
+    if not groups:
         raise UserError(
-            "`kind: group` needs groups of sensors, and the environment names none: give `groups`, each with the "
-            "places of its numbers, or `env.sensor_groups`"
+            "`kind: group` needs groups of sensors, and the environment names none: set `groups`, each with the "
+            "positions of its numbers, or `env.sensor_groups`"
         )
     for name in names or []:
-        if name not in known:
-            raise UserError(f"`groups`: the environment has no group {name!r}; {nearest(name, known)}")
-    return {name: known[name] for name in names or known}
+        if name not in groups:
+            raise UserError(f"`groups`: the environment has no group {name!r}; {nearest(name, groups)}")
+    return {name: groups[name] for name in names or groups}
 
 
 def _members(where: str, groups: dict[str, list[int]], size: int) -> np.ndarray:
     members = np.zeros((len(groups), size), dtype=bool)
     for row, (name, places) in zip(members, groups.items(), strict=True):
         for place in places:
-            require(0 <= place < size, f"{where}.{name}", f"places in 0..{size - 1}", place)
+            require(0 <= place < size, f"{where}.{name}", f"positions in 0..{size - 1}", place)
             row[place] = True
     return members

@@ -1,4 +1,4 @@
-"""Which numbers of an observation are missing: masks over `(lanes, size)`, nested as the ratio grows."""
+"""Random masks `(lanes, size)` of missing numbers; a larger ratio masks the same numbers and more."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from brittlestar.randomness import LaneDraws
 
 _ROUNDING = 1e-9
-"""So that 0.29 of 100 numbers are 29, though the product is a little less."""
+"""Added before rounding down, so that 0.29 of 100 numbers are 29 although the product is slightly less."""
 
 Ratio = float | np.ndarray
 
 
 def whole(ratio: Ratio, size: int) -> Any:
-    """Returns how many of `size` things a ratio is, rounded down.
+    """Returns `ratio * size`, rounded down.
 
     Example:
         >>> [int(whole(ratio, 100)) for ratio in (0.29, 0.299)]
@@ -26,7 +26,7 @@ def whole(ratio: Ratio, size: int) -> Any:
 
 
 def channel_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
-    """Drops exactly `floor(ratio * size)` numbers, any of them.
+    """Masks exactly `floor(ratio * size)` random numbers.
 
     Example:
         >>> channel_mask(LaneDraws(0, "mask", lanes=2), size=4, ratio=0.5).sum(axis=1).tolist()
@@ -34,19 +34,19 @@ def channel_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
     """
     numbers, count = draws.uniform((size,)), whole(ratio, size)
     if count.ndim == 0 and count > 0:
-        # The same for all lanes: their count-th smallest numbers are found faster than the order of all.
+        # With one count for all lanes, the count-th smallest draw is found faster than the order of all draws.
         last = int(count) - 1
         return np.asarray(numbers <= np.partition(numbers, last, axis=1)[:, last : last + 1])
     return _ranks(numbers) < count
 
 
 def random_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
-    """Drops each number with the probability `ratio`."""
+    """Masks each number with probability `ratio`."""
     return draws.uniform((size,)) < ratio
 
 
 def block_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
-    """Drops `floor(ratio * size)` neighbours.
+    """Masks `floor(ratio * size)` neighbours.
 
     Example:
         >>> block_mask(LaneDraws(0, "mask", lanes=1), size=4, ratio=0.5).astype(int).tolist()
@@ -59,7 +59,7 @@ def block_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
 
 
 def group_mask(draws: LaneDraws, members: np.ndarray, ratio: Ratio) -> np.ndarray:
-    """Drops `floor(ratio * groups)` whole groups, at least one where the ratio is above 0.
+    """Masks `floor(ratio * groups)` whole groups, at least one where the ratio is above 0.
 
     Args:
         draws: random numbers.

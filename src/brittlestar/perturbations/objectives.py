@@ -1,4 +1,4 @@
-"""How far an answer of a policy is from the one it would give to the truth, and in which direction it grows."""
+"""Objectives of attacks: how far the outputs of a policy are from its clean outputs, and the gradient."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def distance(outputs: np.ndarray, clean: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def margin(space: spaces.Space) -> Objective:
-    """Returns the function that tells by how much the best other choice leads over the clean one.
+    """Returns the objective of discrete actions: the margin of the best other choice over the clean one.
 
-    `D = sum_k (max_{j != c_k} z_kj - z_kc_k)` over the choices `k` of an action, with scores `z` and `c_k` the choice
-    of the largest clean score. A switch with one score is on above 0: `D = -+z`.
+    `D = sum_k (max_{j != c_k} z_kj - z_kc_k)` over the choices `k` of an action, with scores `z` and the clean choice
+    `c_k`. A binary choice with one score is 1 above 0: `D = -z` or `D = z`.
 
     Example:
         >>> value, slope = margin(spaces.Discrete(3))(np.array([[1.0, 5.0, 4.0]]), np.array([[2.0, 0.0, 0.0]]))

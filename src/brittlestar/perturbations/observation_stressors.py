@@ -1,7 +1,4 @@
-"""Stressors of sensors: a drift of concepts, noise, blackouts; calibrated on a clean pass of the same policy.
-
-None of them touches the observation of a reset, as in the published benchmark.
-"""
+"""Stressors of observations: concept drift, noise and blackouts, calibrated on a clean pass of the same policy."""
 
 from __future__ import annotations
 
@@ -13,25 +10,27 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import require, require_choice
-from brittlestar.perturbations.base import ObservationPerturbation, Step
-from brittlestar.perturbations.carried_state import CarriedState, check_carry
+from brittlestar.perturbations.carried_state import CarriedState, choose_carry
+from brittlestar.perturbations.observations import ObservationPerturbation
+from brittlestar.perturbations.step import Step, for_lanes
 from brittlestar.randomness import LaneDraws
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
 
 PROTOCOLS = ("rigorous", "compat_1_4", "compat_1_0")
-"""Whose severity: ours, in standard deviations of each number, or the published one."""
+"""Units of severity: `rigorous` uses standard deviations of each number, the others those of a published benchmark."""
 
 _QUANTA = 2.0**20
-"""Parts of one typical step of a walk: whole numbers of them add up exactly, in any order."""
+"""Parts of one typical step of a walk; whole numbers of them add up exactly, in any order."""
 
 
 @dataclass
 class Stressor(ObservationPerturbation):
-    """Perturbs observations of stressed lanes, never that of a reset: a subclass writes `stress(array, step)`.
+    """Perturbs observations of stressed lanes: a subclass implements `stress(array, step)`.
 
-    A Discrete observation is taken as a number, rounded and kept in its range.
+    The observation of a reset passes unchanged, as in the published benchmark. A Discrete observation is treated as a
+    number, rounded and clipped to its range.
     """
 
     takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
@@ -42,7 +41,7 @@ class Stressor(ObservationPerturbation):
         self._std: dict[str, np.ndarray] = {}
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Returns the perturbed array of all lanes; the caller leaves out those without stress."""
+        """Returns the perturbed array of all lanes; the caller restores lanes without stress."""
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
@@ -56,30 +55,30 @@ class Stressor(ObservationPerturbation):
         self._touched = [key for key, _ in self.touched(observation_space)]
 
     def prepare(self, context: Context) -> None:
-        """Takes the standard deviation of every touched number."""
+        """Takes the standard deviation of every perturbed number."""
         std = context.reference().std
         self._std = {key: np.asarray(std[key], dtype=np.float64) for key in self._touched}
         self._mean_std = float(np.mean(np.concatenate([values.ravel() for values in self._std.values()])))
 
     @property
     def published(self) -> bool:
-        """Whether severity is as published, units and all."""
+        """Whether the protocol is a published one."""
         return self.protocol != "rigorous"
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Stresses the lanes that are due."""
-        due = (step.level > 0) & ~step.first
-        if not due.any():
+        """Perturbs the stressed lanes."""
+        stressed = (step.level > 0) & ~step.first
+        if not stressed.any():
             return array
         seen = self.stress(array, step)
         if step.key in self._range:
             seen = np.clip(np.rint(seen), *self._range[step.key])
-        return np.where(due.reshape(-1, *[1] * (array.ndim - 1)), seen, array)
+        return np.where(for_lanes(stressed, array), seen, array)
 
 
 @dataclass
 class ObservationNoise(Stressor):
-    """Adds `level * sigma * std * N(0, 1)`; published: one and the same std, the mean of all, for every number."""
+    """Adds `level * sigma * std * N(0, 1)`; a published protocol uses the mean `std` of all numbers for each."""
 
     strength_field: ClassVar[str] = "sigma"
     sigma: float
@@ -98,10 +97,10 @@ class ObservationNoise(Stressor):
 class ConceptDrift(Stressor):
     """Adds `d_t * std` to every observed number, with one walk `d_t = clip(d_{t-1} + level * s * N(0, 1), -3, 3)`.
 
-    With `carry: episode` it starts at 0 in each episode and spreads to `k` within one of median length: `s = k /
-    sqrt(median length)`; with `carry: shock`, over all stressed ones: `s = k / sqrt(median length * episodes)`.
-    Published: `s` and the bounds are multiplied by the mean std once more. A learner also sees `level * reward_sigma *
-    N(0, 1)` on the reward.
+    With `carry: episode` the walk starts at 0 in each episode, and `s = k / sqrt(median length)`. With `carry: shock`
+    it continues over all stressed episodes, and `s = k / sqrt(median length * episodes)`. A published protocol
+    multiplies `s` and the bounds by the mean std once more. A learner also sees `level * reward_sigma * N(0, 1)` on
+    the reward.
     """
 
     strength_field: ClassVar[str] = "k"
@@ -113,28 +112,28 @@ class ConceptDrift(Stressor):
         super().__post_init__()
         require(self.k >= 0, "k", "at least 0", self.k)
         require(self.reward_sigma >= 0, "reward_sigma", "at least 0", self.reward_sigma)
-        self.carry = check_carry(self.carry, self.published)
+        self.carry = choose_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Starts the walk anew."""
+        """Resets the walk."""
         super().bind(observation_space, action_space, lanes)
-        self._walk = CarriedState(lanes, self.carry == "shock", self._walked)
+        self._walk = CarriedState(lanes, self.carry == "shock", self._end_of_walk)
 
     def prepare(self, context: Context) -> None:
-        """Finds the size of a step."""
+        """Computes the size of a step of the walk."""
         super().prepare(context)
         episodes = max(1, context.stressed_episodes) if self.carry == "shock" else 1
         unit = self._mean_std if self.published else 1.0
         self._step = self.k * unit / math.sqrt(max(1.0, context.reference().median_length) * episodes)
         self._bound = math.floor(3.0 * unit / self._step * _QUANTA) if self._step else 0.0
-        self._walk.expect(context.levels, context.reference().median_length)
+        self._walk.plan(context.levels, context.reference().median_length)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds where the walk has come to."""
-        return array + self._drift().reshape(-1, *[1] * (array.ndim - 1)) * self._std[step.key]
+        """Adds the position of the walk."""
+        return array + for_lanes(self._drift(), array) * self._std[step.key]
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Walks on, after every step, the last one included; a learner sees some noise."""
+        """Advances the walk after every step, the last one included, and adds noise to the reward."""
         self._walk.begin(step)
         if not step.level.any():
             return reward
@@ -145,7 +144,7 @@ class ConceptDrift(Stressor):
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes that began elsewhere than the one before them ended."""
+        """Returns the episodes whose walk must run again."""
         return self._walk.episodes_to_rerun(episodes)
 
     def _drift(self) -> np.ndarray:
@@ -154,7 +153,7 @@ class ConceptDrift(Stressor):
     def _moves(self, k: Any, normal: np.ndarray) -> np.ndarray:
         return np.asarray(np.rint(k / self.k * normal * _QUANTA))
 
-    def _walked(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+    def _end_of_walk(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
         moves = self._moves(self.k * level, draws.ahead(episode, steps))
         path = state + np.cumsum(moves)
         if np.abs(path).max(initial=0.0) <= self._bound:
@@ -166,10 +165,10 @@ class ConceptDrift(Stressor):
 
 @dataclass
 class SensorBlackout(Stressor):
-    """Shows zeros for windows of `shortest..longest` steps that start at random, in a share `share` of all steps.
+    """Shows zeros in random windows of `shortest..longest` steps, on average in a share `level * share` of all steps.
 
-    A window starts with probability `p = share / (mean window * (1 - share))` wherever there is none. Published: the
-    last step of a window is no zero, by a slip. With `carry: shock` a window goes on in the next episode.
+    Outside of windows, one starts with probability `share / (mean window * (1 - share))`. In a published protocol a
+    window is one step shorter, as in the benchmark's code. With `carry: shock` a window continues in the next episode.
     """
 
     strength_field: ClassVar[str] = "share"
@@ -183,24 +182,24 @@ class SensorBlackout(Stressor):
         require(0 <= self.share < 1, "share", "in [0, 1)", self.share)
         require(self.shortest >= 2, "shortest", "at least 2", self.shortest)
         require(self.longest >= self.shortest, "longest", f"at least shortest = {self.shortest}", self.longest)
-        self.carry = check_carry(self.carry, self.published)
+        self.carry = choose_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Sees everything."""
+        """Closes all windows."""
         super().bind(observation_space, action_space, lanes)
-        self._left = CarriedState(lanes, self.carry == "shock", self._left_over)
+        self._left = CarriedState(lanes, self.carry == "shock", self._steps_left)
         self._dark = np.zeros(lanes, dtype=bool)
 
     def prepare(self, context: Context) -> None:
-        """Takes how long episodes may be; needs no calibration."""
-        self._left.expect(context.levels, context.max_steps or 0)
+        """Takes the time limit of episodes; needs no calibration."""
+        self._left.plan(context.levels, context.max_steps or 0)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Shows zeros."""
-        return np.where(self._dark.reshape(-1, *[1] * (array.ndim - 1)), 0, array)
+        return np.where(for_lanes(self._dark, array), 0, array)
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Draws whether the observation that came with the reward will be seen."""
+        """Draws whether a window covers the observation of this step."""
         self._left.begin(step)
         if not step.level.any():
             return reward
@@ -218,7 +217,7 @@ class SensorBlackout(Stressor):
         return reward
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes that began in another state than the one before them left."""
+        """Returns the episodes whose windows must run again."""
         return self._left.episodes_to_rerun(episodes)
 
     def _chance(self, share: Any) -> Any:
@@ -227,7 +226,7 @@ class SensorBlackout(Stressor):
     def _windows(self, uniform: np.ndarray) -> np.ndarray:
         return self.shortest + np.floor(uniform * (self.longest - self.shortest + 1)) - self.published
 
-    def _left_over(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+    def _steps_left(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
         starts = np.flatnonzero(draws.ahead(episode, steps, "uniform") < self._chance(self.share * level))
         windows = self._windows(draws.ahead(episode, steps, "uniform", 1)[starts])
         end = state

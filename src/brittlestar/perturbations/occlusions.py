@@ -1,4 +1,4 @@
-"""Something in front of the camera: a square patch, or rectangles of random pixels."""
+"""Occluded cameras: a square patch, or rectangles of random pixels."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from brittlestar.errors import require
-from brittlestar.perturbations.base import Step
 from brittlestar.perturbations.images import ImagePerturbation
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
 class PatchImage(ImagePerturbation):
-    """Covers a square of side `rint(level * share * min(H, W))` at a drawn place; a larger one covers a smaller one.
+    """Covers a square of side `rint(level * share * min(H, W))` at a random place; larger squares cover smaller ones.
 
     Example:
         >>> from gymnasium import spaces
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image, patch = spaces.Box(0, 255, (4, 4), np.uint8), PatchImage(share=0.5)
-        >>> patch.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> int((patch.perturb_observation(np.full((1, 4, 4), 9, np.uint8), step) == 0).sum())
+        >>> patch = PatchImage(share=0.5)
+        >>> patch.bind(spaces.Box(0, 255, (4, 4), np.uint8), spaces.Discrete(2), lanes=1)
+        >>> int((patch.perturb_observation(np.full((1, 4, 4), 9, np.uint8), Step.full()) == 0).sum())
         4
     """
 
     strength_field: ClassVar[str] = "share"
     share: float
     fill: float = 0.0
-    """0 is black, 1 is white."""
+    """Brightness of the square: 0 is black, 1 is white."""
     per_episode: bool = False
-    """Whether the place stays for an episode, or is drawn at every step."""
+    """Whether the place is drawn once per episode; otherwise at every step."""
 
     def __post_init__(self) -> None:
         require(0 <= self.share <= 1, "share", "in [0, 1]", self.share)
@@ -48,18 +46,16 @@ class PatchImage(ImagePerturbation):
 
 @dataclass
 class ErasedImage(ImagePerturbation):
-    """Fills rectangles of `level * area` of the image each with random pixels, with probability `p` at every step.
+    """Fills rectangles, each with a share `level * area` of the image, with random pixels; with probability `p` a step.
 
-    Height and width are `sqrt(area * r)` and `sqrt(area / r)` of the image's, `log r = log(aspect) * U(-1, 1)`; no
-    longer than the image.
+    Height and width are `sqrt(area * r)` and `sqrt(area / r)` of the image's, with `log r = log(aspect) * U(-1, 1)`,
+    at most the whole image.
 
     Example:
         >>> from gymnasium import spaces
-        >>> from brittlestar.randomness import LaneDraws
-        >>> image, erased = spaces.Box(0.0, 1.0, (10, 10)), ErasedImage(area=0.25, aspect=1.0)
-        >>> erased.bind(image, spaces.Discrete(2), lanes=1)
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> int((erased.perturb_observation(np.zeros((1, 10, 10)), step) > 0).sum())
+        >>> erased = ErasedImage(area=0.25, aspect=1.0)
+        >>> erased.bind(spaces.Box(0.0, 1.0, (10, 10)), spaces.Discrete(2), lanes=1)
+        >>> int((erased.perturb_observation(np.zeros((1, 10, 10)), Step.full()) > 0).sum())
         25
     """
 
@@ -77,7 +73,7 @@ class ErasedImage(ImagePerturbation):
 
     @property
     def is_identity(self) -> bool:
-        """Whether there is no rectangle, or never one."""
+        """Whether rectangles are empty or never drawn."""
         return self.area == 0 or self.p == 0
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
@@ -89,11 +85,11 @@ class ErasedImage(ImagePerturbation):
 
     def _hidden(self, hit: np.ndarray, shape: tuple[int, ...], step: Step) -> np.ndarray:
         area, count = step.of(self, "area", step.level), np.rint(step.of(self, "rectangles", step.level))
-        # A scheduled aspect goes to 0, but nothing is squarer than a square.
+        # A scheduled aspect may fall below 1, which means a square.
         stretch = np.log(np.maximum(step.of(self, "aspect", step.level), 1.0)) / 2
         hidden = np.zeros((*shape[:3], 1), dtype=bool)
         for i in range(self.rectangles):
-            # Draws of their own, so that one more rectangle leaves the others where they are.
+            # Each rectangle has its own draws, so that one more does not move the others.
             place = step.draws.uniform((3,))
             root = np.sqrt(area) * (hit & (i < count))
             tall = np.exp(stretch * (2 * place[:, 2] - 1))
@@ -106,10 +102,10 @@ def rectangle(drawn: np.ndarray, height: Any, width: Any, shape: tuple[int, ...]
     """Returns which pixels a rectangle covers, `(lanes, H, W, 1)`.
 
     Args:
-        drawn: `(lanes, 2)` in [0, 1): where it is; the same numbers give nested rectangles for all sizes.
+        drawn: position, `(lanes, 2)` in [0, 1); rectangles of all sizes at one position are nested.
         height: in pixels, one number or one per lane; rounded.
-        width: likewise.
-        shape: of the images, `(lanes, H, W, channels)`.
+        width: like `height`.
+        shape: shape of the images, `(lanes, H, W, channels)`.
 
     Example:
         >>> rectangle(np.array([[0.0, 0.99]]), 1, 2, (1, 2, 3, 1))[0, ..., 0].astype(int).tolist()

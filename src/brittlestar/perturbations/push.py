@@ -1,4 +1,4 @@
-"""Somebody pushes the robot."""
+"""External forces on a body of the robot."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from gymnasium import spaces
 
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest, require
-from brittlestar.perturbations.base import Perturbation, Step
-from brittlestar.perturbations.world import WORLD_CHANGE, forget_restored, new_owner, part_names, require_model
+from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.model_changes import part_names, require_model
+from brittlestar.perturbations.step import Step
+from brittlestar.perturbations.world import WORLD_CHANGE, new_owner, reset_restored
 
 
 @dataclass
 class Push(Perturbation):
-    """A force of `level * newtons` acts on the centre of a body, at drawn times or whenever the schedule says so.
+    """A force of `level * newtons` acts on the centre of a body, for the whole episode or at random times.
 
     Example:
         >>> import gymnasium as gym
@@ -32,13 +34,13 @@ class Push(Perturbation):
     strength_field: ClassVar[str] = "newtons"
     newtons: float
     body: str | None = None
-    """The pushed body; None: the first that can move."""
+    """Name of the pushed body; None takes the first that can move."""
     direction: list[float] | None = None
-    """In world coordinates; None: horizontal, drawn for each push."""
+    """Direction in world coordinates; None draws a horizontal one for each push."""
     rate: float | None = None
-    """Chance that a push starts in a step; None: one push, for the whole episode, times the level of the schedule."""
+    """Probability that a push starts in a step; None is one push for the whole episode."""
     duration_steps: int = 1
-    """How long a drawn push lasts."""
+    """Duration of a random push in steps."""
 
     def __post_init__(self) -> None:
         require(0 <= self.newtons < np.inf, "newtons", "at least 0", self.newtons)
@@ -50,18 +52,18 @@ class Push(Perturbation):
 
     @property
     def needs_world(self) -> bool:
-        """Always, so that cells of all strengths run in the same simulator."""
+        """True, so that cells of all strengths run in the same simulator."""
         return True
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Forgets all lanes."""
+        """Resets the state of all lanes."""
         self._owner, self._body = new_owner(), -1
         self._sizes, self._felt, self._gives_way = np.zeros(lanes), np.zeros(lanes), [False] * lanes
         self._ends, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
-        """Puts forces on, and takes them off."""
-        forget_restored(self._owner, worlds, step, self._sizes, self._felt)
+        """Applies and removes forces."""
+        reset_restored(self._owner, worlds, step, self._sizes, self._felt)
         turned, acts = self._acts(step)
         sizes = acts * step.of(self, "newtons", step.level)
         changed = ((sizes != self._sizes) | turned).nonzero()[0]
@@ -70,14 +72,14 @@ class Push(Perturbation):
         step.report_effect(WORLD_CHANGE, self._felt.copy())
 
     def _acts(self, step: Step) -> tuple[Any, Any]:
-        """Returns in which lanes a push takes another direction, and in which one is on."""
+        """Returns in which lanes a push gets a new direction, and in which lanes a push acts."""
         if self.rate is None:
             if step.first.any():
                 self._turn(step.first, step.draws.uniform(per_episode=True))
             return False, True
         self._ends[step.first] = 0
         acts = step.draws.steps < self._ends
-        # More than: a push starts, and none is on.
+        # `>` of booleans: a push starts, and none acts.
         starts = (step.draws.uniform() < step.of(self, "rate", step.level)) > acts
         if starts.any():
             self._turn(starts, step.draws.uniform())
@@ -100,7 +102,7 @@ class Push(Perturbation):
         forces = self._ways.take(changed, axis=0)
         forces *= sizes.take(changed)[:, None]
         norms = np.sqrt(np.vecdot(forces, forces)).tolist()
-        # While a push grows or fades, what gives way to it stays the same.
+        # While only the size of a push changes, the joints that give way to it remain the same.
         asks = (turned | (self._sizes == 0)).take(changed).tolist()
         for lane, force, norm, ask in zip(changed.tolist(), forces, norms, asks, strict=True):
             worlds[lane].push(self._owner, self._body, force)
@@ -124,7 +126,7 @@ class Push(Perturbation):
 
 
 def _moves(world: World, body: int, force: np.ndarray) -> bool:
-    """Says whether any joint gives way to a force: a runner in a plane feels none from the side."""
+    """Returns whether any joint gives way to a force; a planar runner cannot move sideways."""
     import mujoco
 
     jacobian = np.empty((3, world.model.nv))

@@ -1,4 +1,4 @@
-"""Noise of full size and random sign: what an attack without any knowledge does."""
+"""Noise of full size and random sign: the baseline of adversarial attacks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from brittlestar.errors import require
-from brittlestar.perturbations.base import ScaledObservation, Step
+from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
 class RandomSignObservation(ScaledObservation):
-    """Adds `level * epsilon * unit * s` with `s = -1` or `1` at random: a corner of the box that attacks search.
+    """Adds `level * epsilon * unit * s` with a random sign `s = ±1`: a random corner of the box that attacks search.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
-        >>> np.abs(RandomSignObservation(epsilon=0.5).perturb_observation(np.zeros((1, 3)), step)).tolist()
+        >>> np.abs(RandomSignObservation(epsilon=0.5).perturb_observation(np.zeros((1, 3)), Step.full())).tolist()
         [[0.5, 0.5, 0.5]]
     """
 
@@ -30,13 +29,13 @@ class RandomSignObservation(ScaledObservation):
         require(self.epsilon >= 0, "epsilon", "at least 0", self.epsilon)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Goes to the corner."""
+        """Moves to the corner."""
         radius = step.of(self, "epsilon", array) * self.unit(step)
         return array + radius * sign(draw_start(array, step))
 
 
 def draw_start(array: np.ndarray, step: Step) -> np.ndarray:
-    """Draws a place in the box from -1 to 1, of the shape of `array`."""
+    """Draws a point of the box [-1, 1] with the shape of `array`."""
     return 2.0 * step.draws.uniform(array.shape[1:]) - 1.0
 
 

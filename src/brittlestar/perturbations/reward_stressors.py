@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from brittlestar.errors import require
-from brittlestar.perturbations.base import Step
 from brittlestar.perturbations.rewards import InvertedReward, RewardPerturbation
+from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
     from brittlestar.perturbations.context import Context
@@ -35,8 +35,7 @@ class ValenceInversion(RewardStressor, InvertedReward):
     """Shows `(1 - 2 * level * inversion) * r` in place of the reward `r`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(1), first=np.ones(1, bool), draws=LaneDraws(0, "noise", 1))
+        >>> step = Step.full()
         >>> ValenceInversion(inversion=1.0).perturb_reward(np.array([2.0]), step), step.effects["regret"]
         (array([-2.]), array([4.]))
     """

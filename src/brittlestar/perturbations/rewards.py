@@ -1,4 +1,4 @@
-"""Rewards that are inverted, scaled, noisy or late: what a learner sees; scores use the true ones."""
+"""Inverted, scaled, noisy and late rewards for a learner; scores use the true ones."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import require
-from brittlestar.perturbations.base import Perturbation, Step
-from brittlestar.perturbations.delays import check_delay, draw_delay, longest_delay
+from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.delays import Delayed
+from brittlestar.perturbations.step import Step
 
 
 @dataclass
 class RewardPerturbation(Perturbation):
-    """Perturbs rewards: a subclass writes `perturb(reward, step)` only."""
+    """Perturbs rewards: a subclass implements `perturb(reward, step)`."""
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Returns the perturbed reward; the dtype is restored by the caller."""
+        """Returns the perturbed reward; the caller restores the dtype."""
         raise NotImplementedError
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
@@ -28,7 +29,7 @@ class RewardPerturbation(Perturbation):
 
 @dataclass
 class InvertedReward(RewardPerturbation):
-    """Shows `(1 - 2 * level * inversion) * r`: 0.5 hides the reward, 1 turns its sign.
+    """Shows `(1 - 2 * level * inversion) * r`: 0.5 hides the reward, 1 inverts its sign.
 
     Example:
         >>> from brittlestar.randomness import LaneDraws
@@ -44,7 +45,7 @@ class InvertedReward(RewardPerturbation):
         require(0 <= self.inversion <= 1, "inversion", "in [0, 1]", self.inversion)
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Turns the reward around."""
+        """Inverts the reward."""
         return (1 - 2 * step.of(self, "inversion", reward)) * reward
 
 
@@ -75,9 +76,7 @@ class NoisyReward(RewardPerturbation):
     """Shows `r + level * sigma * N(0, 1)`.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.ones(2), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> bool((NoisyReward(sigma=0.1).perturb_reward(np.zeros(2), step) != 0).all())
+        >>> bool((NoisyReward(sigma=0.1).perturb_reward(np.zeros(2), Step.full(2)) != 0).all())
         True
     """
 
@@ -93,40 +92,23 @@ class NoisyReward(RewardPerturbation):
 
 
 @dataclass
-class DelayedReward(RewardPerturbation):
+class DelayedReward(Delayed, RewardPerturbation):
     """Pays every reward `d = level * delay_steps + U{0..jitter_steps}` steps late.
 
-    A scheduled delay is rounded to whole steps; where it is 0, there is no jitter either. What falls due at the same
-    step is summed. What is still due at the end of an episode is lost: nobody knows beforehand that a step is the last.
+    Rewards that are due at the same step add up. Rewards that are due after the end of an episode are lost, because
+    no step is known to be the last.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> late, draws, box = DelayedReward(delay_steps=1), LaneDraws(0, "noise", 1), spaces.Box(-1.0, 1.0)
+        >>> late, box = DelayedReward(delay_steps=1), spaces.Box(-1.0, 1.0)
         >>> late.bind(box, box, lanes=1)
-        >>> steps = [Step(np.ones(1), np.array([first]), draws) for first in (True, False, False)]
-        >>> [float(late.perturb_reward(np.array([reward]), step)[0]) for reward, step in zip([5.0, 6.0, 7.0], steps)]
+        >>> [late.perturb_reward(np.array([reward]), Step.full(first=reward == 5)).item() for reward in (5.0, 6.0, 7.0)]
         [0.0, 5.0, 6.0]
     """
 
-    strength_field: ClassVar[str] = "delay_steps"
-    delay_steps: int
-    jitter_steps: int = 0
-
-    def __post_init__(self) -> None:
-        check_delay(self)
-
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Forgets all that is due."""
-        self._lanes, self._age = np.arange(lanes), np.zeros(lanes, dtype=np.int64)
-        self._due = np.zeros((longest_delay(self) + 1, lanes))
+        """Drops all rewards that are due."""
+        self._due = self.new_ring(np.float64)
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Pays what is due now."""
-        self._age = np.where(step.first, 0, self._age + 1)
-        self._due[:, step.first] = 0.0
-        depth = len(self._due)
-        self._due[(self._age + draw_delay(self, step)) % depth, self._lanes] += reward
-        now = self._age % depth, self._lanes
-        paid = self._due[now]
-        self._due[now] = 0.0
-        return paid
+        return self._due.add(reward, self.draw_delay(step), step.first)

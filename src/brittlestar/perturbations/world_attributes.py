@@ -1,4 +1,4 @@
-"""Numbers that are attributes of an environment: the duration of a step, and any other by name."""
+"""Changed attributes of an environment: the duration of a step, and any number by name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from brittlestar.perturbations.world import WorldChange
 
 @dataclass
 class ControlTimestep(WorldChange):
-    """An action lasts `duration * (1 + level * change * d)`; in MuJoCo, a whole number of substeps, at least 1.
+    """Sets the duration of a step to `duration * (1 + level * change * d)`; in MuJoCo, at least 1 whole substep.
 
-    `to` is in seconds. The metric `cycle_time` is missing, because steps no longer last the same.
+    `to` is in seconds. The metric `cycle_time` is missing, because steps differ in duration.
 
     Example:
         >>> import gymnasium as gym
@@ -32,24 +32,24 @@ class ControlTimestep(WorldChange):
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
         """Changes the first attribute that is a duration."""
-        found = [name for name in DURATIONS if hasattr(world.env, name)]
-        if not found:
-            known = ", ".join(f"`{name}`" for name in DURATIONS)
+        name = next((name for name in DURATIONS if hasattr(world.env, name)), None)
+        if name is None:
+            names = ", ".join(f"`{name}`" for name in DURATIONS)
             raise UserError(
-                f"ControlTimestep knows the attributes {known}; {type(world.env).__name__} has none of them"
+                f"ControlTimestep changes one of the attributes {names}; {type(world.env).__name__} has none of them"
             )
-        whole = found[0] in SUBSTEPS
+        whole = name in SUBSTEPS
         unit = world.model.opt.timestep if whole and world.model is not None else 1.0
-        factor = self.ratio(world.original(found[0]) * unit, amount, target)
-        return {found[0]: lambda value: max(1, round(value * factor)) if whole else value * factor}
+        factor = self.ratio(world.original(name) * unit, amount, target)
+        return {name: lambda value: max(1, round(value * factor)) if whole else value * factor}
 
 
 @dataclass
 class EnvParameter(WorldChange):
-    """An attribute of the environment is `value * (1 + level * change * d)`; what it computes from it follows.
+    """Sets an attribute of the environment to `value * (1 + level * change * d)`, and updates what derives from it.
 
-    Any number of any environment: `length` of CartPole, `l` of Pendulum, `LINK_MASS_1` of Acrobot, `dof_armature` of
-    a MuJoCo model.
+    It changes any number: `length` of CartPole, `l` of Pendulum, `LINK_MASS_1` of Acrobot, `dof_armature` of a MuJoCo
+    model.
 
     Example:
         >>> import gymnasium as gym
@@ -70,10 +70,10 @@ class EnvParameter(WorldChange):
         require(self.attribute not in SUBSTEPS, "attribute", "changed by perturbation=control_timestep", self.attribute)
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
-        """Changes the attribute, or refuses a change that changes nothing."""
+        """Changes the attribute; refuses a relative change of 0."""
         if self.to is not None:
             return {self.attribute: lambda value: value + amount * (target - value)}
         if not np.any(world.original(self.attribute)):
             where = type(world.env).__name__
-            raise UserError(f"`{self.attribute}` of {where} is 0, a relative change leaves it 0: give `to`")
+            raise UserError(f"`{self.attribute}` of {where} is 0, a relative change leaves it 0: set `to`")
         return {self.attribute: lambda value: value * (1 + amount)}

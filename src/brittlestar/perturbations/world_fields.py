@@ -1,4 +1,4 @@
-"""Masses, friction, gravity, damping, motors and springs of a MuJoCo model."""
+"""Changed masses, friction, gravity, damping, actuators and springs of a MuJoCo model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from brittlestar.envs.worlds import Edit, World
 from brittlestar.errors import UserError
-from brittlestar.perturbations.world import ModelChange, NamedChange
+from brittlestar.perturbations.model_changes import ModelChange, NamedChange
 
 
 @dataclass
 class BodyMass(NamedChange):
-    """Bodies weigh `mass * (1 + level * change * d)`, and their inertia grows with it.
+    """Sets the mass of bodies to `mass * (1 + level * change * d)`, and their inertia in proportion.
 
     Example:
         >>> import gymnasium as gym
@@ -34,9 +34,9 @@ class BodyMass(NamedChange):
 
 @dataclass
 class Friction(NamedChange):
-    """Geoms have `friction * (1 + level * change * d)`; `to` is about the sliding friction.
+    """Sets the friction of geoms to `friction * (1 + level * change * d)`; `to` is the sliding friction.
 
-    Of two geoms that touch, MuJoCo takes the larger friction: to make a floor slippery, change what stands on it too.
+    MuJoCo uses the larger friction of two geoms in contact, so a slippery floor needs slippery feet too.
 
     Example:
         >>> import gymnasium as gym
@@ -52,7 +52,7 @@ class Friction(NamedChange):
     kind: ClassVar[str] = "geom"
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
-        """Changes the pairs of geoms that have a friction of their own, too, if no geom is named."""
+        """Changes geoms, and pairs of geoms with a friction of their own if no geom is named."""
         edits = super().edits(world, amount, target)
         if self.names is None and world.model.npair:
             sliding = world.original("pair_friction")[:, :1]
@@ -63,7 +63,7 @@ class Friction(NamedChange):
 
 @dataclass
 class Gravity(ModelChange):
-    """Gravity is `g * (1 + level * change * d)`, in its own direction; `to` is about its size.
+    """Sets gravity to `g * (1 + level * change * d)`, in the same direction; `to` is its size.
 
     Example:
         >>> import gymnasium as gym
@@ -79,7 +79,7 @@ class Gravity(ModelChange):
     keeps_zero: ClassVar[bool] = True
 
     def table(self, values: np.ndarray) -> np.ndarray:
-        """Returns the one vector as the one row."""
+        """Returns the vector as one row."""
         return values.reshape(1, -1)
 
     def sizes(self, table: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ class Gravity(ModelChange):
 
 @dataclass
 class Damping(NamedChange):
-    """Joints have `damping * (1 + level * change * d)`.
+    """Sets the damping of joints to `damping * (1 + level * change * d)`.
 
     Example:
         >>> import gymnasium as gym
@@ -111,7 +111,7 @@ class Damping(NamedChange):
 
 @dataclass
 class ActuatorGain(NamedChange):
-    """Motors are `1 + level * change * d` times as strong: their gain and their bias are multiplied.
+    """Multiplies gain and bias of actuators by `1 + level * change * d`.
 
     Example:
         >>> import gymnasium as gym
@@ -128,17 +128,17 @@ class ActuatorGain(NamedChange):
     keeps_zero: ClassVar[bool] = True
 
     def rows(self, world: World) -> np.ndarray:
-        """Refuses muscles, whose parameters are not all forces."""
+        """Returns the rows of the chosen actuators; refuses muscles, whose parameters are not all forces."""
         rows = super().rows(world)
-        # Fixed and affine: a force, or one that grows with length and velocity.
+        # Types 0 and 1 are fixed and affine: the force is constant, or linear in length and velocity.
         if (world.model.actuator_gaintype[rows] > 1).any() or (world.model.actuator_biastype[rows] > 1).any():
-            raise UserError(f"ActuatorGain knows motors and servos only; {type(world.env).__name__} has muscles")
+            raise UserError(f"ActuatorGain supports motors and servos only; {type(world.env).__name__} has muscles")
         return rows
 
 
 @dataclass
 class JointStiffness(NamedChange):
-    """Springs of joints have `stiffness * (1 + level * change * d)`.
+    """Sets the stiffness of joint springs to `stiffness * (1 + level * change * d)`.
 
     Example:
         >>> import gymnasium as gym

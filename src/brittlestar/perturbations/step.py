@@ -1,0 +1,83 @@
+"""One step of all lanes: the level of stress, where episodes start, random numbers and reported effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from brittlestar.randomness import LaneDraws
+
+
+@dataclass
+class Step:
+    """What a perturbation or a mitigation receives beside the data.
+
+    Attributes:
+        level: `(lanes,)` in [0, 1], from the stress schedule; multiplies the strength.
+        first: `(lanes,)`, true at the first call of an episode.
+        draws: random numbers, one stream per lane; `draws.episodes` and `draws.steps` hold the position of each lane.
+        parameter: name of the field that the level multiplies in place of the strength.
+        effects: effects that perturbations report for the delivery check: name to `(lanes,)`.
+        key: the perturbed entry of a dict observation; empty for a plain observation.
+        observation: for `perturb_reward` only: the true observation of the same step.
+    """
+
+    level: np.ndarray
+    first: np.ndarray
+    draws: LaneDraws
+    parameter: str | None = None
+    effects: dict[str, np.ndarray] = field(default_factory=dict)
+    key: str = ""
+    observation: Any = None
+
+    @classmethod
+    def full(cls, lanes: int = 1, first: bool = True) -> Step:
+        """Returns a step at full level with random numbers of seed 0, for examples and tests."""
+        return cls(np.ones(lanes), np.full(lanes, first), LaneDraws(0, "noise", lanes))
+
+    def of(self, owner: Any, name: str, array: np.ndarray) -> Any:
+        """Returns a numeric field of a perturbation, times the level if the schedule acts on this field.
+
+        Args:
+            owner: the perturbation.
+            name: its field.
+            array: the array that the value is combined with; a scheduled value has as many axes, lanes first.
+
+        Example:
+            >>> from brittlestar.perturbations import GaussianObservation
+            >>> step = Step(np.array([0.0, 0.5]), np.ones(2, bool), LaneDraws(0, "noise", 2))
+            >>> step.of(GaussianObservation(sigma=0.1), "sigma", np.zeros((2, 3))).tolist()
+            [[0.0], [0.05]]
+        """
+        value = getattr(owner, name)
+        if name != (self.parameter or owner.strength_field):
+            return value
+        return value * for_lanes(self.level, array)
+
+    def level_for(self, array: np.ndarray) -> np.ndarray:
+        """Returns the level of the strength with as many axes as `array`."""
+        return for_lanes(self.level if self.parameter is None else np.ones_like(self.level), array)
+
+    def first_for(self, array: np.ndarray) -> np.ndarray:
+        """Returns `first` with as many axes as `array`."""
+        return for_lanes(self.first, array)
+
+    def report_effect(self, name: str, values: np.ndarray) -> None:
+        """Reports an effect of each lane, `(lanes,)`; the cell records the mean over its steps."""
+        self.effects[name] = self.effects[name] + values if name in self.effects else values
+
+    def part(self, name: str) -> Step:
+        """Returns the step for one part of a composition, with a random stream of its own."""
+        return Step(self.level, self.first, self.draws.child(name), effects=self.effects, observation=self.observation)
+
+
+def for_lanes(values: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Returns `values`, `(lanes,)`, with as many axes as `array`.
+
+    Example:
+        >>> for_lanes(np.zeros(2), np.zeros((2, 3, 4))).shape
+        (2, 1, 1)
+    """
+    return values.reshape(-1, *[1] * (array.ndim - 1))
