@@ -194,14 +194,14 @@ def test_the_cache_serves_without_a_network(shell, server, tmp_path):
         (
             "hub:sb3/ppo-CartPol-v1",
             None,
-            "hub:sb3/ppo-CartPol-v1 cannot be had from the hub: there is no such repository",
+            "hub:sb3/ppo-CartPol-v1 cannot be downloaded from the hub: there is no such repository",
         ),
         (
             f"{AGENT}/CartPole-v1-bets.zip",
             None,
             "there is no CartPole-v1-bets.zip in it; did you mean `CartPole-v1-best",
         ),
-        (AGENT, "http://127.0.0.1:9", f"{AGENT} cannot be had from the hub: Connect"),
+        (AGENT, "http://127.0.0.1:9", f"{AGENT} cannot be downloaded from the hub: Connect"),
         ("hub:sb3", None, "write `hub:owner/repo` or"),
     ],
 )
@@ -223,7 +223,7 @@ def test_without_the_library(monkeypatch):
 
 @pytest.mark.parametrize("path", ["hub:", "hub:sb3", "hub:sb3/", "hub:/x", "hub:a/b/../../c"])
 def test_what_is_no_id(path):
-    with pytest.raises(UserError, match="is no id of the hub"):
+    with pytest.raises(UserError, match="is not a hub id"):
         hub.fetch(path)
 
 

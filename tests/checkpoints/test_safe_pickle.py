@@ -166,7 +166,7 @@ def test_shared_nesting_takes_no_memory(build):
 def test_too_many_steps_are_refused(monkeypatch):
     monkeypatch.setattr(safe_pickle, "MAX_OPCODES", 1000)
     assert read_pickle(b"]" * 900 + b".", "a.pkl") == []
-    with pytest.raises(UserError, match="more than 1000 steps"):
+    with pytest.raises(UserError, match="more than 1000 opcodes"):
         read_pickle(b"]" * 1001 + b".", "a.pkl")
 
 

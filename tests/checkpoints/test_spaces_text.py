@@ -66,7 +66,7 @@ def test_a_dict_is_read_from_its_text(write):
         ("Box", "is no space"),
         ({":type:": "<class 'os.Box'>"}, "is no space"),
         (entry("Tuple", spaces="(Discrete(2),)"), "only Box, Discrete"),
-        (box("[-2. -1.9 -1.8 ... 1. 2. 3.]", "[9.]", [1200]), "numpy left out its middle.*policy.trust=true"),
+        (box("[-2. -1.9 -1.8 ... 1. 2. 3.]", "[9.]", [1200]), "numpy omitted its middle.*policy.trust=true"),
         (box("[-1.]", "[1.]", [2]), r"has 1 numbers for shape \(2,\)"),
         (box("[-1. -1.]", "[1. 1.]", [-2]), "shape"),
         (box("-1", "1", [1 << 25]), "more than"),

@@ -259,7 +259,7 @@ def test_an_agent_plays_in_lanes_as_in_stable_baselines3(agent):
 
 def test_a_zip_alone_must_be_told_how_many_frames_to_stack(agent):
     policy = Sb3Policy(str(agent[0] / f"{PONG}.zip"), trust=True)
-    with pytest.raises(UserError, match=r"is shown pictures Box\(4, 84, 84\), got Box\(84, 84, 1\).*frame_stack") as e:
+    with pytest.raises(UserError, match=r"takes images Box\(4, 84, 84\), got Box\(84, 84, 1\).*frame_stack") as e:
         rollout(Lanes(AtariSpec(id=PONG, max_steps=2), 1), Parts(policy), Plan(episodes=1))
     assert "\n" not in str(e.value)
 

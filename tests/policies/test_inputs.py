@@ -72,7 +72,7 @@ def test_choices_are_shown_one_hot():
 @pytest.mark.parametrize(
     ("inputs", "space", "message"),
     [
-        (Inputs(scalings={"": scaling(0, 0)}), box(3), r"statistics have shape \(2,\), but the network is shown 3"),
+        (Inputs(scalings={"": scaling(0, 0)}), box(3), r"statistics have shape \(2,\), but the network has 3"),
         (Inputs(scalings={"a": scaling(0, 0)}), spaces.Dict({"a": box(3)}), r"statistics of `a` have shape \(2,\)"),
         (Inputs(["goal"]), spaces.Dict({"a": box(3)}), "takes `goal`, got observations Dict"),
         (Inputs(), spaces.Text(3), "takes rows of numbers"),

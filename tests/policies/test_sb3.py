@@ -120,7 +120,7 @@ def test_what_cannot_be_derived_is_refused_with_the_reason(tmp_path):
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* convolutions.*`policy.trust=true`"):
         Sb3Policy(made(tmp_path, "CnnPolicy", image))
-    with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* it sees images"):
+    with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* it takes images"):
         Sb3Policy(made(tmp_path, "MlpPolicy", image))
     with pytest.raises(UserError, match="activation `softplus` is not one of tanh, relu"):
         Sb3Policy(made(tmp_path, "MlpPolicy", SEEN, policy_kwargs={"activation_fn": torch.nn.Softplus}))

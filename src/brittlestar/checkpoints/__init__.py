@@ -1,4 +1,4 @@
-"""Reads agents of Stable-Baselines3 and rl-zoo as data; nothing in their files is run."""
+"""Reads agents of Stable-Baselines3 and rl-zoo as data; no code of their files runs."""
 
 from brittlestar.checkpoints.algorithms import ALGORITHMS
 from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint

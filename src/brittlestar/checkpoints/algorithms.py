@@ -1,4 +1,4 @@
-"""The algorithms of Stable-Baselines3 and sb3-contrib: what each one is, and how its checkpoints are recognised."""
+"""The algorithms of Stable-Baselines3 and sb3-contrib, and how to recognise their checkpoints."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gymnasium import spaces
 
 @dataclass(frozen=True)
 class AlgorithmFacts:
-    """What the package knows about one algorithm."""
+    """Facts about one algorithm."""
 
     name: str
     class_path: str
     on_policy: bool | None = True
-    """Whether it learns from its latest episodes only; False with a replay buffer, None for random search."""
+    """Whether it learns from its latest episodes only; False for a replay buffer, None for random search."""
     actions: type[spaces.Space] = spaces.Space
-    """The kind of actions that it learns."""
+    """Kind of action space that it supports."""
     policy: str = "MlpPolicy"
     """Default policy class for observations in one array."""
     dict_policy: str = "MultiInputPolicy"
@@ -87,7 +87,7 @@ ALIASES = {alias: facts for facts in _ROWS for alias in facts.aliases}
 
 
 def find_algorithm(policy_class: str, data: Mapping[str, Any], weights: Iterable[str]) -> str | None:
-    """Names the algorithm by the module of the policy, by settings that only it has, or by its tensors.
+    """Returns the algorithm, by the module of its policy, by its tensors, or by its settings.
 
     Example:
         >>> find_algorithm("stable_baselines3.common.policies.ActorCriticPolicy", {"clip_range": 0.2}, [])

@@ -1,4 +1,4 @@
-"""Reads the zip of a Stable-Baselines3 agent as data: JSON text and tensors, never its pickled objects."""
+"""Reads the zip of a Stable-Baselines3 agent as data: JSON text and tensors, no pickled objects."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _SERIALIZED = ":serialized:"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What the zip of an agent says about itself, and its weights."""
+    """Settings and weights of an agent."""
 
     path: str
     algorithm: str | None
-    """One of `ALGORITHMS`, or None if the file does not show it; HER is the algorithm inside it."""
+    """One of `ALGORITHMS`, or None if the file does not determine it; for HER, the algorithm inside it."""
     policy_class: str
     observation_space: Space
     action_space: Space
     net_arch: Any
-    """Widths of the layers as the user gave them, None where the default was used."""
+    """Widths of the layers as the user set them; None is the default."""
     activation: str | None
-    """`tanh`, `relu`, `leaky_relu`, ..., the text of anything else (a lambda), None where the default was used."""
+    """`tanh`, `relu`, `leaky_relu`, ..., or the text of another value (a lambda); None is the default."""
     use_sde: bool
     squash_output: bool
-    """Whether the actor ends in a tanh that is scaled to the bounds."""
+    """Whether the actor ends in a tanh scaled to the bounds."""
     features_extractor: str | None
     exploration_rate: float | None
     gamma: float | None
@@ -52,11 +52,11 @@ class Checkpoint:
     weights: dict[str, np.ndarray]
     versions: dict[str, str]
     pickles: list[str]
-    """What Stable-Baselines3's own loader would unpickle, and so could run."""
+    """Parts that Stable-Baselines3 would unpickle, which can run code."""
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
-    """Reads the zip of an agent without running anything in it."""
+    """Reads the zip of an agent without running code from it."""
     place = existing(path)
     try:
         with place.open("rb") as file:
@@ -71,8 +71,8 @@ def _read(entries: ZipEntries, path: str) -> Checkpoint:
             raise unreadable(path, f"it has no entry `{name}`, so it is not a Stable-Baselines3 agent")
     where = entries.place("data")
     data = _read_json(entries.read("data", MAX_JSON_BYTES), where)
-    given = data.get("policy_kwargs")
-    kwargs: dict[str, Any] = given if isinstance(given, dict) else {}
+    kwargs: Any = data.get("policy_kwargs")
+    kwargs = kwargs if isinstance(kwargs, dict) else {}
     policy_class = _policy_class(data.get("policy_class"))
     observation_space, action_space = (
         read_space(data.get(key), f"{where} key `{key}`,") for key in ("observation_space", "action_space")
@@ -113,7 +113,7 @@ def _read_json(content: bytes, where: str) -> dict[str, Any]:
 
 
 def _policy_class(entry: Any) -> str:
-    """Names the class by its module and the owner of its functions: `<function SACPolicy.__init__ at ...>`."""
+    """Returns module and class, the latter from the text of a method: `<function SACPolicy.__init__ at ...>`."""
     if not isinstance(entry, dict):
         return printable(entry) if isinstance(entry, str) else "unknown"
     texts = [entry.get("__init__"), *entry.values()]
@@ -141,8 +141,8 @@ def _class_name(text: Any) -> str | None:
 
 
 def _number(value: Any) -> float | None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
-    return float(value) if good and math.isfinite(value) else None
+    valid = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+    return float(value) if valid and math.isfinite(value) else None
 
 
 def _count(value: Any) -> int | None:

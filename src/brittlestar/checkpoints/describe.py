@@ -1,4 +1,4 @@
-"""Says in text what is in a file or folder of an agent, without running anything in it."""
+"""Describes the files of an agent as text, without running code from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_fold
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.checkpoints.statistics import Statistics, read_statistics
 
-_ASIDE = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")
+_NOT_ACTING = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")
 
 
 def describe_path(path: str) -> str:
@@ -31,7 +31,7 @@ def describe_path(path: str) -> str:
 
 
 def describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
-    """Returns what the zip of an agent says, one fact per line."""
+    """Returns the content of an agent's zip, one fact per line."""
     versions = ", ".join(f"{name} {version}" for name, version in checkpoint.versions.items() if name != "OS")
     settings = {
         "activation": checkpoint.activation or "default",
@@ -55,7 +55,7 @@ def describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
 
 
 def actor_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns the tensors that choose actions: without critics, values and target networks.
+    """Returns the tensors of the actor, without critics, value networks and target networks.
 
     Example:
         >>> sorted(actor_weights(dict.fromkeys(["actor.mu.weight", "critic.qf0.0.weight", "q_net_target.x"])))
@@ -64,7 +64,7 @@ def actor_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {
         name: array
         for name, array in weights.items()
-        if not name.startswith(_ASIDE) and not name.split(".")[0].endswith("_target")
+        if not name.startswith(_NOT_ACTING) and not name.split(".")[0].endswith("_target")
     }
 
 

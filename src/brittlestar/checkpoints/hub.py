@@ -1,4 +1,4 @@
-"""`hub:owner/repo`: an agent on the Hugging Face hub, downloaded to the hub's own cache and then read like any file."""
+"""Downloads agents from the Hugging Face hub (`hub:owner/repo`) into the hub's cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brittlestar.errors import UserError, nearest
 
 
 def local(path: str | Path) -> Path:
-    """Returns where a file is on this machine; one of the hub is downloaded first.
+    """Returns the local path of a file; downloads it first if it is on the hub.
 
     Example:
         >>> local("agents/CartPole-v1.zip").name
@@ -24,15 +24,15 @@ def local(path: str | Path) -> Path:
 
 
 def fetch(path: str) -> list[Path]:
-    """Downloads what `hub:owner/repo` or `hub:owner/repo/file` names: that file, then those that belong to it."""
+    """Downloads `hub:owner/repo` or `hub:owner/repo/file`; returns that file, then the files that belong to it."""
     files, reason = _fetch(path)
     if not files:
-        raise UserError(f"{path} cannot be had from the hub: {printable(reason, 300)}")
+        raise UserError(f"{path} cannot be downloaded from the hub: {printable(reason, 300)}")
     return files
 
 
 def split_hub_id(path: str) -> tuple[str, str]:
-    """Returns repository and file of an id; an agent's zip has the name of its repository.
+    """Returns repository and file of an id; by default the zip with the name of the repository.
 
     Example:
         >>> split_hub_id("hub:sb3/ppo-CartPole-v1")
@@ -43,11 +43,11 @@ def split_hub_id(path: str) -> tuple[str, str]:
     owner, _, rest = path.removeprefix(HUB).partition("/")
     repository, _, file = rest.partition("/")
     if not owner or not repository or ".." in file.split("/"):
-        raise UserError(f"`{printable(path)}` is no id of the hub: write `hub:owner/repo` or `hub:owner/repo/file.zip`")
+        raise UserError(f"`{printable(path)}` is not a hub id: write `hub:owner/repo` or `hub:owner/repo/file.zip`")
     return f"{owner}/{repository}", file or f"{repository}.zip"
 
 
-# A failure is kept, too: the other cells of a sweep need not ask again.
+# The cache also holds failures, so that the other cells of a sweep do not try again.
 @functools.cache
 def _fetch(path: str) -> tuple[list[Path], str]:
     repository, file = split_hub_id(path)
@@ -64,18 +64,18 @@ def _fetch(path: str) -> tuple[list[Path], str]:
         if not (folder / file).is_file():
             return [], f"there is no {file} in it; {nearest(file, huggingface_hub.list_repo_files(repository))}"
     except Exception as error:
-        # Its library, that of its requests and the system each have their own errors.
+        # The hub's library, its HTTP library and the system each raise their own errors.
         return [], _reason(error)
     return [folder / name for name in names if (folder / name).is_file()], ""
 
 
 def _snapshot(hub: Any, repository: str, names: list[str]) -> Path:
-    """Downloads files of one revision; a worker takes what the process that started it has just fetched."""
+    """Downloads files of one revision; a worker uses the files that its parent process downloaded."""
     if multiprocessing.parent_process() is not None:
         try:
-            found = Path(hub.snapshot_download(repository, allow_patterns=names, local_files_only=True))
-            if (found / names[0]).is_file():
-                return found
+            folder = Path(hub.snapshot_download(repository, allow_patterns=names, local_files_only=True))
+            if (folder / names[0]).is_file():
+                return folder
         except FileNotFoundError:
             pass
     return Path(hub.snapshot_download(repository, allow_patterns=names))

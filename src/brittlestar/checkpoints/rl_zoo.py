@@ -1,4 +1,4 @@
-"""Reads a folder of rl-zoo: which agent, in which environment, normalised and wrapped how, and what it scored."""
+"""Reads a folder of rl-zoo: the agent, its environment, normalisation, wrappers and scores."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _NPY_HEADER = re.compile(
 
 @dataclass(frozen=True)
 class ZooFolder:
-    """What a folder `<algorithm>/<env>_<n>` of rl-zoo says about its agent."""
+    """The content of a folder `<algorithm>/<env>_<n>` of rl-zoo."""
 
     path: str
     algorithm: str
-    """As rl-zoo calls it: `her` is an algorithm there, its zip says which one is inside."""
+    """Name in rl-zoo, where `her` is an algorithm; the zip names the one inside it."""
     env_id: str
     checkpoint: str
     statistics: str | None
@@ -49,13 +49,13 @@ class ZooFolder:
     """Whether the agent was trained with `VecNormalize`."""
     normalize_kwargs: dict[str, Any]
     wrappers: list[str]
-    """Full names of environment wrappers, the innermost first."""
+    """Full names of environment wrappers, innermost first."""
     wrapper_kwargs: dict[str, Any]
-    """Their arguments by name, where there are any."""
+    """Arguments of wrappers by name; wrappers without arguments are absent."""
     frame_stack: int | None
     env_kwargs: dict[str, Any]
     recorded: np.ndarray | None
-    """Returns of the episodes of the last evaluation."""
+    """Returns of the episodes in the last evaluation."""
     config: dict[str, Any]
 
 
@@ -81,7 +81,7 @@ def read_folder(path: str | Path) -> ZooFolder:
         normalized=normalized,
         normalize_kwargs=kwargs or {},
         wrappers=[name for name, _ in wrappers],
-        wrapper_kwargs={name: given for name, given in wrappers if given},
+        wrapper_kwargs={name: arguments for name, arguments in wrappers if arguments},
         frame_stack=_frame_stack(config.get("frame_stack"), str(settings / SETTINGS)),
         env_kwargs=env_kwargs or _mapping(args.get("env_kwargs")) or _mapping(config.get("env_kwargs")),
         recorded=read_scores(folder / SCORES),
@@ -90,7 +90,7 @@ def read_folder(path: str | Path) -> ZooFolder:
 
 
 def find_statistics(checkpoint: str | Path) -> str | None:
-    """Returns the VecNormalize file that belongs to a zip: in the folder of its name, or beside it."""
+    """Returns the VecNormalize file of a zip, from the folder of its name or from beside it."""
     zipped = local(checkpoint).absolute()
     files = (zipped.with_suffix("") / STATISTICS, zipped.parent / STATISTICS, zipped.parent / HUB_STATISTICS)
     return next((str(file) for file in files if file.is_file()), None)
@@ -113,7 +113,7 @@ def read_scores(path: Path) -> np.ndarray | None:
 
 
 def _read_npy(content: bytes, where: str) -> np.ndarray:
-    """Reads a file of `numpy.save`; numpy itself would allocate whatever the header claims."""
+    """Reads a file of `numpy.save`; numpy itself would allocate any size that the header states."""
     size = {b"\x93NUMPY\1\0": 2, b"\x93NUMPY\2\0": 4}.get(content[:8], 0)
     start = 8 + size + int.from_bytes(content[8 : 8 + size], "little")
     header = _NPY_HEADER.fullmatch(content[8 + size : min(start, 1000)])
@@ -136,13 +136,13 @@ def _from_hub(path: str) -> Path:
 def _checkpoint(folder: Path) -> Path:
     zips = {file.name: file for file in sorted(folder.glob("*.zip"))}
     name = f"{re.sub(r'_[0-9]+$', '', folder.name)}.zip"
-    for wanted in (name, BEST_MODEL):
-        if wanted in zips:
-            return zips[wanted]
+    for candidate in (name, BEST_MODEL):
+        if candidate in zips:
+            return zips[candidate]
     if len(zips) == 1:
         return next(iter(zips.values()))
-    found = f"it has {len(zips)} zips; {printable(nearest(name, zips), 300)}" if zips else "it has no zip"
-    raise UserError(f"{folder} is not a folder of rl-zoo: there is no {name}, {found}")
+    others = f"it has {len(zips)} zips; {printable(nearest(name, zips), 300)}" if zips else "it has no zip"
+    raise UserError(f"{folder} is not a folder of rl-zoo: there is no {name}, {others}")
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _normalize(value: Any, where: str) -> dict[str, Any] | None:
-    """Returns the arguments of VecNormalize, or None without it."""
+    """Returns the arguments of VecNormalize; None without it."""
     if isinstance(value, str):
         value = read_expression(value, f"{where}, `normalize`,")
     if value is None or value is False:
@@ -169,7 +169,7 @@ def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
         if isinstance(item, str) and item != "None":
             wrappers.append((printable(item), {}))
         elif isinstance(item, dict) and all(isinstance(name, str) for name in item):
-            wrappers += [(printable(name), _mapping(given)) for name, given in item.items()]
+            wrappers += [(printable(name), _mapping(arguments)) for name, arguments in item.items()]
         elif item not in (None, "None"):
             raise unreadable(f"{where}, `env_wrapper`,", f"it must be names of wrappers, got {printable(item, 60)}")
     return wrappers

@@ -1,4 +1,4 @@
-"""Rebuilds numpy arrays, scalars and dtypes of a pickle from bytes that are already there."""
+"""Rebuilds numpy arrays, scalars and dtypes of a pickle from bytes that are already in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDERS = ("<", ">", "=", "|")
 
 @dataclass(eq=False)
 class Pending:
-    """An array or dtype whose state comes in the next step, and the places of the memo that hold it."""
+    """An array or dtype whose state follows in a later opcode; `memo` lists its keys in the memo."""
 
     kind: str
     build: Callable[[Any], Any]
@@ -29,7 +29,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class OtherType:
-    """A dtype that is not read, such as `object`: arrays of it stay without content."""
+    """A dtype that is not supported, such as `object`; its arrays have no content."""
 
     name: str
 
@@ -38,7 +38,7 @@ DataType = np.dtype[Any] | OtherType
 
 
 def array_calls() -> dict[str, Callable[[tuple[Any, ...]], Any]]:
-    """Returns numpy's functions for reading pickles, by their names in old and new versions."""
+    """Returns numpy's unpickling functions by their names in old and new versions."""
     calls: dict[str, Callable[[tuple[Any, ...]], Any]] = {"numpy.dtype": _dtype}
     for core in ("numpy.core", "numpy._core"):
         calls[f"{core}.multiarray._reconstruct"] = _reconstruct
@@ -48,7 +48,7 @@ def array_calls() -> dict[str, Callable[[tuple[Any, ...]], Any]]:
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
-    """Returns the shape of an array, if its sizes are whole, not negative and not too many.
+    """Returns the shape of an array; refuses sizes that are negative, fractional or too large.
 
     Example:
         >>> checked_shape((2, 3))
@@ -59,16 +59,16 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
     """
     if isinstance(shape, int) and not isinstance(shape, bool):
         shape = (shape,)
-    good = isinstance(shape, (tuple, list)) and len(shape) <= MAX_DIMENSIONS
-    if not good or not all(type(size) is int and 0 <= size <= MAX_ITEMS for size in shape):
-        raise ValueError(f"shape {str(shape)[:80] if good else type(shape).__name__} of an array")
+    valid = isinstance(shape, (tuple, list)) and len(shape) <= MAX_DIMENSIONS
+    if not valid or not all(type(size) is int and 0 <= size <= MAX_ITEMS for size in shape):
+        raise ValueError(f"shape {str(shape)[:80] if valid else type(shape).__name__} of an array")
     if math.prod(shape) > MAX_ITEMS:
         raise ValueError(f"shape {tuple(shape)} has more than {MAX_ITEMS} entries")
     return tuple(shape)
 
 
-def _dtype(given: tuple[Any, ...]) -> Any:
-    name = given[0] if given else None
+def _dtype(arguments: tuple[Any, ...]) -> Any:
+    name = arguments[0] if arguments else None
     if not isinstance(name, str):
         return NotImplemented
     kind: DataType = np.dtype(name) if _NUMBERS.fullmatch(name) else OtherType(name)
@@ -82,8 +82,8 @@ def _ordered(kind: DataType, state: Any) -> DataType:
     return kind if isinstance(kind, OtherType) or order == "|" else kind.newbyteorder(order)
 
 
-def _reconstruct(given: tuple[Any, ...]) -> Any:
-    if getattr(given[0], "name", None) != "numpy.ndarray":
+def _reconstruct(arguments: tuple[Any, ...]) -> Any:
+    if getattr(arguments[0], "name", None) != "numpy.ndarray":
         return NotImplemented
     return Pending("an array", _from_state)
 
@@ -95,17 +95,17 @@ def _from_state(state: Any) -> Any:
     return _array(content, kind, shape, "F" if fortran else "C")
 
 
-def _frombuffer(given: tuple[Any, ...]) -> Any:
-    content, kind, shape, order = given
+def _frombuffer(arguments: tuple[Any, ...]) -> Any:
+    content, kind, shape, order = arguments
     if order not in ("C", "F"):
         raise ValueError("order of an array")
     return _array(content, kind, shape, order)
 
 
-def _scalar(given: tuple[Any, ...]) -> Any:
-    if len(given) != 2:
+def _scalar(arguments: tuple[Any, ...]) -> Any:
+    if len(arguments) != 2:
         raise ValueError("state of a scalar")
-    value = _array(given[1], given[0], (), "C")
+    value = _array(arguments[1], arguments[0], (), "C")
     return value[()] if isinstance(value, np.ndarray) else value
 
 
@@ -119,5 +119,5 @@ def _array(content: Any, kind: Any, shape: Any, order: Literal["C", "F"]) -> Any
         raise ValueError("content of an array")
     if len(content) != math.prod(sizes) * kind.itemsize:
         raise ValueError(f"{len(content)} bytes for an array of {sizes} {kind}")
-    # A view of the bytes: no memory beyond the file's own.
+    # A view of the bytes needs no more memory.
     return np.frombuffer(content, kind).reshape(sizes, order=order)

@@ -1,4 +1,4 @@
-"""Reads the yaml files of rl-zoo as plain lists and dicts; their Python tags construct nothing."""
+"""Reads the yaml files of rl-zoo as plain lists and dicts; Python tags construct no objects."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from brittlestar.checkpoints.messages import printable, unreadable
 MAX_YAML_BYTES = 256 << 10
 MAX_ALIASES = 100
 MAX_EXPRESSION = 4_000
-"""Most letters of a setting that is written as Python."""
+"""Longest setting in Python syntax, in letters."""
 
-_BROKEN = (yaml.YAMLError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+_ERRORS = (yaml.YAMLError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -33,7 +33,7 @@ class _PlainLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def flatten_mapping(self, node: Any) -> None:
-        # Merged aliases double with every line.
+        # Merged aliases can double the size with every line.
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
             raise yaml.YAMLError("merge keys (`<<`) are not read")
 
@@ -55,9 +55,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Returns the settings of a yaml file whose top level is a dict."""
     content = read_file(path, MAX_YAML_BYTES)
     try:
-        # A SafeLoader that constructs less, not more.
+        # This loader is stricter than SafeLoader.
         settings = yaml.load(content, Loader=_PlainLoader)
-    except _BROKEN as error:
+    except _ERRORS as error:
         problem = getattr(error, "problem", None) or str(error) or type(error).__name__
         raise unreadable(str(path), f"it is not plain yaml: {problem}") from None
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
@@ -66,7 +66,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def read_expression(text: str, where: str) -> Any:
-    """Reads a setting that is written as Python: a literal, or `dict(name=literal, ...)`.
+    """Reads a setting in Python syntax: a literal, or `dict(name=literal, ...)`.
 
     Example:
         >>> read_expression("dict(norm_obs=True, norm_reward=False)", "config.yml")
@@ -76,7 +76,7 @@ def read_expression(text: str, where: str) -> Any:
         if len(text) > MAX_EXPRESSION:
             raise ValueError("it is too long")
         with warnings.catch_warnings():
-            # Python comments on the style of the text.
+            # Python warns about the style of the text.
             warnings.simplefilter("ignore")
             body = ast.parse(text.strip(), mode="eval").body
         is_dict = isinstance(body, ast.Call) and isinstance(body.func, ast.Name) and body.func.id == "dict"

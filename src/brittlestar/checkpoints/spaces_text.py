@@ -16,7 +16,7 @@ from brittlestar.checkpoints.safe_arrays import checked_shape
 Space = spaces.Space[Any]
 
 MAX_SPACE_SIZE = 1 << 23
-"""Most numbers of one observation or action."""
+"""Most numbers in one observation or action."""
 MAX_PARTS = 1_000
 MAX_TEXT = 1 << 20
 
@@ -46,7 +46,7 @@ def describe_space(space: Space) -> str:
 
 
 def read_space(entry: Any, where: str) -> Space:
-    """Returns the space that the JSON text of an agent describes, as of old gym or of gymnasium.
+    """Returns the space that the JSON text of an agent describes, in the format of gym or gymnasium.
 
     Args:
         entry: the value of `observation_space` or `action_space` in the file's JSON.
@@ -57,13 +57,13 @@ def read_space(entry: Any, where: str) -> Space:
         >>> read_space(text | {"low": "[-1. -2.]", "high": "[1. 2.]"}, "a.zip").low.tolist()
         [-1.0, -2.0]
     """
-    shown = entry.get(":type:") if isinstance(entry, dict) else entry
-    kind = _KIND.fullmatch(shown) if isinstance(shown, str) else None
+    name = entry.get(":type:") if isinstance(entry, dict) else entry
+    kind = _KIND.fullmatch(name) if isinstance(name, str) else None
     if kind is None or not isinstance(entry, dict):
-        raise unreadable(where, f"`{printable(shown, 60)}` is no space of gym or gymnasium; {_TRUST}")
+        raise unreadable(where, f"`{printable(name, 60)}` is no space of gym or gymnasium; {_TRUST}")
     try:
         return _builder(kind[1])(entry)
-    # gymnasium asserts what it cannot build.
+    # gymnasium raises AssertionError for invalid arguments.
     except (ValueError, AssertionError, TypeError, OverflowError, KeyError, IndexError, RecursionError) as error:
         raise unreadable(where, f"{kind[1]}: {str(error) or type(error).__name__}; {_TRUST}") from None
 
@@ -98,7 +98,7 @@ def _bound(entry: dict[str, Any], side: str, shape: tuple[int, ...], dtype: np.d
     try:
         return _numbers(entry.get(side), shape, dtype, side)
     except ValueError:
-        # gymnasium 0.26 to 1.0 also keep the text of `repr`: one number where all are the same.
+        # gymnasium 0.26 to 1.0 also store the text of `repr`: one number if all are equal.
         text = entry.get(f"{side}_repr")
         if isinstance(text, str) and _NUMBER.fullmatch(text.strip()):
             return _numbers(text, shape, dtype, side)
@@ -106,14 +106,14 @@ def _bound(entry: dict[str, Any], side: str, shape: tuple[int, ...], dtype: np.d
 
 
 def _numbers(text: Any, shape: tuple[int, ...], dtype: np.dtype[Any], side: str) -> np.ndarray:
-    """Reads the text of an array, or one number for all; numpy leaves out the middle of more than 1,000."""
+    """Reads the text of an array, or one number for all; numpy omits the middle of more than 1,000 numbers."""
     words = str(text).replace("[", " ").replace("]", " ").replace(",", " ").split()
     elided = "..." in words
     words = [word for word in words if word != "..."]
     if not words or not all(map(_NUMBER.fullmatch, words)) or ("[" not in str(text) and len(words) > 1):
         raise ValueError(f"`{side}` is `{printable(text, 60)}`, not numbers")
     if elided and len(set(words)) > 1:
-        raise ValueError(f"`{side}` is not whole in the text: numpy left out its middle")
+        raise ValueError(f"`{side}` is incomplete in the text: numpy omitted its middle")
     if elided or "[" not in str(text):
         return np.full(shape, _cast(words[:1], dtype, side)[0])
     if len(words) != math.prod(shape):
@@ -139,8 +139,8 @@ def _discrete(entry: dict[str, Any]) -> Space:
 def _multi_discrete(entry: dict[str, Any]) -> Space:
     counts = _whole_numbers(entry["nvec"])
     starts = _whole_numbers(entry["start"]) if entry.get("start") is not None else [0] * len(counts)
-    given = entry.get("_shape", entry.get("shape"))
-    shape = (len(counts),) if given is None else _shape(given)
+    sizes = entry.get("_shape", entry.get("shape"))
+    shape = (len(counts),) if sizes is None else _shape(sizes)
     return spaces.MultiDiscrete(np.reshape(counts, shape), start=np.reshape(starts, shape))
 
 

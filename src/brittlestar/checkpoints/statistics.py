@@ -20,24 +20,24 @@ class Statistics:
     """How observations were normalised: `clip((x - mean) / sqrt(var + epsilon), -clip, clip)`."""
 
     mean: dict[str, np.ndarray]
-    """By key of the observation, `""` for an observation that is no dict; empty without `norm_obs`."""
+    """By key of the observation, `""` for a plain one; empty without `norm_obs`."""
     var: dict[str, np.ndarray]
     epsilon: float
     clip: float
     norm_obs: bool
     norm_reward: bool
     count: float
-    """Observations behind the statistics, the fewest of all keys."""
+    """Number of observations in the statistics, the smallest of all keys."""
 
 
 def read_statistics(path: str | Path) -> Statistics:
-    """Reads the file that `VecNormalize.save` wrote, without running anything in it."""
+    """Reads a file of `VecNormalize.save` without running code from it."""
     place = existing(path)
     where = str(place)
     saved = read_pickle(read_file(place, MAX_PICKLE_BYTES), where)
     if not isinstance(saved, Stub) or not isinstance(saved.state, dict):
-        shown = printable(saved.name, 80) if isinstance(saved, Stub) else type(saved).__name__
-        raise unreadable(where, f"it holds `{shown}`, not a VecNormalize with its state")
+        name = printable(saved.name, 80) if isinstance(saved, Stub) else type(saved).__name__
+        raise unreadable(where, f"it holds `{name}`, not a VecNormalize with its state")
     norm_obs = _flag(saved, "norm_obs", where)
     parts = _parts(saved, where) if norm_obs else {}
     moments = {key: _moments(part, _place(where, key)) for key, part in parts.items()}
@@ -106,7 +106,7 @@ def _flag(saved: Stub, name: str, where: str) -> bool:
 
 def _number(value: Any, where: str) -> float:
     number = math.nan
-    # An int of a file may be too large for a float.
+    # An int from a file may be too large for a float.
     if isinstance(value, (float, np.floating, np.integer)) or (type(value) is int and abs(value) < 1 << 1000):
         number = float(value)
     if not number >= 0:

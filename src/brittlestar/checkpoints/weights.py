@@ -1,4 +1,4 @@
-"""Reads the tensors of a torch file as numpy arrays, without torch and without running the file."""
+"""Reads the tensors of a torch file as numpy arrays, without torch and without running code from the file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from brittlestar.checkpoints.stubs import Global
 from brittlestar.checkpoints.zip_entries import ZipEntries
 
 MAX_WEIGHT_BYTES = 1 << 30
-"""Most bytes of all tensors together."""
+"""Largest total size of all tensors."""
 MAX_TENSOR_LIST_BYTES = 64 << 20
-"""Largest list of tensors; their numbers are stored apart."""
+"""Largest list of tensors; their numbers are stored separately."""
 
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_VERSION = 1001
@@ -52,10 +52,10 @@ class _Tensor:
 
 
 def read_weights(file: bytes | BinaryIO, name: str) -> dict[str, np.ndarray]:
-    """Returns the tensors of a torch state dict by their names.
+    """Returns the tensors of a torch state dict by name.
 
-    Half and bfloat16 become float32, other types stay. Both formats of torch are read: the zip, and the plain
-    pickle of versions before 1.6.
+    Half and bfloat16 become float32; other types remain. It reads both formats of torch: the zip, and the plain pickle
+    of versions before 1.6.
 
     Args:
         file: the content, or the open file.
@@ -65,7 +65,7 @@ def read_weights(file: bytes | BinaryIO, name: str) -> dict[str, np.ndarray]:
     read = _open_zip if content.startswith(b"PK") else _open_legacy
     state, load, order = read(io.BytesIO(content), name)
     if not isinstance(state, dict):
-        raise unreadable(name, f"it holds {_called(state)}, not a dict of tensors")
+        raise unreadable(name, f"it holds {_name(state)}, not a dict of tensors")
     return _arrays(state, load, order, name)
 
 
@@ -98,7 +98,7 @@ def _open_legacy(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage],
         if key not in sizes:
             raise unreadable(name, f"a storage `{printable(key, 30)}` of no tensor")
         if stream.read(8) != sizes[key].count.to_bytes(8, "little"):
-            raise unreadable(name, f"storage `{printable(key, 30)}` has another size than its tensors say")
+            raise unreadable(name, f"storage `{printable(key, 30)}` has another size than its tensors state")
         contents[key] = stream.read(sizes[key].count * sizes[key].itemsize)
     return state, lambda storage: contents.get(storage.key, b""), "<"
 
@@ -108,27 +108,27 @@ def _unpickle(file: bytes | BinaryIO, where: str) -> Any:
     calls = {
         f"{torch}._rebuild_tensor": _tensor,
         f"{torch}._rebuild_tensor_v2": _tensor,
-        f"{torch}._rebuild_parameter": lambda given: given[0],
-        f"{torch}._rebuild_parameter_with_state": lambda given: given[0],
+        f"{torch}._rebuild_parameter": lambda arguments: arguments[0],
+        f"{torch}._rebuild_parameter_with_state": lambda arguments: arguments[0],
     }
     return read_pickle(file, where, calls, _storage)
 
 
-def _storage(given: Any) -> _Storage:
-    if not isinstance(given, tuple) or len(given) not in (5, 6) or given[0] != "storage":
+def _storage(identifier: Any) -> _Storage:
+    if not isinstance(identifier, tuple) or len(identifier) not in (5, 6) or identifier[0] != "storage":
         raise ValueError("persistent id that is no storage")
-    kind, key, _, count = given[1:5]
+    kind, key, _, count = identifier[1:5]
     if not isinstance(kind, Global) or kind.name not in _STORAGES:
-        raise ValueError(f"storage of {_called(kind)}; `policy.trust=true` lets torch load it")
-    if given[5:] not in ((), (None,)):
+        raise ValueError(f"storage of {_name(kind)}; `policy.trust=true` lets torch load it")
+    if identifier[5:] not in ((), (None,)):
         raise ValueError("storage that views another; `policy.trust=true` lets torch load it")
     if not isinstance(key, str) or len(key) > 100 or "/" in key:
         raise ValueError("name of a storage")
     return _Storage(_STORAGES[kind.name], key, checked_shape(count)[0])
 
 
-def _tensor(given: tuple[Any, ...]) -> _Tensor:
-    storage, offset, shape, strides = given[:4]
+def _tensor(arguments: tuple[Any, ...]) -> _Tensor:
+    storage, offset, shape, strides = arguments[:4]
     sizes, steps = checked_shape(shape), checked_shape(strides)
     if not isinstance(storage, _Storage) or len(sizes) != len(steps):
         raise ValueError("parts of a tensor")
@@ -145,8 +145,8 @@ def _tensors(state: Any) -> list[_Tensor]:
 def _arrays(state: dict[Any, Any], load: Callable[[_Storage], bytes], order: str, name: str) -> dict[str, np.ndarray]:
     for key, value in state.items():
         if not isinstance(key, str) or not isinstance(value, _Tensor):
-            raise unreadable(name, f"`{printable(key, 60)}` is {_called(value)}, not a tensor")
-    # Tensors may share a storage, so a small file can ask for much memory.
+            raise unreadable(name, f"`{printable(key, 60)}` is {_name(value)}, not a tensor")
+    # Tensors may share a storage, so a small file can need much memory.
     total = sum(math.prod(tensor.shape) * max(4, tensor.storage.itemsize) for tensor in _tensors(state))
     if total > MAX_WEIGHT_BYTES:
         raise unreadable(name, f"its tensors need {total} bytes, at most {MAX_WEIGHT_BYTES} are read")
@@ -174,6 +174,6 @@ def _view(tensor: _Tensor, numbers: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(numbers[tensor.offset :], tensor.shape, steps).copy()
 
 
-def _called(value: Any) -> str:
+def _name(value: Any) -> str:
     name = getattr(value, "name", None)
     return f"`{printable(name, 80)}`" if isinstance(name, str) else f"a {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Reads entries of a zip that a stranger made: sizes are checked before anything is unpacked."""
+"""Reads entries of an untrusted zip; checks sizes before it unpacks anything."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import BinaryIO
 from brittlestar.checkpoints.messages import printable, unreadable
 
 MAX_UNPACKED = 1 << 30
-"""Most bytes of all entries together."""
+"""Largest total size of all entries, in bytes."""
 MAX_ZIP_ENTRIES = 20_000
 MAX_RATIO = 1_000
-"""Most bytes that one stored byte may unpack to, for entries above `_SMALL`."""
+"""Largest compression ratio of entries above `_SMALL`."""
 
 _SMALL = 1 << 20
 _DIRECTORY = 4 << 20
 _TAIL = (1 << 16) + 22 + 20 + 56
-_BROKEN = (
+_ERRORS = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, IndexError,
     NotImplementedError, RuntimeError, OverflowError,
 )  # fmt: skip
 
 
 class ZipEntries:
-    """The entries of a zip by name, checked for bombs, strange names and encryption.
+    """The entries of a zip by name, checked for zip bombs, unsafe names and encryption.
 
     Args:
         file: the open file.
@@ -55,10 +55,6 @@ class ZipEntries:
         """Names of all entries, in the order of the file."""
         return list(self._entries)
 
-    def size(self, name: str) -> int:
-        """Bytes of an entry when unpacked."""
-        return self._entries[name].file_size
-
     def read(self, name: str, most: int = MAX_UNPACKED) -> bytes:
         """Unpacks one entry of at most `most` bytes."""
         place = self.place(name)
@@ -71,7 +67,7 @@ class ZipEntries:
             return entry.read(info.file_size)
 
     def place(self, name: str) -> str:
-        """Names file and entry for a message."""
+        """Returns file and entry for a message."""
         return f"{self._where}, entry `{printable(name)}`,"
 
     def _check(self, info: zipfile.ZipInfo) -> None:
@@ -82,7 +78,7 @@ class ZipEntries:
             raise unreadable(place, "the name leads out of the archive")
         if info.flag_bits & 1:
             raise unreadable(place, "it is encrypted")
-        # bz2 and lzma unpack a whole chunk at once, however large it gets.
+        # bz2 and lzma unpack a whole chunk at once, without a limit of its size.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise unreadable(place, f"compression {info.compress_type} is not one of stored, deflated")
         if info.file_size > _SMALL and info.file_size > MAX_RATIO * info.compress_size:
@@ -92,12 +88,12 @@ class ZipEntries:
     def _reading(self, place: str) -> Iterator[None]:
         try:
             yield
-        except _BROKEN as error:
+        except _ERRORS as error:
             raise unreadable(place, str(error) or type(error).__name__) from None
 
 
 def _check_directory(file: BinaryIO, where: str) -> None:
-    """Refuses a huge table of contents before `zipfile` parses all of it."""
+    """Refuses a huge table of contents before `zipfile` parses it."""
     size = file.seek(0, 2)
     if size > MAX_UNPACKED:
         raise unreadable(where, f"it has {size} bytes, at most {MAX_UNPACKED} are read")
@@ -119,7 +115,7 @@ def _check_directory(file: BinaryIO, where: str) -> None:
 def _directory64(tail: bytes, before: int, where: str) -> int:
     """Returns the size of the table of contents of a zip64 file, which torch always writes."""
     record, place = tail[-76:-20], int.from_bytes(tail[-12:-4], "little")
-    # Python versions differ in whether they look at the place that is named or just before the end.
+    # Some versions of Python read the record at the stated offset, others the one just before the end.
     if len(record) < 56 or not record.startswith(b"PK\6\6") or place != before + len(tail) - 76:
         raise unreadable(where, "its zip64 end is damaged")
     return int.from_bytes(record[40:48], "little")

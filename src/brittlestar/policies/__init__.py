@@ -1,4 +1,4 @@
-"""Policies: scripted controllers, simple baselines, your own callables, small networks."""
+"""Policies: scripted controllers, simple baselines, callables of the user, small networks."""
 
 from brittlestar.policies.base import Policy
 from brittlestar.policies.callables import CallablePolicy, as_policy

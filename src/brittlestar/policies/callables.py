@@ -1,4 +1,4 @@
-"""Policies of your own: functions, classes and objects, by import path or as they are."""
+"""Policies from functions, classes and objects of the user."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, StatelessPolicy, count_lanes
+from brittlestar.policies.base import (
+    DelegatingPolicy,
+    Observation,
+    Policy,
+    Prediction,
+    Starts,
+    StatelessPolicy,
+    count_lanes,
+)
 from brittlestar.randomness import LaneDraws
 
 
 @dataclass
 class CallablePolicy(DelegatingPolicy):
-    """Acts by a function, a class or an object that is found by its import path.
+    """Acts by a function, a class or an object that it imports by path.
 
     Example:
         >>> policy = CallablePolicy("numpy:tanh", batched=True)
@@ -33,9 +41,9 @@ class CallablePolicy(DelegatingPolicy):
     path: str
     """`package.module:attribute` or `package.module.attribute`."""
     kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the class, or further arguments of the function."""
+    """Arguments of the class, or more arguments of the function."""
     batched: bool = False
-    """Whether a plain function takes all lanes at once; otherwise it is called lane by lane."""
+    """Whether a function takes all lanes at once; otherwise it is called lane by lane."""
 
     def __post_init__(self) -> None:
         self._policy = as_policy(_build(self.path, self.kwargs), self.batched, f"`{self.path}`")
@@ -45,9 +53,9 @@ def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Po
     """Turns a policy, an object with `predict`, or a plain callable into a `Policy`.
 
     Args:
-        thing: what acts.
+        thing: the policy, object or callable.
         batched: whether a plain callable takes all lanes at once.
-        name: what error messages call it.
+        name: name in error messages.
 
     Example:
         >>> policy = as_policy(lambda observation: -observation)
@@ -65,7 +73,7 @@ def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Po
 
 
 class _ForeignPolicy(Policy):
-    """Checks the actions that somebody else's code returns."""
+    """Checks the actions that code of the user returns."""
 
     def __init__(self, thing: Any, name: str) -> None:
         self._thing, self._name = thing, name
@@ -111,10 +119,10 @@ class _PredictPolicy(_ForeignPolicy):
         self,
         observation: Observation,
         state: Any = None,
-        episode_start: np.ndarray | None = None,
+        episode_start: Starts = None,
         deterministic: bool = True,
         **masks: Any,
-    ) -> tuple[np.ndarray, Any]:
+    ) -> Prediction:
         answer = self._thing.predict(
             observation, state=state, episode_start=episode_start, deterministic=deterministic, **masks
         )
@@ -127,7 +135,7 @@ class _PredictPolicy(_ForeignPolicy):
 def _takes_masks(predict: Callable[..., Any]) -> bool:
     try:
         return "action_masks" in inspect.signature(predict).parameters
-    except (TypeError, ValueError):  # Some callables in C do not say what they take.
+    except (TypeError, ValueError):  # Some callables in C have no signature.
         return False
 
 
@@ -184,6 +192,6 @@ def _import(name: str) -> Any:
 
 
 def _hint(name: str, valid: list[str]) -> str:
-    # A list of everything that can be imported would hide the message.
+    # A list of all importable modules would hide the message.
     close = difflib.get_close_matches(name, valid)
     return nearest(name, close) if close else "check the spelling and that its folder is on PYTHONPATH"

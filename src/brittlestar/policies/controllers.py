@@ -1,4 +1,4 @@
-"""Scripted controllers for the Fetch environments, without weights and without memory."""
+"""Scripted controllers for the Fetch environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLAT = 1.0 - _UP
 
 
 class _FetchController(StatelessPolicy):
-    """Checks the spaces, and turns a movement of the gripper into an action."""
+    """Checks the spaces and turns a movement of the gripper into an action."""
 
     _name: ClassVar[str]
     _width: ClassVar[str]
@@ -32,7 +32,7 @@ class _FetchController(StatelessPolicy):
                 raise ValueError(f"`{name}` must be above 0, got {value}")
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Refuses environments that are not like Fetch."""
+        """Refuses environments without the spaces of Fetch."""
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if not {"desired_goal", "observation"} <= set(parts):
             keys = "desired_goal, observation"
@@ -46,7 +46,7 @@ class _FetchController(StatelessPolicy):
         raise UserError(f"{self._name} needs {need}, got {describe_space(got)}")
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Returns the clipped movement, with the gripper left alone."""
+        """Returns the clipped movement; the fingers do not move."""
         seen = np.asarray(observation["observation"], dtype=np.float64)
         goal = np.asarray(observation["desired_goal"], dtype=np.float64)
         action = np.zeros((len(seen), 4), dtype=np.float32)
@@ -64,8 +64,8 @@ class _FetchController(StatelessPolicy):
 class PController(_FetchController):
     """Moves the gripper by `kp * (goal - gripper)`.
 
-    With an object it moves to the object instead, never downwards, and from within 5 cm on it moves by
-    `kp * (goal - object)`. It does not go behind the object, so it seldom pushes it home.
+    With an object it moves towards the object, never downwards, and within 5 cm of it by `kp * (goal - object)`. It
+    does not move behind the object, so it rarely pushes it to the goal.
 
     Args:
         kp: gain, in action units per metre.
@@ -97,16 +97,16 @@ class PController(_FetchController):
 
 @dataclass
 class PushController(_FetchController):
-    """Hops behind the block, comes down, and pushes it along the line to the goal.
+    """Moves over and behind the block, descends, and pushes it along the line to the goal.
 
     Args:
         kp: gain, in action units per metre.
-        standoff: how far behind the block the gripper comes down, in metres.
+        standoff: distance behind the block at which the gripper descends, in metres.
         corridor: half-width of the strip behind the block from which the gripper pushes, in metres.
-        clearance: how far above the block the gripper crosses it, in metres.
+        clearance: height above the block at which the gripper crosses it, in metres.
         tolerance: distance to the goal at which the gripper stops, in metres.
-        fused: take the block from the achieved goal, and the gripper as the mean of the two places where it can be
-            read: where noise is on the observation alone, that leaves it 1.4 times less.
+        fused: whether the block's position is the achieved goal, and the gripper's the mean of its two measurements,
+            which reduces noise of the observation by a factor of 1.4.
 
     Example:
         >>> seen = np.zeros((1, 25)); seen[0, :6] = [1.23, 0.7, 0.42, 1.3, 0.7, 0.42]
@@ -125,7 +125,7 @@ class PushController(_FetchController):
     _width: ClassVar[str] = f"at least {_OBJECT_WIDTH}"
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Returns the clipped movement, after a better look if asked for."""
+        """Returns the clipped movement, from fused positions if `fused` is set."""
         return super().act(_fuse(observation) if self.fused else observation)
 
     def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -157,5 +157,5 @@ def _fuse(observation: Observation) -> Observation:
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # Not a matrix product: BLAS rounds a lane differently when the number of lanes changes.
+    # Not a matrix product, because its rounding depends on the number of lanes.
     return np.asarray(a[:, :1] * b[:, :1] + a[:, 1:2] * b[:, 1:2] + a[:, 2:3] * b[:, 2:3])

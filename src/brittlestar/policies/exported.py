@@ -1,4 +1,4 @@
-"""Networks that were saved without their library: CleanRL state dicts, TorchScript, ONNX."""
+"""Exported networks: CleanRL state dicts, TorchScript, ONNX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.checkpoints.weights import read_weights
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Answer, DelegatingPolicy, Observation, StatelessPolicy, count_lanes
+from brittlestar.policies.base import Answer, DelegatingPolicy, Observation, Starts, StatelessPolicy, count_lanes
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
@@ -28,7 +28,7 @@ _CLEANRL_SPREAD = (-5.0, 2.0)
 
 @dataclass
 class CleanRlPolicy(DelegatingPolicy):
-    """The actor of a state dict that CleanRL saved; nothing from the file is run."""
+    """The actor of a CleanRL state dict; no code from the file runs."""
 
     path: str
 
@@ -57,12 +57,12 @@ def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], st
 
 
 class _ExportedPolicy(StatelessPolicy):
-    """Asks a network lane by lane: a product over all lanes would tie the bits of a lane to the others."""
+    """A network, evaluated lane by lane, because the rounding of a batch depends on all its lanes."""
 
     path: str
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Finds out how observations and actions look."""
+        """Takes the spaces and loads the network."""
         self._inputs, self._space = Inputs(), action_space
         self._inputs.bind(observation_space)
         self._answer = self._load(str(existing(self.path)))
@@ -71,7 +71,7 @@ class _ExportedPolicy(StatelessPolicy):
         raise NotImplementedError
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Shows each lane's row of numbers to the network; several outputs for a choice are its scores."""
+        """Evaluates the network for each lane; float outputs for a discrete action are its scores."""
         row = self._row(observation)
         answers = np.stack([self._answer(row[lane : lane + 1])[0] for lane in range(count_lanes(observation))])
         if np.issubdtype(self._space.dtype, np.integer) and answers.ndim == 2 and answers.dtype.kind == "f":
@@ -86,7 +86,7 @@ class _ExportedPolicy(StatelessPolicy):
 
 @dataclass
 class TorchScriptPolicy(_ExportedPolicy):
-    """A network saved by `torch.jit.save`: rows of numbers in, actions or scores out."""
+    """A network of `torch.jit.save` that maps rows of numbers to actions or scores."""
 
     path: str
 
@@ -96,7 +96,7 @@ class TorchScriptPolicy(_ExportedPolicy):
         torch.set_num_threads(1)
         try:
             with warnings.catch_warnings():
-                # torch advises another format; the file is what it is.
+                # torch warns that the format is deprecated, which the user cannot change here.
                 warnings.simplefilter("ignore")
                 network = torch.jit.load(path, map_location="cpu").eval()
         except RuntimeError as error:
@@ -110,10 +110,8 @@ class TorchScriptPolicy(_ExportedPolicy):
 
         return answer
 
-    def differentiate(
-        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
-    ) -> Answer:
-        """Returns the answer, and the way back that torch finds."""
+    def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
+        """Returns the outputs and the gradient function of torch."""
         import torch
 
         bounds = None
@@ -124,13 +122,13 @@ class TorchScriptPolicy(_ExportedPolicy):
             answers = self._network(row[""]).reshape(-1)
             return torch.clip(answers, *bounds) if bounds else answers
 
-        found = through_torch(network, {"": self._row(observation)}, self.path)
-        return Answer(found.outputs, lambda g: self._inputs.pull(found.pull(g)[""], observation, None, None))
+        answer = through_torch(network, {"": self._row(observation)}, self.path)
+        return Answer(answer.outputs, lambda g: self._inputs.pull(answer.pull(g)[""], observation, None, None))
 
 
 @dataclass
 class OnnxPolicy(_ExportedPolicy):
-    """A network in an ONNX file: its first output is the actions or the scores."""
+    """A network in an ONNX file; its first output is actions or scores."""
 
     path: str
 

@@ -1,4 +1,4 @@
-"""From the outputs of a network to actions: the best one, or one drawn as in training."""
+"""Output heads of networks: from outputs to actions, deterministic or random as in training."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from brittlestar.randomness import LaneDraws
 Layer = tuple[np.ndarray, np.ndarray]
 """Weights `(inputs, outputs)` and biases `(outputs,)`."""
 
-_CLOSED = -1e8
-"""The logit of a choice that is closed, as in sb3-contrib."""
+_INVALID = -1e8
+"""Logit of an invalid choice, as in sb3-contrib."""
 
 
 class Head:
-    """Decides by the outputs of a network; with `draws`, at random."""
+    """Turns the outputs of a network into actions."""
 
     masked = False
-    """Whether choices can be closed before it decides."""
+    """Whether it takes action masks."""
 
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
         raise NotImplementedError
 
     def mask(self, outputs: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Returns the outputs with those of closed choices so low that none is taken while another one is open.
+        """Returns the outputs with those of invalid choices so low that they are never taken.
 
         Args:
-            outputs: what the last layer gave, `(lanes, outputs)`.
-            masks: which choices are open, of the same shape.
+            outputs: outputs of the last layer, `(lanes, outputs)`.
+            masks: true where a choice is valid, of the same shape.
         """
         if masks.shape != outputs.shape:
             raise UserError(f"action masks must have {outputs.shape[1]} entries, one per choice, got {masks.shape[1]}")
-        return np.where(masks, outputs, outputs.dtype.type(_CLOSED))
+        return np.where(masks, outputs, outputs.dtype.type(_INVALID))
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
         """Returns actions.
 
         Args:
-            outputs: what the last layer gave, `(lanes, outputs)`.
-            latent: what the last layer was given, `(lanes, inputs)`.
-            draws: the policy's random numbers; None for the deterministic action.
+            outputs: outputs of the last layer, `(lanes, outputs)`.
+            latent: inputs of the last layer, `(lanes, inputs)`.
+            draws: random numbers of the policy; None for the deterministic action.
         """
         raise NotImplementedError
 
     def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Returns flat actions without chance, or the scores of choices, and their slopes over the outputs."""
+        """Returns flat deterministic actions, or the scores of choices, and their slopes over the outputs."""
         return outputs, np.ones_like(outputs)
 
 
 @dataclass
 class StateNoise:
-    """Noise that is a fixed random function of the latent state for a whole episode (gSDE)."""
+    """State-dependent exploration (gSDE): one random function of the latent state per episode."""
 
     std: np.ndarray
     """`(latent, actions)`."""
@@ -69,7 +69,7 @@ class StateNoise:
 
 
 class _Bounded(Head):
-    """Actions in a box; until `bind`, between -1 and 1."""
+    """Actions in a Box; before `bind`, between -1 and 1."""
 
     _low: Any = np.float32(-1.0)
     _high: Any = np.float32(1.0)
@@ -87,9 +87,10 @@ class _Bounded(Head):
 
 @dataclass
 class Clipped(_Bounded):
-    """The outputs, clipped to the bounds; noise has its own spread (PPO, A2C, TRPO)."""
+    """Clips the outputs to the bounds (PPO, A2C, TRPO)."""
 
     log_std: np.ndarray | None = None
+    """Logarithm of the standard deviation of random actions; None draws no noise."""
     state_noise: StateNoise | None = None
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
@@ -101,22 +102,22 @@ class Clipped(_Bounded):
         return self._shaped(np.clip(outputs, self._low, self._high))
 
     def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Returns flat actions without chance, and their slopes over the outputs: 0 beyond the bounds."""
+        """Returns flat deterministic actions and their slopes over the outputs, 0 out of bounds."""
         inside = (outputs > self._low) & (outputs < self._high)
         return np.clip(outputs, self._low, self._high), inside.astype(outputs.dtype)
 
 
 @dataclass
 class Squashed(_Bounded):
-    """The outputs through tanh, scaled to the bounds (SAC, TQC, TD3, DDPG)."""
+    """Applies tanh and scales the result to the bounds (SAC, TQC, TD3, DDPG)."""
 
     spread: Layer | None = None
-    """Layer that gives the logarithm of the noise's spread; None draws no noise."""
+    """Layer for the logarithm of the standard deviation of random actions; None draws no noise."""
     state_noise: StateNoise | None = None
     limit: float | None = None
-    """Clips the outputs before anything else."""
+    """Bound of the outputs before tanh."""
     spread_range: tuple[float, float] | None = None
-    """Squashes what `spread` gives to this range, as CleanRL does; None clips it, as Stable-Baselines3 does."""
+    """Range that the outputs of `spread` are squashed to, as in CleanRL; None clips them, as Stable-Baselines3 does."""
 
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
@@ -135,7 +136,7 @@ class Squashed(_Bounded):
         return self._shaped(self._low + 0.5 * (np.tanh(outputs) + 1.0) * (self._high - self._low))
 
     def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Returns flat actions without chance, and their slopes over the outputs."""
+        """Returns flat deterministic actions and their slopes over the outputs."""
         limit = np.inf if self.limit is None else self.limit
         half, inside = 0.5 * (self._high - self._low), np.abs(outputs) < limit
         squashed = np.tanh(np.clip(outputs, -limit, limit))
@@ -151,9 +152,10 @@ class Squashed(_Bounded):
 
 @dataclass
 class Greedy(Head):
-    """The choice of the largest output; at random with a probability (DQN, QRDQN)."""
+    """Takes the choice of the largest output (DQN, QRDQN)."""
 
     exploration: float = 0.0
+    """Probability of a random choice, if actions are random."""
     _start = 0
 
     def bind(self, space: Space, outputs: int) -> None:
@@ -173,10 +175,10 @@ class Greedy(Head):
 
 @dataclass
 class Sampled(Head):
-    """Choices with the outputs as logits; the likeliest ones if nothing is drawn (PPO, A2C, TRPO, ARS)."""
+    """Draws choices with the outputs as logits, or takes the most likely ones (PPO, A2C, TRPO, ARS)."""
 
     masked: bool = False
-    """Whether choices can be closed; a switch then has two logits, off and on (MaskablePPO)."""
+    """Whether it takes action masks; a binary choice then has two logits (MaskablePPO)."""
 
     def bind(self, space: Space, outputs: int) -> None:
         """Checks that the outputs fit the action space."""
@@ -197,11 +199,11 @@ class Sampled(Head):
         """Returns actions."""
         if draws is not None:
             uniform = np.clip(draws.uniform(outputs.shape[1:]), 1e-300, 1.0)
-            # The largest of logits with Gumbel noise is a draw from their distribution; of two, with logistic noise.
+            # The largest of logits plus Gumbel noise is a draw from their distribution; for two, logistic noise.
             noise = np.log(uniform) - np.log1p(-uniform) if self._binary else -np.log(-np.log(uniform))
             outputs = outputs + noise
         if self._binary:
-            chosen = (outputs > 0).astype(np.int64)
+            choices = (outputs > 0).astype(np.int64)
         else:
-            chosen = np.stack([part.argmax(axis=1) for part in np.split(outputs, self._ends, axis=1)], axis=1)
-        return np.asarray(chosen.reshape(-1, *self._shape) + self._start)
+            choices = np.stack([part.argmax(axis=1) for part in np.split(outputs, self._ends, axis=1)], axis=1)
+        return np.asarray(choices.reshape(-1, *self._shape) + self._start)

@@ -1,4 +1,4 @@
-"""What a network is shown: observations flattened, extended, stacked and normalised as in its training."""
+"""Inputs of a network: observations flattened, extended, stacked and normalised as in its training."""
 
 from __future__ import annotations
 
@@ -10,34 +10,31 @@ from gymnasium import spaces
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Moments, Observation, count_lanes
+from brittlestar.policies.base import Moments, Observation, Starts, count_lanes
 from brittlestar.policies.scaling import Fit, Scaling
 
 
 class Reader(Protocol):
-    """What stands between observations and a network."""
+    """Turns observations into the inputs of a network."""
 
     def bind(self, space: Space) -> int:
-        """Checks the observation space and returns how many numbers the network is shown."""
+        """Checks the observation space and returns the number of inputs."""
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:
         """Returns the mean and standard deviation that each entry is normalised by."""
 
-    def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
-        """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
+    def read(self, observation: Observation, state: Any, first: Starts) -> tuple[list[np.ndarray], Any]:
+        """Returns the inputs `(lanes, n)`, in parts along the last axis, and the state for the next step."""
 
-    def pull(
-        self, gradient: np.ndarray, observation: Observation, state: Any, first: np.ndarray | None
-    ) -> dict[str, np.ndarray]:
-        """Returns the gradient of the present observation, by entry, from that of the rows that `read` gives."""
+    def pull(self, gradient: np.ndarray, observation: Observation, state: Any, first: Starts) -> dict[str, np.ndarray]:
+        """Returns the gradient of the present observation, by entry, from the gradient of the inputs."""
 
 
 @dataclass
 class Inputs:
     """Turns observations into one row of numbers per lane.
 
-    The order is that of training: the time that is left is appended to the observation, then frames are
-    stacked, then both are normalised.
+    The order is that of training: it appends the remaining time, then stacks frames, then normalises both.
 
     Example:
         >>> inputs = Inputs(keys=["observation", "desired_goal"])
@@ -46,15 +43,15 @@ class Inputs:
     """
 
     keys: list[str] | None = None
-    """Entries of a dict observation, in order; null takes them all, sorted."""
+    """Entries of a dict observation, in order; None takes all of them, sorted."""
     scalings: dict[str, Scaling] = field(default_factory=dict)
     """Statistics by entry; `""` is a plain observation, or the whole row of a dict."""
     time_limit: int | None = None
-    """Steps of an episode in training, if the network was shown the share of them that is left."""
+    """Steps of a training episode, if the remaining share of them is an input."""
     fit: Fit | None = None
-    """How an observation of another version of the environment is made to fit."""
+    """Adapter to an observation of another version of the environment."""
     stack: int = 1
-    """How many of the last observations the network is shown, oldest first, zeros before the first."""
+    """Number of stacked observations, oldest first, zeros before the first."""
 
     def __post_init__(self) -> None:
         self._parts: dict[str, Space] | None = None
@@ -63,11 +60,11 @@ class Inputs:
 
     @property
     def has_state(self) -> bool:
-        """Whether anything is kept from step to step."""
+        """Whether it needs a state."""
         return self.time_limit is not None or self.stack > 1
 
     def bind(self, space: Space) -> int:
-        """Checks the observation space and returns how many numbers the network is shown."""
+        """Checks the observation space and returns the number of inputs."""
         self._parts = self._split(space)
         self._frame, self._along = self._axes(space)
         widths = [_width(part) for part in self._parts.values()]
@@ -84,12 +81,12 @@ class Inputs:
     def _axes(self, space: Space) -> tuple[tuple[int, ...], int]:
         if not isinstance(space, spaces.Box) or len(space.shape) < 2 or self.fit or self.time_limit is not None:
             return (-1,), 0
-        # As `VecFrameStack` does: the channels of a picture are its shortest axis.
+        # As in `VecFrameStack`, the channels of an image are its shortest axis.
         return space.shape, 0 if is_image(space) and np.argmin(space.shape) == 0 else len(space.shape) - 1
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """What a row is before it is flattened, if the observation has several axes."""
+        """Shape of a row before it is flattened, if the observation has several axes."""
         shape = list(self._frame)
         if len(shape) > 1:
             shape[self._along] *= self.stack
@@ -107,50 +104,48 @@ class Inputs:
         if key in self.scalings and self.scalings[key].mean.shape != (width,):
             entry = f" of `{key}`" if key else ""
             shape = self.scalings[key].mean.shape
-            hint = ": was it wrapped in TimeFeatureWrapper? Set `policy.time_limit`, or take `policy=zoo_folder`"
+            hint = ": was it trained with TimeFeatureWrapper? Set `policy.time_limit`, or use `policy=zoo_folder`"
             raise UserError(
-                f"the statistics{entry} have shape {shape}, but the network is shown {width} numbers"
+                f"the statistics{entry} have shape {shape}, but the network has {width} inputs"
                 + (hint if shape == (width + 1,) else "")
             )
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:
-        """Returns the mean and standard deviation that each entry is normalised by; of a stack, by the newest frame.
+        """Returns the mean and standard deviation that each entry is normalised by; of a stack, those of the newest.
 
         Example:
             >>> inputs = Inputs(scalings={"": Scaling(mean=np.array([1.0, 9.0]), var=np.ones(2))}, time_limit=50)
             >>> inputs.statistics_of(spaces.Box(-1, 1, (1,)))[""][0]
             array([1.])
         """
-        found = {key: _moments(scaling) for key, scaling in self.scalings.items() if key}
+        moments = {key: _moments(scaling) for key, scaling in self.scalings.items() if key}
         if "" not in self.scalings:
-            return found
+            return moments
         mean, std = (row.reshape(self.stack, -1)[-1] for row in _moments(self.scalings[""]))
         start = 0
         for key, part in self._split(space).items():
             width = _width(part)
-            # Numbers that the network is not shown are not normalised: 0 and 1.
-            shown = max(0, min(width, (self.fit.keep if self.fit else len(mean)) - start))
-            found[key] = np.zeros(width), np.ones(width)
-            for whole, row in zip(found[key], (mean, std), strict=True):
-                whole[:shown] = row[start : start + shown]
+            # Numbers that are no inputs are not normalised: mean 0 and standard deviation 1.
+            used = max(0, min(width, (self.fit.keep if self.fit else len(mean)) - start))
+            moments[key] = np.zeros(width), np.ones(width)
+            for whole, row in zip(moments[key], (mean, std), strict=True):
+                whole[:used] = row[start : start + used]
             start += width
-        return found
+        return moments
 
-    def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
-        """Returns rows of numbers, in parts along the last axis, and the state for the next step."""
+    def read(self, observation: Observation, state: Any, first: Starts) -> tuple[list[np.ndarray], Any]:
+        """Returns the inputs `(lanes, n)`, in parts along the last axis, and the state for the next step."""
         parts = list(self._entries(observation).values())
         if self.fit:
             parts = [self.fit.apply(np.concatenate(parts, axis=1))]
         if self.has_state:
-            parts, state = self._remember(np.concatenate(parts, axis=1), state, first)
+            parts, state = self._with_history(np.concatenate(parts, axis=1), state, first)
         if "" in self.scalings:
             parts = [self.scalings[""].apply(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))]
         return parts, state
 
-    def pull(
-        self, gradient: np.ndarray, observation: Observation, state: Any, first: np.ndarray | None
-    ) -> dict[str, np.ndarray]:
-        """Returns the gradient of the present observation, by entry, from that of the rows that `read` gives."""
+    def pull(self, gradient: np.ndarray, observation: Observation, state: Any, first: Starts) -> dict[str, np.ndarray]:
+        """Returns the gradient of the present observation, by entry, from the gradient of the inputs."""
         entries = self._entries(observation)
         if "" in self.scalings:
             gradient = self.scalings[""].pull(gradient, self.read(observation, state, first)[0][0])
@@ -159,34 +154,34 @@ class Inputs:
         ends = np.cumsum([part.shape[1] for part in entries.values()]).tolist()
         if self.fit:
             gradient = Fit(min(self.fit.keep, ends[-1]), ends[-1]).apply(gradient)
-        found = {}
+        slopes = {}
         for (key, part), own in zip(entries.items(), np.split(gradient, ends[:-1], axis=1), strict=True):
             values = observation[key] if key else observation
             if np.issubdtype(values.dtype, np.floating):
                 scaling = self.scalings.get(key) if key else None
-                found[key] = (scaling.pull(own, part) if scaling else own).reshape(values.shape)
-        return found
+                slopes[key] = (scaling.pull(own, part) if scaling else own).reshape(values.shape)
+        return slopes
 
     def _entries(self, observation: Observation) -> dict[str, np.ndarray]:
         lanes, entries = count_lanes(observation), {}
-        for key, space in (self._parts or self._guess(observation)).items():
+        for key, space in (self._parts or self._unbound_parts(observation)).items():
             values = _numbers(observation[key] if key else observation, space, lanes)
             entries[key] = self.scalings[key].apply(values) if key and key in self.scalings else values
         return entries
 
     def _newest(self, gradient: np.ndarray) -> np.ndarray:
-        """Returns the gradient of the last frame, without that of the time."""
+        """Returns the gradient of the newest frame, without that of the remaining time."""
         lanes = len(gradient)
         if len(self._frame) == 1:
             return gradient.reshape(lanes, self.stack, -1)[:, -1, : None if self.time_limit is None else -1]
         frames = np.split(gradient.reshape(lanes, *self.shape), self.stack, axis=self._along + 1)
         return frames[-1].reshape(lanes, -1)
 
-    def _guess(self, observation: Observation) -> dict[str, Any]:
+    def _unbound_parts(self, observation: Observation) -> dict[str, Any]:
         return dict.fromkeys(self.keys or sorted(observation)) if isinstance(observation, dict) else {"": None}
 
-    def _remember(
-        self, row: np.ndarray, state: Any, first: np.ndarray | None
+    def _with_history(
+        self, row: np.ndarray, state: Any, first: Starts
     ) -> tuple[list[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         lanes = len(row)
         width = row.shape[1] + (self.time_limit is not None)
@@ -210,7 +205,7 @@ def _moments(scaling: Scaling) -> Moments:
 
 
 def is_image(space: Space) -> bool:
-    """Says whether Stable-Baselines3 takes observations for pictures.
+    """Returns whether Stable-Baselines3 treats observations as images.
 
     Example:
         >>> is_image(spaces.Box(0, 255, (64, 64, 3), np.uint8)), is_image(spaces.Box(0, 1, (64, 64, 3)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Answer, Moments, Observation, Policy
+from brittlestar.policies.base import Answer, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs, Reader
@@ -39,13 +39,13 @@ _OUTPUTS: dict[str, Callable[[], Head]] = {"clip": Clipped, "tanh": Squashed, "a
 class MlpPolicy(Policy):
     """Computes `output(W_n ... activation(W_1 x + b_1) ... + b_n)` for all lanes.
 
-    The action of a lane is the same bit for bit whatever the number of lanes and its place among them.
+    The action of a lane has the same bits for any number of lanes.
 
     Args:
         layers: weights `(inputs, outputs)` and biases of each layer, first to last.
         activation: `tanh`, `relu`, `leaky_relu`, `elu`, `sigmoid` or `silu`, between the layers.
         output: `clip` to the bounds of the actions, `tanh` scaled to them, `argmax` (discrete actions), or a head.
-        inputs: how observations become rows of numbers; by default as they are.
+        inputs: turns observations into rows of numbers; by default it flattens them.
 
     Example:
         >>> policy = MlpPolicy([(np.array([[2.0], [0.0]]), np.array([0.5]))])
@@ -72,7 +72,7 @@ class MlpPolicy(Policy):
 
     @classmethod
     def random(cls, sizes: Sequence[int], seed: int = 0, activation: str = "tanh", output: str = "clip") -> MlpPolicy:
-        """Returns a network with random weights, for example with `sizes=[17, 256, 256, 6]`."""
+        """Returns a network with random weights, for example of `sizes=[17, 256, 256, 6]`."""
         rng = generator(seed, "mlp")
         layers = []
         for inputs, outputs in pairwise(sizes):
@@ -95,7 +95,7 @@ class MlpPolicy(Policy):
         return self._inputs.statistics_of(observation_space)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Checks that the network fits, and takes the bounds of the actions."""
+        """Checks that the network fits the spaces, and takes the bounds of the actions."""
         width = self._inputs.bind(observation_space)
         if width != self.sizes[0]:
             raise UserError(
@@ -108,11 +108,11 @@ class MlpPolicy(Policy):
         self,
         observation: Observation,
         state: Any = None,
-        episode_start: np.ndarray | None = None,
+        episode_start: Starts = None,
         deterministic: bool = True,
         action_masks: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Any]:
-        """Computes the actions."""
+    ) -> Prediction:
+        """Returns the actions and the next state."""
         parts, state = self._inputs.read(observation, state, episode_start)
         lanes = len(parts[0])
         if not self._buffers or len(self._buffers[0]) != lanes:
@@ -124,12 +124,8 @@ class MlpPolicy(Policy):
         latent = self._buffers[-2][:, 0]
         return self._head.decide(outputs, latent, None if deterministic else self._draws), state
 
-    def differentiate(
-        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
-    ) -> Answer:
-        """Returns the answer without chance, and the way back through head, layers and inputs.
-
-        Choices are taken as if all were open.
+    def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
+        """Returns the deterministic outputs and the gradient function; all choices count as valid.
 
         Example:
             >>> policy = MlpPolicy([(np.array([[2.0], [0.0]]), np.array([0.5]))])
@@ -149,9 +145,9 @@ class MlpPolicy(Policy):
         last = len(self._layers) - 1
         for index, (weights, biases) in enumerate(self._layers):
             y = self._buffers[index + 1]
-            # One vector-matrix product per lane. BLAS orders its sums by the number of rows and by the place
-            # of a row, so one product over all lanes, or over blocks of 16, ties the bits of a lane to the
-            # others. Blocks of 8 hold, and are 10-20 % faster, but change with the number of threads.
+            # One vector-matrix product per lane. The order of BLAS's sums depends on the number of rows and on the
+            # position of a row, so in a product over all lanes the bits of a lane depend on the others. Blocks of 8
+            # lanes would be 10-20 % faster, but depend on the number of threads.
             np.matmul(self._buffers[index], weights, out=y)
             y += biases
             if index < last:
@@ -170,5 +166,5 @@ def _checked(layers: Sequence[Layer]) -> list[Layer]:
             raise UserError(f"`layers[{index}]` must be {need}, got {got}")
         width = weights.shape[1]
     dtype = np.result_type(np.float32, *(weights for weights, _ in arrays))
-    # The order of the weights in memory decides the order of the sums too.
+    # The memory order of the weights also decides the order of the sums.
     return [(weights.astype(dtype, order="C"), biases.astype(dtype)) for weights, biases in arrays]

@@ -1,4 +1,4 @@
-"""Rebuilds the actor of a Stable-Baselines3 checkpoint from its weights, without running anything from the file."""
+"""Rebuilds the actor of a Stable-Baselines3 checkpoint from its weights, without running code from the file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
     """Returns the actor of a checkpoint.
 
     Args:
-        checkpoint: what was read from the file.
-        inputs: how observations become the rows of numbers that the network was trained on.
+        checkpoint: content of the file.
+        inputs: turns observations into the inputs of the network.
 
     Raises:
-        UserError: the network cannot be derived from its weights alone; says why, and what to do.
+        UserError: the weights do not determine the network; the message names the reason and the way out.
     """
     _refuse_underivable(checkpoint)
     weights = checkpoint.weights
@@ -45,7 +45,7 @@ def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
     else:
         raise _refusal(checkpoint, f"its weights ({', '.join(list(weights)[:3])}, ...) belong to no known algorithm")
     activation = _activation(checkpoint, on_policy="action_net.weight" in weights)
-    return MlpPolicy(layers, activation, head, _remembered(checkpoint, inputs))
+    return MlpPolicy(layers, activation, head, _with_memory(checkpoint, inputs))
 
 
 def _refusal(checkpoint: Checkpoint, reason: str) -> UserError:
@@ -57,19 +57,19 @@ def _refusal(checkpoint: Checkpoint, reason: str) -> UserError:
 
 def _refuse_underivable(checkpoint: Checkpoint) -> None:
     if any("lstm" in name and not name.startswith(_LSTMS) for name in checkpoint.weights):
-        raise _refusal(checkpoint, "it is recurrent in a way of its own")
+        raise _refusal(checkpoint, "its recurrent layers are not those of RecurrentPPO")
     if any(array.ndim > 2 for array in checkpoint.weights.values()):
         raise _refusal(checkpoint, "it has convolutions, whose strides are not in the file")
     extractor = (checkpoint.features_extractor or "").rpartition(".")[2].strip("'>")
     if extractor and extractor not in _EXTRACTORS:
-        raise _refusal(checkpoint, f"it has a features extractor of its own ({extractor})")
+        raise _refusal(checkpoint, f"it has a custom features extractor ({extractor})")
     if any("features_extractor." in name for name in checkpoint.weights):
-        raise _refusal(checkpoint, "its features extractor has weights of its own")
+        raise _refusal(checkpoint, "its features extractor has weights")
     if is_image(checkpoint.observation_space):
-        raise _refusal(checkpoint, "it sees images, and whether it scales or turns them is not in the file")
+        raise _refusal(checkpoint, "it takes images, and the file does not say whether it scales or transposes them")
 
 
-def _remembered(checkpoint: Checkpoint, inputs: Inputs) -> Reader:
+def _with_memory(checkpoint: Checkpoint, inputs: Inputs) -> Reader:
     if not any(name.startswith(_LSTMS) for name in checkpoint.weights):
         return inputs
     try:
@@ -119,7 +119,7 @@ def _value_based(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer],
     layers = stack(weights, prefix)
     actions = int(checkpoint.action_space.n) if isinstance(checkpoint.action_space, spaces.Discrete) else 0
     if prefix.startswith("quantile") and layers and actions:
-        # The mean over quantiles is linear, so it can be taken of the weights.
+        # The mean over quantiles is linear, so it is taken over the weights.
         matrix, biases = layers[-1]
         layers[-1] = matrix.reshape(len(matrix), -1, actions).mean(axis=1), biases.reshape(-1, actions).mean(axis=0)
     return layers, Greedy(checkpoint.exploration_rate or 0.0)
@@ -133,12 +133,12 @@ def _random_search(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer
 
 
 def _spread(log_std: np.ndarray, mean: Layer) -> np.ndarray:
-    # One column stands for all actions (`full_std=False`).
+    # One column holds for all actions (`full_std=False`).
     return np.asarray(np.exp(log_std) * np.ones_like(mean[0]))
 
 
 def layer(weights: Weights, name: str) -> Layer:
-    """Returns a `torch.nn.Linear` by its name; without biases they are 0."""
+    """Returns a `torch.nn.Linear` by its name; missing biases are 0."""
     if f"{name}.weight" not in weights:
         raise UserError(f"the checkpoint has no `{name}.weight`; {nearest(f'{name}.weight', weights)}")
     matrix = weights[f"{name}.weight"]
@@ -148,7 +148,7 @@ def layer(weights: Weights, name: str) -> Layer:
 
 
 def stack(weights: Weights, prefix: str) -> list[Layer]:
-    """Returns the layers of a `torch.nn.Sequential`; a batch norm is folded into the layer behind it."""
+    """Returns the layers of a `torch.nn.Sequential`; a batch norm is folded into the layer after it."""
     layers: list[Layer] = []
     norm: Layer | None = None
     for name in _modules(weights, prefix):
@@ -174,5 +174,5 @@ def _folded(norm: Layer | None, layer: Layer) -> Layer:
 
 
 def _modules(weights: Weights, prefix: str) -> Iterator[str]:
-    found = {int(m[1]) for name in weights if (m := re.match(rf"{re.escape(prefix)}\.(\d+)\.", name))}
-    return (f"{prefix}.{number}" for number in sorted(found))
+    numbers = {int(m[1]) for name in weights if (m := re.match(rf"{re.escape(prefix)}\.(\d+)\.", name))}
+    return (f"{prefix}.{number}" for number in sorted(numbers))

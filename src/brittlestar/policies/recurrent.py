@@ -1,4 +1,4 @@
-"""What a recurrent network is shown: its LSTM's answer to all observations of the episode so far."""
+"""Inputs of a recurrent network: the output of an LSTM over all observations of the episode so far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Moments, Observation
+from brittlestar.policies.base import Moments, Observation, Starts
 from brittlestar.policies.heads import Layer
 from brittlestar.policies.inputs import Reader
 
@@ -19,14 +19,14 @@ _GATES = 4
 
 
 class LstmInputs:
-    """Puts an LSTM between the observations and a network: `h, c = lstm(x, h, c)` at each step, `h = c = 0` at a start.
+    """An LSTM between the observations and a network: `h, c = lstm(x, h, c)` at each step, `h = c = 0` at the start.
 
-    What a lane remembers is the same bit for bit whatever the number of lanes and its place among them.
+    The memory of a lane has the same bits for any number of lanes.
 
     Args:
-        inputs: how observations become rows of numbers.
-        layers: of each layer, first to last, weights `(inputs + units, 4 units)`, biases `(4 units,)`; the columns are
-            the input, forget, cell and output gates.
+        inputs: turns observations into rows of numbers.
+        layers: weights `(inputs + units, 4 units)` and biases `(4 units,)` of each layer, first to last; the columns
+            are the input, forget, cell and output gates.
 
     Example:
         >>> from brittlestar.policies.inputs import Inputs
@@ -48,47 +48,45 @@ class LstmInputs:
         self._width, self._units = widths[0], units
 
     def bind(self, space: Space) -> int:
-        """Checks the observation space and returns how many numbers the network behind the LSTM is shown."""
+        """Checks the observation space and returns the number of units of the last layer."""
         width = self._inputs.bind(space)
         if width != self._width:
             raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe_space(space)}")
         return self._units[-1]
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:
-        """Returns those of the inputs."""
+        """Returns the statistics of the inputs."""
         return self._inputs.statistics_of(space)
 
-    def read(self, observation: Observation, state: Any, first: np.ndarray | None) -> tuple[list[np.ndarray], Any]:
-        """Returns what the last layer answers, and the state for the next step."""
-        seen, memory = state or (None, None)
-        parts, seen = self._inputs.read(observation, seen, first)
+    def read(self, observation: Observation, state: Any, first: Starts) -> tuple[list[np.ndarray], Any]:
+        """Returns the output of the last layer and the state for the next step."""
+        history, memory = state or (None, None)
+        parts, history = self._inputs.read(observation, history, first)
         row = np.concatenate(parts, axis=1)
-        kept = []
+        after = []
         for layer, (hidden, cell) in zip(self._layers, self._recall(memory, len(row), first), strict=True):
-            kept.append(_step(_gates(*layer, row, hidden), cell))
-            row = kept[-1][0]
-        return [row], (seen, kept)
+            after.append(_step(_gates(*layer, row, hidden), cell))
+            row = after[-1][0]
+        return [row], (history, after)
 
-    def pull(
-        self, gradient: np.ndarray, observation: Observation, state: Any, first: np.ndarray | None
-    ) -> dict[str, np.ndarray]:
-        """Returns the gradient of the present observation; what the LSTM remembers of others stands still."""
-        seen, memory = state or (None, None)
-        row = np.concatenate(self._inputs.read(observation, seen, first)[0], axis=1)
-        passed = []
+    def pull(self, gradient: np.ndarray, observation: Observation, state: Any, first: Starts) -> dict[str, np.ndarray]:
+        """Returns the gradient of the present observation; the memory of earlier ones is constant."""
+        history, memory = state or (None, None)
+        row = np.concatenate(self._inputs.read(observation, history, first)[0], axis=1)
+        forward = []
         for layer, (hidden, cell) in zip(self._layers, self._recall(memory, len(row), first), strict=True):
             gates = _gates(*layer, row, hidden)
-            passed.append((layer[0], gates, cell))
+            forward.append((layer[0], gates, cell))
             row = _step(gates, cell)[0]
-        for weights, gates, cell in reversed(passed):
+        for weights, gates, cell in reversed(forward):
             gradient = _pull(gradient.astype(weights.dtype), weights, gates, cell)
-        return self._inputs.pull(gradient, observation, seen, first)
+        return self._inputs.pull(gradient, observation, history, first)
 
-    def _recall(self, memory: Any, lanes: int, first: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _recall(self, memory: Any, lanes: int, first: Starts) -> list[tuple[np.ndarray, np.ndarray]]:
         if not memory or first is None:
             return list(memory or self._blank(lanes))
-        forgotten = first[:, None]
-        return [tuple(np.where(forgotten, part.dtype.type(0), part) for part in pair) for pair in memory]
+        start = first[:, None]
+        return [tuple(np.where(start, part.dtype.type(0), part) for part in pair) for pair in memory]
 
     def _blank(self, lanes: int) -> list[tuple[np.ndarray, np.ndarray]]:
         dtype = self._layers[0][0].dtype
@@ -96,10 +94,10 @@ class LstmInputs:
 
 
 def lstm_layers(weights: Mapping[str, np.ndarray], name: str) -> list[Layer]:
-    """Returns the layers of a `torch.nn.LSTM` by its name; without biases they are 0.
+    """Returns the layers of a `torch.nn.LSTM` by its name; missing biases are 0.
 
     Raises:
-        UserError: it runs backwards too, or has projections, or lacks a tensor.
+        UserError: it is bidirectional, has projections, or lacks a tensor.
     """
     tensors = {key.removeprefix(f"{name}."): array for key, array in weights.items() if key.startswith(f"{name}.")}
     for tensor in tensors:
@@ -126,8 +124,8 @@ def _checked(index: int, weights: np.ndarray, biases: np.ndarray) -> Layer:
         raise UserError(f"`layers[{index}]` must be {need}, got {got}")
     if len(weights) <= units:
         raise UserError(f"`layers[{index}]` must take more than its {units} units, got {len(weights)} rows")
-    # The logistic function of x is (tanh(x / 2) + 1) / 2, and half a number has the same digits: so one tanh serves
-    # all gates, and none of them overflows.
+    # The logistic function of x is (tanh(x / 2) + 1) / 2, and halving a float is exact. So one tanh computes all gates,
+    # and none overflows.
     halves = np.repeat(np.array([0.5, 0.5, 1.0, 0.5]), units)
     dtype = np.result_type(np.float32, weights)
     return (weights * halves).astype(dtype, order="C"), (biases * halves).astype(dtype)
@@ -148,7 +146,7 @@ def _step(gates: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pull(gradient: np.ndarray, weights: np.ndarray, gates: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Returns the gradient of the row that a layer was given from that of the `h` it answered."""
+    """Returns the gradient of a layer's input from that of its output `h`."""
     into, _, new, out = np.split(gates, _GATES, axis=1)
     cell = np.tanh(_step(gates, before)[1])
     to_cell = gradient * (0.5 * out + 0.5) * (1.0 - cell * cell)

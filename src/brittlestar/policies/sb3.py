@@ -1,4 +1,4 @@
-"""Policies from Stable-Baselines3: a zip, or a folder of rl-zoo."""
+"""Policies of Stable-Baselines3: a zip, or a folder of rl-zoo."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.policies.scaling import Fit, Scaling
 
 HER_KEYS = ["observation", "desired_goal"]
-"""What a network with a plain observation is shown of a goal environment, in this order."""
+"""Entries of a goal environment that a network with a plain observation receives, in this order."""
 ADAPTERS = {
-    "same": "the observation means the same",
-    "pad": "zeros for numbers that are missing, and numbers that are too many cut off, whatever they mean",
-    "ant_v3": "Ant of another version for an agent that saw no contact forces: 27 numbers, then zeros",
+    "same": "the observation has the same meaning",
+    "pad": "missing numbers are zeros and surplus numbers are cut off, whatever their meaning",
+    "ant_v3": "another version of Ant for an agent trained without contact forces: 27 numbers, then zeros",
 }
 ANT_WITHOUT_CONTACTS = 27
 MAX_RESULTS_BYTES = 64 << 10
@@ -38,30 +38,32 @@ NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper")
 """Wrappers that change no observation and no action."""
 ATARI = "AtariWrapper"
 ATARI_DEFAULTS = {"frame_skip": 4, "screen_size": 84, "action_repeat_probability": 0.0}
-"""What `env=pong` and its like do, too; its other arguments are about rewards and ends in training."""
+"""Arguments that must equal those of `env=pong` and similar; the others change only rewards and ends in training."""
 
 
 @dataclass
 class Sb3Policy(DelegatingPolicy):
     """The actor of a Stable-Baselines3 or sb3-contrib zip, rebuilt from its weights.
 
-    Nothing from the file is run, unless `trust` is set.
+    No code from the file runs, unless `trust` is set.
     """
 
     path: str
     statistics: str | None = None
-    """VecNormalize file; null takes `vecnormalize.pkl` beside the zip, if there is one; `none` takes none."""
+    """VecNormalize file; null takes `vecnormalize.pkl` beside the zip, if there is one; `none` disables it."""
     time_limit: int | None = None
-    """Steps of an episode in training, if it was wrapped in TimeFeatureWrapper."""
+    """Steps of a training episode, if the agent was trained with TimeFeatureWrapper."""
     frame_stack: int = 1
+    """Number of stacked observations in training."""
     trust: bool = False
-    """Load with Stable-Baselines3, which runs code from the file."""
+    """Whether to load with Stable-Baselines3, which runs code from the file."""
     algorithm: str | None = None
-    """Name of the algorithm for `trust`, if the file does not say."""
+    """Name of the algorithm for `trust`, if the file does not name it."""
     adapter: str | None = None
-    """For another version of the environment: `pad` or `ant_v3`, see `ADAPTERS`."""
+    """Adapter to another version of the environment: `pad` or `ant_v3`, see `ADAPTERS`."""
     recorded: float | None = None
-    """Mean return that the clean policy should reach; null takes `evaluations.npz` beside the zip, if there is one."""
+    """Mean return of the clean policy to check against; null takes `evaluations.npz` beside the zip, if there is
+    one."""
 
     def __post_init__(self) -> None:
         if Path(self.path).expanduser().is_dir():
@@ -69,9 +71,9 @@ class Sb3Policy(DelegatingPolicy):
         require(self.frame_stack >= 1, "frame_stack", "at least 1", self.frame_stack)
         require(self.time_limit is None or self.time_limit >= 1, "time_limit", "null or at least 1", self.time_limit)
         self.record = RecordedReturn(self.recorded) if self.recorded is not None else _find_record(self.path)
-        found = self.statistics or find_statistics(self.path)
-        shown = _Shown(None if found == "none" else found, self.time_limit, self.frame_stack, self.adapter)
-        self._policy = _load(self.path, shown, self.trust, self.algorithm)
+        file = self.statistics or find_statistics(self.path)
+        inputs = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
+        self._policy = _load(self.path, inputs, self.trust, self.algorithm)
 
 
 @dataclass
@@ -80,9 +82,9 @@ class ZooFolderPolicy(DelegatingPolicy):
 
     path: str
     adapter: str | None = None
-    """For another environment than that of the training: one of `ADAPTERS`; null refuses it."""
+    """Adapter to another environment than that of the training, see `ADAPTERS`; null refuses other environments."""
     trust: bool = False
-    """Load with Stable-Baselines3, which runs code from the file."""
+    """Whether to load with Stable-Baselines3, which runs code from the file."""
 
     def __post_init__(self) -> None:
         if Path(self.path).expanduser().is_file():
@@ -97,14 +99,14 @@ class ZooFolderPolicy(DelegatingPolicy):
             elif name == ATARI:
                 _check_atari(self.path, folder.wrapper_kwargs.get(wrapper, {}))
             elif name not in NEUTRAL_WRAPPERS:
-                raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not know")
+                raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not support")
         self.record = _find_record(folder.checkpoint)
-        shown = _Shown(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
-        self._policy = _load(folder.checkpoint, shown, self.trust, folder.algorithm)
+        inputs = _InputSettings(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
+        self._policy = _load(folder.checkpoint, inputs, self.trust, folder.algorithm)
 
 
-class _Shown(NamedTuple):
-    """What stands between an observation and the network."""
+class _InputSettings(NamedTuple):
+    """How observations become the inputs of the network."""
 
     statistics: str | None
     time_limit: int | None
@@ -126,13 +128,13 @@ class _Shown(NamedTuple):
         if self.adapter in (None, "same"):
             return None
         if not isinstance(space, spaces.Box) or self.frame_stack > 1:
-            raise UserError(f"`adapter: {self.adapter}` is for single plain observations, not {describe_space(space)}")
+            raise UserError(f"`adapter: {self.adapter}` needs a single plain observation, got {describe_space(space)}")
         width = int(np.prod(space.shape)) - (self.time_limit is not None)
         return Fit(ANT_WITHOUT_CONTACTS if self.adapter == "ant_v3" else width, width)
 
 
 def _find_record(path: str) -> RecordedReturn | None:
-    """Returns what was recorded beside a zip: by an evaluation in training, or for the hub."""
+    """Returns the return that was recorded beside a zip, by an evaluation in training or for the hub."""
     place = local(path).absolute()
     scores = read_scores(place.with_name(SCORES))
     return _published(place.with_name(HUB_SCORES)) if scores is None else RecordedReturn.of(scores)
@@ -145,7 +147,7 @@ def _published(path: Path) -> RecordedReturn | None:
         found = json.loads(read_file(path, MAX_RESULTS_BYTES))
         mean, std, episodes = (float(found[key]) for key in ("mean_reward", "std_reward", "n_eval_episodes"))
     except (ValueError, TypeError, KeyError, RecursionError):
-        # Any program may call its file so.
+        # Other programs use this file name too.
         return None
     return (
         RecordedReturn(mean, std, int(episodes))
@@ -154,9 +156,9 @@ def _published(path: Path) -> RecordedReturn | None:
     )
 
 
-def _load(path: str, shown: _Shown, trust: bool, algorithm: str | None) -> Policy:
+def _load(path: str, settings: _InputSettings, trust: bool, algorithm: str | None) -> Policy:
     checkpoint = read_checkpoint(path)
-    inputs = shown.inputs(checkpoint.observation_space)
+    inputs = settings.inputs(checkpoint.observation_space)
     if not trust:
         return rebuild(checkpoint, inputs)
     from brittlestar.policies.sb3_loader import PreprocessedPolicy, load_with_sb3
@@ -173,7 +175,7 @@ def _check_atari(path: str, arguments: dict[str, Any]) -> None:
 
 
 def _time_limit(env_id: str) -> int:
-    """Returns the registered time limit of an environment, or of a newer version of it."""
+    """Returns the registered time limit of an environment, or of its newest version."""
     from gymnasium.envs.registration import parse_env_id, registry
 
     from brittlestar.envs.base import register_robotics
@@ -181,7 +183,7 @@ def _time_limit(env_id: str) -> int:
     register_robotics(env_id)
     _, name, _ = parse_env_id(env_id)
     limits = {spec.version or 0: spec.max_episode_steps for spec in registry.values() if spec.name == name}
-    known = [limit for _, limit in sorted(limits.items()) if limit]
-    if not known:
+    valid = [limit for _, limit in sorted(limits.items()) if limit]
+    if not valid:
         raise UserError(f"the time limit of {env_id} is not known; set `policy.time_limit` with `policy=sb3`")
-    return int(known[-1])
+    return int(valid[-1])

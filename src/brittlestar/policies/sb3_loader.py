@@ -1,4 +1,4 @@
-"""Checkpoints through Stable-Baselines3's own loader, which runs code from the file: only where the user says so."""
+"""Loads checkpoints with Stable-Baselines3, which runs code from the file, if the user sets `policy.trust`."""
 
 from __future__ import annotations
 
@@ -14,26 +14,36 @@ from brittlestar.checkpoints import Checkpoint
 from brittlestar.checkpoints.algorithms import ALGORITHMS, ALIASES
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Answer, GradientError, Moments, Observation, Policy, count_lanes
+from brittlestar.policies.base import (
+    Answer,
+    DelegatingPolicy,
+    GradientError,
+    Moments,
+    Observation,
+    Policy,
+    Prediction,
+    Starts,
+    count_lanes,
+)
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.inputs import Inputs, is_image
 from brittlestar.randomness import LaneDraws
 
 log = logging.getLogger(__name__)
 
-_FORGOTTEN = (
+_TRAINING_ONLY = (
     "learning_rate", "lr_schedule", "clip_range", "clip_range_vf", "delta_std_schedule", "exploration_schedule",
     "_last_obs", "_last_original_obs", "_last_episode_starts", "ep_info_buffer", "ep_success_buffer",
 )  # fmt: skip
-"""What training needs and predicting does not; old files hold it in forms that new versions cannot read."""
+"""Settings that only training needs; new versions cannot read those of old files."""
 
 
 def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> LoadedPolicy:
     """Loads a zip with Stable-Baselines3.
 
     Args:
-        checkpoint: what was read from the zip without running it.
-        algorithm: its algorithm, if the file does not say.
+        checkpoint: content of the zip, read without running it.
+        algorithm: its algorithm, if the file does not name it.
     """
     path = checkpoint.path
     name = (checkpoint.algorithm or algorithm or "").lower()
@@ -47,25 +57,22 @@ def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> Loade
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = facts.load_class().load(path, device="cpu", custom_objects=_replaced(checkpoint))
+            model = facts.load_class().load(path, device="cpu", custom_objects=_replacements(checkpoint))
         except Exception as error:
             line = " ".join(str(error).split())
             raise UserError(f"Stable-Baselines3 cannot load {path}: {type(error).__name__}: {line}") from error
     return LoadedPolicy(model)
 
 
-def _replaced(checkpoint: Checkpoint) -> dict[str, Any]:
-    found: dict[str, Any] = dict.fromkeys(_FORGOTTEN)
-    found |= {"learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.2}
-    found |= {"buffer_size": 1, "replay_buffer_class": None, "replay_buffer_kwargs": {}}
-    return found | {
-        "observation_space": checkpoint.observation_space,
-        "action_space": checkpoint.action_space,
-    }
+def _replacements(checkpoint: Checkpoint) -> dict[str, Any]:
+    objects: dict[str, Any] = dict.fromkeys(_TRAINING_ONLY)
+    objects |= {"learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.2}
+    objects |= {"buffer_size": 1, "replay_buffer_class": None, "replay_buffer_kwargs": {}}
+    return objects | {"observation_space": checkpoint.observation_space, "action_space": checkpoint.action_space}
 
 
 class LoadedPolicy(Policy):
-    """Somebody's model, asked lane by lane: a product over all lanes would tie the bits of a lane to the others."""
+    """A model of Stable-Baselines3, evaluated lane by lane: the rounding of a batch depends on all its lanes."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -78,27 +85,27 @@ class LoadedPolicy(Policy):
         return self._wants_masks
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Checks that the model was made for these spaces."""
+        """Checks that the model fits the spaces."""
         if self.model.action_space.shape != action_space.shape:
             raise UserError(
                 f"the model's actions are {describe_space(self.model.action_space)}, got {describe_space(action_space)}"
             )
-        _check_picture(self.model.observation_space, observation_space)
+        _check_image(self.model.observation_space, observation_space)
         self._draws = draws
 
     def predict(
         self,
         observation: Observation,
         state: Any = None,
-        episode_start: np.ndarray | None = None,
+        episode_start: Starts = None,
         deterministic: bool = True,
         action_masks: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Any]:
-        """Asks the model; a random answer comes from the policy's own stream."""
+    ) -> Prediction:
+        """Evaluates the model; random actions use the policy's own stream."""
         lanes = count_lanes(observation)
         states = state or [None] * lanes
         seeds = self._draws.uniform() if self._draws is not None and not deterministic else np.zeros(lanes)
-        actions, kept = [], []
+        actions, memories = [], []
         for lane in range(lanes):
             if not deterministic:
                 import torch
@@ -109,23 +116,21 @@ class LoadedPolicy(Policy):
             masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
             action, after = self.model.predict(seen, states[lane], first, deterministic, **masks)
             actions.append(action)
-            kept.append(after)
-        return np.stack(actions), kept
+            memories.append(after)
+        return np.stack(actions), memories
 
-    def differentiate(
-        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
-    ) -> Answer:
-        """Returns the answer without chance, and the way back that torch finds."""
+    def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
+        """Returns the deterministic outputs and the gradient function of torch."""
         name = f"the loaded {type(self.model).__name__}"
         if hasattr(self.model.policy, "lstm_actor"):
-            raise GradientError(f"{name} has no gradients with its memory; `policy.trust=false` gives it some")
+            raise GradientError(f"{name} has no gradients with its memory; with `policy.trust=false` it has them")
         seen = observation if isinstance(observation, dict) else {"": observation}
         self.model.policy.set_training_mode(False)
         return through_torch(lambda row: _scores(self.model, row.get("", row)), seen, name)
 
 
 def _scores(model: Any, seen: Any) -> Any:
-    """Returns actions in the bounds, or what decides between choices, as tensors."""
+    """Returns actions within the bounds, or the scores of choices, as tensors."""
     import torch
 
     policy, space = model.policy, model.action_space
@@ -139,81 +144,70 @@ def _scores(model: Any, seen: Any) -> Any:
             return values.mean(dim=1) if values.dim() == 3 else values
     if not hasattr(policy, "get_distribution"):
         return _actions(policy, seen)
-    found = policy.get_distribution(seen)
-    found = getattr(found, "distribution", None) or found.distributions
-    return torch.cat([part.logits for part in found], dim=1) if isinstance(found, list) else found.logits
+    choices = policy.get_distribution(seen)
+    choices = getattr(choices, "distribution", None) or choices.distributions
+    return torch.cat([part.logits for part in choices], dim=1) if isinstance(choices, list) else choices.logits
 
 
 def _actions(policy: Any, seen: Any) -> Any:
     """Returns deterministic actions before they are scaled or clipped to the bounds."""
     if hasattr(policy, "get_distribution"):
         return policy.get_distribution(seen).get_actions(deterministic=True)
-    # Random search is always deterministic.
+    # The policies of random search have no such option: they are deterministic.
     has_option = "deterministic" in inspect.signature(policy.forward).parameters
     return policy(seen, deterministic=True) if has_option else policy(seen)
 
 
-def _check_picture(expected: Space, shown: Space) -> None:
-    """Refuses pictures of another size, or another number of them; channels may come first or last."""
-    if is_image(expected) and sorted(expected.shape or ()) != sorted(shown.shape or ()):
+def _check_image(expected: Space, space: Space) -> None:
+    """Refuses images of another size, or another number of frames; channels may come first or last."""
+    if is_image(expected) and sorted(expected.shape or ()) != sorted(space.shape or ()):
         raise UserError(
-            f"the model is shown pictures {describe_space(expected)}, got {describe_space(shown)}: stack frames by "
-            "`policy.frame_stack` (`policy=zoo_folder` knows how many), and take the environment of its training"
+            f"the model takes images {describe_space(expected)}, got {describe_space(space)}: stack frames by "
+            "`policy.frame_stack` (`policy=zoo_folder` reads their number), and use the environment of its training"
         )
 
 
-class PreprocessedPolicy(Policy):
-    """A policy that is shown observations as in its training: by entry, or in one row."""
+class PreprocessedPolicy(DelegatingPolicy):
+    """A policy that receives observations as in its training: by entry, or in one row."""
 
     def __init__(self, policy: Policy, inputs: Inputs, by_entry: bool) -> None:
         self._policy, self._inputs, self._by_entry = policy, inputs, by_entry
-
-    @property
-    def wants_masks(self) -> bool:
-        """Whether the policy wants them."""
-        return self._policy.wants_masks
 
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
         """Returns the statistics of its training."""
         return self._inputs.statistics_of(observation_space)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Passes the spaces on."""
+        """Binds the inputs, and the policy to the preprocessed observations."""
         self._inputs.bind(observation_space)
         shape = self._inputs.shape
-        shown = spaces.Box(0, 255, shape, np.uint8) if is_image(observation_space) else observation_space
-        self._policy.bind(shown, action_space, draws)
+        space = spaces.Box(0, 255, shape, np.uint8) if is_image(observation_space) else observation_space
+        self._policy.bind(space, action_space, draws)
 
     def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-        **masks: Any,
-    ) -> tuple[np.ndarray, Any]:
-        """Normalises, then asks."""
-        seen, inner = state or (None, None)
-        shown, seen = self._shown(observation, seen, episode_start)
-        action, inner = self._policy.predict(shown, inner, episode_start, deterministic, **masks)
-        return action, (seen, inner)
+        self, observation: Observation, state: Any = None, episode_start: Starts = None, *args: Any, **kwargs: Any
+    ) -> Prediction:
+        """Preprocesses the observation and evaluates the policy."""
+        history, inner = state or (None, None)
+        processed, history = self._process(observation, history, episode_start)
+        action, inner = self._policy.predict(processed, inner, episode_start, *args, **kwargs)
+        return action, (history, inner)
 
-    def differentiate(
-        self, observation: Observation, state: Any = None, episode_start: np.ndarray | None = None
-    ) -> Answer:
-        """Normalises, then asks."""
-        seen, inner = state or (None, None)
-        found = self._policy.differentiate(self._shown(observation, seen, episode_start)[0], inner, episode_start)
+    def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
+        """Preprocesses the observation and differentiates the policy."""
+        history, inner = state or (None, None)
+        processed, _ = self._process(observation, history, episode_start)
+        answer = self._policy.differentiate(processed, inner, episode_start)
 
         def pull(gradient: np.ndarray) -> dict[str, np.ndarray]:
-            back = found.pull(gradient)
+            back = answer.pull(gradient)
             parts = [back[key] for key in self._inputs.keys or []] if self._by_entry else [back[""]]
             row = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
-            return self._inputs.pull(row, observation, seen, episode_start)
+            return self._inputs.pull(row, observation, history, episode_start)
 
-        return Answer(found.outputs, pull)
+        return Answer(answer.outputs, pull)
 
-    def _shown(self, observation: Observation, seen: Any, first: np.ndarray | None) -> tuple[Observation, Any]:
-        parts, seen = self._inputs.read(observation, seen, first)
+    def _process(self, observation: Observation, history: Any, first: Starts) -> tuple[Observation, Any]:
+        parts, history = self._inputs.read(observation, history, first)
         row = np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape)
-        return dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row, seen
+        return dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row, history

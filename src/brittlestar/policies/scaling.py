@@ -1,4 +1,4 @@
-"""What is done to rows of numbers before a network sees them."""
+"""Normalisation and padding of the inputs of a network."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Scaling:
         return np.clip((values - self.mean) / np.sqrt(self.var + self.epsilon), -self.clip, self.clip)
 
     def pull(self, gradient: np.ndarray, scaled: np.ndarray) -> np.ndarray:
-        """Returns the gradient of the values from that of the scaled ones: 0 where these are clipped."""
+        """Returns the gradient of the values from that of the scaled ones; it is 0 where they are clipped."""
         return np.asarray(gradient * (np.abs(scaled) < self.clip) / np.sqrt(self.var + self.epsilon))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Keeps the first numbers of an observation, and fills up with zeros."""
+    """Keeps the first `keep` numbers of an observation and pads with zeros to `width`."""
 
     keep: int
     width: int
 
     def apply(self, row: np.ndarray) -> np.ndarray:
-        """Fits `(lanes, n)` numbers.
+        """Cuts and pads `(lanes, n)` numbers.
 
         Example:
             >>> Fit(keep=2, width=4).apply(np.array([[1.0, 2.0, 3.0]]))
             array([[1., 2., 0., 0.]])
         """
         fitted = np.zeros((len(row), self.width), row.dtype)
-        kept = min(self.keep, row.shape[1])
-        fitted[:, :kept] = row[:, :kept]
+        count = min(self.keep, row.shape[1])
+        fitted[:, :count] = row[:, :count]
         return fitted

@@ -17,7 +17,7 @@ from brittlestar.randomness import LaneDraws
 
 
 class RandomPolicy(StatelessPolicy):
-    """Draws every action uniformly from the action space; a number without bounds is standard normal.
+    """Draws every action uniformly from the action space; unbounded numbers are standard normal.
 
     Example:
         >>> policy = RandomPolicy()
@@ -28,7 +28,7 @@ class RandomPolicy(StatelessPolicy):
     """
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Chooses how to draw from this kind of action space."""
+        """Chooses the sampler of the action space."""
         self._draws, self._dtype = draws, action_space.dtype
         self._sample = self._sampler(action_space)
 
@@ -66,7 +66,7 @@ class RandomPolicy(StatelessPolicy):
 
 @dataclass
 class ConstantPolicy(StatelessPolicy):
-    """Takes the same `action` at every step; one number stands for all components.
+    """Takes the same `action` at every step; a single number holds for all components.
 
     Example:
         >>> policy = ConstantPolicy(0.5)
@@ -78,15 +78,15 @@ class ConstantPolicy(StatelessPolicy):
     action: float | list[float] = 0.0
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Spreads the action over the action space, and refuses one that does not fit."""
-        wanted, shape = np.asarray(self.action), action_space.shape
-        if shape is None or wanted.shape not in ((), shape):
+        """Checks that the action is in the action space."""
+        action, shape = np.asarray(self.action), action_space.shape
+        if shape is None or action.shape not in ((), shape):
             raise UserError(f"`action` must be one number or fit {describe_space(action_space)}, got {self.action}")
-        wanted = np.broadcast_to(wanted, shape)
-        # A value that the type cannot hold is reported below.
+        action = np.broadcast_to(action, shape)
+        # The check below reports a value that the dtype cannot hold.
         with np.errstate(invalid="ignore"):
-            self._value = wanted.astype(action_space.dtype)
-        cut = np.issubdtype(self._value.dtype, np.integer) and not np.array_equal(self._value, wanted)
+            self._value = action.astype(action_space.dtype)
+        cut = np.issubdtype(self._value.dtype, np.integer) and not np.array_equal(self._value, action)
         if cut or not action_space.contains(self._value):
             raise UserError(f"`action` must lie in {' '.join(str(action_space).split())}, got {self.action}")
 

@@ -1,4 +1,4 @@
-"""`policy=zoo/<name>`: a policy that comes with the package."""
+"""`policy=zoo/<name>`: the policies that the package ships."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ZooPolicy(DelegatingPolicy):
 
     name: str
     adapter: str | None = None
-    """For another environment than that of the training, as for `zoo_folder`; null refuses it."""
+    """Adapter to another environment than that of the training, as for `zoo_folder`; null refuses other ones."""
 
     def __post_init__(self) -> None:
         card = zoo.read_card(self.name)

@@ -1,7 +1,4 @@
-"""The cards of the zoo: policies that this project trained and ships.
-
-`recipes.yaml` says how each is trained; the folder `<name>/` has the acting network, its statistics and its card.
-"""
+"""The shipped policies: `recipes.yaml` states how each is trained, its folder holds network, statistics and card."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.errors import UserError, nearest
 
 HOME = Path(__file__).parent
-"""Where the policies are: one folder each."""
+"""Folder of the policies, with one folder for each."""
 CARD = "card.json"
 TARGET = "brittlestar.policies.zoo.ZooPolicy"
 """The class behind `policy=zoo/<name>`."""
@@ -35,7 +32,7 @@ def recipes() -> dict[str, list[str]]:
 
 
 def recipe(name: str) -> list[str]:
-    """Returns the overrides of one policy, or says which name is meant.
+    """Returns the overrides of one policy; the error for an unknown name suggests the nearest.
 
     Example:
         >>> recipe("cartpole_pop")
@@ -48,7 +45,7 @@ def recipe(name: str) -> list[str]:
 
 
 def choice(name: str, key: str) -> str | None:
-    """Returns what a recipe chooses for a key; None where it keeps the default.
+    """Returns the value of a key in a recipe; None is the default.
 
     Example:
         >>> choice("cartpole_ppo", "env"), choice("cartpole_ppo", "perturbation")
@@ -58,7 +55,7 @@ def choice(name: str, key: str) -> str | None:
 
 
 def is_shipped(name: str, home: Path = HOME) -> bool:
-    """Says whether a policy has been trained and adopted."""
+    """Returns whether a policy has been trained and adopted."""
     return (home / name / CARD).is_file()
 
 
@@ -72,5 +69,5 @@ def read_card(name: str, home: Path = HOME) -> dict[str, Any]:
 
 
 def files(name: str, home: Path = HOME) -> list[Path]:
-    """Returns the files that decide how a policy acts; none for one that is not trained yet."""
+    """Returns the files that determine the actions of a policy; empty for one that is not trained yet."""
     return [path for path in (home / name / POLICY, home / name / STATISTICS) if path.is_file()]
