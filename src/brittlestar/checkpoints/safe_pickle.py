@@ -32,8 +32,6 @@ _PUSHED = frozenset({
     "BINBYTES8", "BYTEARRAY8",
 })  # fmt: skip
 _CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
-_EMPTY: dict[str, type] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set}
-_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _IGNORED = ("PROTO", "FRAME", "READONLY_BUFFER")
 _HANDLERS: dict[str, Callable[[PickleStack, Any], Any]] = {
     "MARK": lambda stack, _: stack.push_mark(),
@@ -41,7 +39,13 @@ _HANDLERS: dict[str, Callable[[PickleStack, Any], Any]] = {
     "POP_MARK": lambda stack, _: stack.since_mark(),
     "DUP": lambda stack, _: stack.push(stack.top()),
     "TUPLE": lambda stack, _: stack.push(tuple(stack.since_mark())),
+    "TUPLE1": lambda stack, _: stack.push(tuple(stack.pop_several(1))),
+    "TUPLE2": lambda stack, _: stack.push(tuple(stack.pop_several(2))),
+    "TUPLE3": lambda stack, _: stack.push(tuple(stack.pop_several(3))),
     "LIST": lambda stack, _: stack.push(stack.since_mark()),
+    "EMPTY_LIST": lambda stack, _: stack.push([]),
+    "EMPTY_DICT": lambda stack, _: stack.push({}),
+    "EMPTY_SET": lambda stack, _: stack.push(set()),
     "DICT": lambda stack, _: stack.set_items(stack.since_mark(), {}),
     "FROZENSET": lambda stack, _: stack.push(frozenset(map(as_key, stack.since_mark()))),
     "APPEND": lambda stack, _: stack.append([stack.pop()]),
@@ -61,8 +65,6 @@ _HANDLERS: dict[str, Callable[[PickleStack, Any], Any]] = {
     "BINPERSID": lambda stack, _: stack.push(stack.load_persistent(stack.pop())),
     **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), PickleStack.remember),
     **dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), PickleStack.recall),
-    **{name: lambda stack, _, make=make: stack.push(make()) for name, make in _EMPTY.items()},
-    **{name: lambda stack, _, size=size: stack.push(tuple(stack.pop_several(size))) for name, size in _TUPLES.items()},
 }
 
 
