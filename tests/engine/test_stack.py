@@ -202,7 +202,7 @@ def test_every_perturbation_gives_the_same_bits_in_all_three(name, one_name_per_
     if name in NEEDS_POLICY:
         case = Case("HalfCheetah-v5", load("perturbation", name))
         for loop in (case.perturbed_env, case.training):
-            with pytest.raises(UserError, match="attacks the policy"):
+            with pytest.raises(UserError, match="needs the policy that acts"):
                 loop()
         return
     case, expected = fitting("perturbation", name)
