@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all format lint type bench zoo clean
+.PHONY: help setup run test test-all format lint type bench zoo dist clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 run: setup ## Sweep FetchReach under observation noise, P controller and learned policy: table, plot, report
-	$(BIN)/python run.py -m experiment=fetch_reach_observation policy=p_controller,zoo/fetch_reach_sac_0 hydra.sweep.dir=multirun/fetch_reach_observation
+	$(BIN)/brittlestar -m experiment=fetch_reach_observation policy=p_controller,zoo/fetch_reach_sac_0 hydra.sweep.dir=multirun/fetch_reach_observation
 
 test: setup ## Fast tests
 	$(BIN)/python -m pytest -q -n 2
@@ -40,10 +40,15 @@ type: setup ## Check types
 	$(BIN)/mypy
 
 bench: setup ## Print speed ratios, measured in one run on this machine
-	$(BIN)/python scripts/bench.py
+	$(BIN)/brittlestar bench
 
 zoo: setup ## Train all policies of the zoo by their recipes: hours; finished ones are skipped, the same command goes on
-	$(BIN)/python scripts/zoo.py train --all
+	$(BIN)/brittlestar zoo train --all
+
+dist: setup ## Build wheel and sdist, install the wheel outside the checkout and run it there
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	BRITTLESTAR_DIST=$(CURDIR)/dist $(BIN)/python -m pytest -q -m slow tests/commands/test_wheel.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist
