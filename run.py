@@ -1,4 +1,4 @@
-"""Evaluates one cell, or a grid with `-m`; `python run.py --help` says how."""
+"""Evaluates a policy: one cell, or a sweep with `-m`. The same as `brittlestar run`."""
 
 from brittlestar.commands.run import main
 

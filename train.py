@@ -1,4 +1,4 @@
-"""Trains a policy: `python train.py env=fetch_reach algo=sac_her seed=0`."""
+"""Trains a policy, or a grid of policies with `-m`. The same as `brittlestar train`."""
 
 from brittlestar.commands.train import main
 

@@ -1,4 +1,4 @@
-"""Rebuilds tables, plot and report from one sweep or several."""
+"""Writes tables, plots and report of one sweep or several again. The same as `brittlestar aggregate`."""
 
 from brittlestar.commands.aggregate import main
 

@@ -1,4 +1,4 @@
-"""Prints speeds, their ratios and the bars they are held to, from one run on this machine: `make bench`."""
+"""Measures the speed of brittlestar on this machine. The same as `brittlestar bench`."""
 
 from brittlestar.commands.bench import main
 

@@ -1,4 +1,4 @@
-"""Says whether the policy of sweep A is more robust than that of sweep B."""
+"""Tests whether the policy of sweep A is more robust than the policy of sweep B. The same as `brittlestar compare`."""
 
 from brittlestar.commands.compare import main
 

@@ -1,4 +1,4 @@
-"""Diagnoses a policy, retrains it under a perturbation and verifies: `python scripts/harden.py --help` says how."""
+"""Measures where a policy breaks, retrains it there, and compares both. The same as `brittlestar harden`."""
 
 from brittlestar.commands.harden import main
 

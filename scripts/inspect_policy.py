@@ -1,4 +1,4 @@
-"""Says what is in an agent's file without running it: `python scripts/inspect_policy.py ppo/Ant-v3_1`."""
+"""Prints what a checkpoint contains, without running anything in it. The same as `brittlestar inspect`."""
 
 from brittlestar.commands.inspect import main
 

@@ -1,4 +1,4 @@
-"""Ranks the agents of one stress sweep or several: tables, LaTeX, correlations and figures."""
+"""Ranks the agents of stress sweeps. The same as `brittlestar leaderboard`."""
 
 from brittlestar.commands.leaderboard import main
 

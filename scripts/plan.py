@@ -1,4 +1,4 @@
-"""Says how many episodes a success rate needs: `python scripts/plan.py --rate 0.8 --margin 0.05`."""
+"""Computes how many episodes a success rate needs. The same as `brittlestar plan`."""
 
 from brittlestar.commands.plan import main
 

@@ -1,4 +1,4 @@
-"""Measures the policies of the zoo on Fetch and writes docs/results.md, beside published figures if they are given."""
+"""Measures the Fetch policies of the zoo and writes docs/results.md. The same as `brittlestar results`."""
 
 from brittlestar.commands.results import main
 

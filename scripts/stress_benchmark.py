@@ -1,4 +1,4 @@
-"""Puts the policies of the zoo under stress, ranks them, draws the figures, and writes docs/stress_benchmark.md."""
+"""Measures all policies of the zoo under stress. The same as `brittlestar stress-benchmark`."""
 
 from brittlestar.commands.stress_benchmark import main
 

@@ -1,4 +1,4 @@
-"""The zoo of trained policies: `python scripts/zoo.py` lists them, `train`, `adopt`, `check` and `card` keep them."""
+"""Lists the trained policies that brittlestar contains. The same as `brittlestar zoo`."""
 
 from brittlestar.commands.zoo import main
 

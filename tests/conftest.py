@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import hashlib
 import json
 import os
@@ -75,6 +76,28 @@ def agents() -> Path:
     if not AGENTS.is_dir():
         pytest.skip(f"no real agents at {AGENTS}; set BRITTLESTAR_AGENTS")
     return AGENTS
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Calls the main function of a command in this process: exit code, stdout, stderr. Much faster than a shell."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    thresholds = gc.get_threshold()
+
+    def run(main, *arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["brittlestar", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        return code, *capsys.readouterr()
+
+    yield run
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
 
 
 def make_step(lanes: int = 3, episodes=None, step: int = 0, level: float = 1.0, seed: int = 0) -> Step:

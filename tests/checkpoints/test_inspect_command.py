@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import brittlestar
 from brittlestar.checkpoints import describe_path
-
-SCRIPT = Path(__file__).parents[2] / "scripts" / "inspect_policy.py"
-
-
-def inspect(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(brittlestar.__file__).parents[1])}
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+from brittlestar.commands.inspect import main
 
 
 @pytest.fixture
@@ -34,9 +22,9 @@ def agent(tmp_path, build, marker):
     return tmp_path / "agent.zip"
 
 
-def test_it_prints_what_is_in_a_file(agent):
-    done = inspect(str(agent))
-    assert (done.returncode, done.stderr) == (0, "")
+def test_it_prints_what_a_file_contains(call, agent):
+    code, output, error = call(main, str(agent))
+    assert (code, error) == (0, "")
     for line in (
         r"algorithm +ppo",
         r"observations +Box\(\[-1. -1. -8.\], \[1. 1. 8.\], \(3,\), float32\)",
@@ -50,8 +38,8 @@ def test_it_prints_what_is_in_a_file(agent):
         r" +observations \(3,\), count 10, epsilon 1e-08, clip 10, norm_obs True, norm_reward False",
         r"recorded +return 2.00, std 1.41, n 2",
     ):
-        assert re.search(f"^{line}$", done.stdout, re.MULTILINE), line
-    assert "value_net" not in done.stdout
+        assert re.search(f"^{line}$", output, re.MULTILINE), line
+    assert "value_net" not in output
 
 
 def test_it_describes_a_folder_and_statistics(agent):
@@ -59,14 +47,21 @@ def test_it_describes_a_folder_and_statistics(agent):
     assert describe_path(str(agent.parent / "vecnormalize.pkl")).startswith("statistics ")
 
 
-def test_a_mistake_is_one_line(agent):
-    done = inspect(str(agent.parent / "agnet.zip"))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"brittlestar: there is no file /\S+/agnet.zip; did you mean `agent.zip`\?\n", done.stderr)
+def test_it_describes_a_policy_of_the_zoo(call):
+    _, output, _ = call(main, "zoo/cartpole_ppo")
+    assert re.search(r"^algorithm +ppo$", output, re.MULTILINE)
+    code, _, error = call(main, "zoo/cartpole_pop")
+    assert (code, error) == (1, "brittlestar: the zoo has no `cartpole_pop`; did you mean `cartpole_ppo`?\n")
 
 
-def test_a_damaged_file_is_one_line(agent):
+def test_a_mistake_is_one_line(call, agent):
+    code, output, error = call(main, str(agent.parent / "agnet.zip"))
+    assert (code, output) == (1, "")
+    assert re.fullmatch(r"brittlestar: there is no file /\S+/agnet.zip; did you mean `agent.zip`\?\n", error)
+
+
+def test_a_damaged_file_is_one_line(call, agent):
     agent.write_bytes(agent.read_bytes()[:-30])
-    done = inspect(str(agent))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"brittlestar: /\S+/agent.zip cannot be read: [^\n]+\n", done.stderr)
+    code, output, error = call(main, str(agent))
+    assert (code, output) == (1, "")
+    assert re.fullmatch(r"brittlestar: /\S+/agent.zip cannot be read: [^\n]+\n", error)

@@ -1,6 +1,11 @@
+import re
+
 import pytest
 
-from brittlestar.commands.help import list_text
+from brittlestar.commands.help import COMMANDS, columns, options_text
+from brittlestar.commands.list import main as list_main
+from brittlestar.commands.main import main
+from brittlestar.commands.run import main as run_main
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
@@ -9,7 +14,7 @@ GROUPS = ("perturbation", "mitigation", "stress_schedule")
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_option_is_listed_with_its_effect_and_parameters(group):
-    text = list_text(group)
+    text = options_text(group)
     for path in (config_folder() / group).glob("*.yaml"):
         block = text.partition(f"{path.stem}\n")[2].splitlines()
         assert block[0].strip() in path.read_text(), f"{path} has no effect in the list"
@@ -18,7 +23,7 @@ def test_every_option_is_listed_with_its_effect_and_parameters(group):
 
 
 def test_one_option_explains_its_parameters():
-    text = list_text("perturbation", "gaussian_observation")
+    text = options_text("perturbation", "gaussian_observation")
     assert "# Standard deviation, in the units of the observation. The strength." in text
     assert "brittlestar perturbation=gaussian_observation" in text
 
@@ -26,7 +31,7 @@ def test_one_option_explains_its_parameters():
 def test_folders_of_the_user_are_listed_too(tmp_path):
     (tmp_path / "perturbation").mkdir()
     (tmp_path / "perturbation" / "mine.yaml").write_text("# Fog.\n_target_: mine.Fog\ndensity: 0.1\n")
-    assert "mine\n    Fog.\n    density=0.1" in list_text("perturbation", extra=[tmp_path])
+    assert "mine\n    Fog.\n    density=0.1" in options_text("perturbation", extra=[tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -38,11 +43,30 @@ def test_folders_of_the_user_are_listed_too(tmp_path):
 )
 def test_typos_get_the_nearest_name(arguments, message):
     with pytest.raises(UserError, match=message):
-        list_text(*arguments)
+        options_text(*arguments)
 
 
-def test_the_command_lists_without_starting_hydra(shell):
-    done = shell("--list", "perturbation")
-    assert "gaussian_observation\n    Noise on what the policy sees." in done.stdout
-    assert shell("--list", check=False).returncode == 2
-    assert "did you mean `perturbation`" in shell("--list", "perturbatin", check=False).stderr
+def test_list_and_its_flag_print_the_same(call):
+    listed = call(list_main, "perturbation")
+    assert "gaussian_observation\n    Noise on what the policy sees." in listed[1]
+    assert call(run_main, "--list", "perturbation") == listed
+    assert call(run_main, "--list")[0] == 2
+    assert "did you mean `perturbation`" in call(run_main, "--list", "perturbatin")[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_columns_of_every_help_keep_apart(call, name):
+    code, output, _ = call(main, name, "--help")
+    assert code == 0
+    names = "|".join([*COMMANDS, *(path.stem for path in config_folder().rglob("*.yaml"))])
+    for line in output.splitlines():
+        assert len(line) <= 120, line
+        assert not re.match(rf" +(\* )?({names})[A-Z]", line), line
+        if re.match(rf" {{2,4}}(\* )?(({names})( |$)|\w+=)", line):
+            assert re.match(r" +(\* )?([\w-]+|\w+=(\[.*\]|\S+))(  |$)", line), line
+
+
+def test_long_names_widen_their_column():
+    text = columns([("a", "First."), ("n" * 40, "Second " + "word " * 30)])
+    assert text.splitlines()[0] == "  a" + " " * 41 + "First."
+    assert all(line.startswith(" " * 44) for line in text.splitlines()[2:])

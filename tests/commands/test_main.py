@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import pty
 import re
+import select
 import subprocess
 import sys
 import tomllib
@@ -107,3 +109,25 @@ def test_bash_completes_commands_and_overrides(executable, tmp_path, line, compl
     rule, *replies = done.stdout.splitlines()
     assert rule.endswith("-F hydra_bash_completion brittlestar"), done.stderr
     assert [reply for reply in replies if reply] == completions
+
+
+def test_tab_completes_in_an_interactive_bash(executable, tmp_path):
+    master, terminal = pty.openpty()
+    env = os.environ | {"PATH": f"{executable.parent}:{os.environ['PATH']}", "TERM": "dumb"}
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    words = ["bash", "--norc", "--noprofile", "-i"]
+    with subprocess.Popen(words, cwd=tmp_path, env=env, start_new_session=True, **streams) as bash:
+        os.close(terminal)
+        os.write(master, b'eval "$(brittlestar -sc install=bash)"; echo in""stalled\n')
+        read_until(master, b"installed")
+        os.write(master, b"brittlestar env=ca\t")
+        read_until(master, b"brittlestar env=cartpole")
+        bash.kill()
+    os.close(master)
+
+
+def read_until(terminal: int, text: bytes) -> None:
+    output = b""
+    while text not in output:
+        assert select.select([terminal], [], [], 60)[0], output
+        output += os.read(terminal, 4096)

@@ -1,19 +1,25 @@
 """The command line as a user meets it: results, help, and one line for every mistake."""
 
 import json
+import sys
+import warnings
 
+import numpy as np
 import pytest
 
+from brittlestar.commands.run import main
+
+stable_baselines3 = pytest.importorskip("stable_baselines3")
 FAST = ["env=cartpole", "policy=random", "episodes=2"]
+FEW = ["env=auto", "episodes=4"]
 
 
-def test_one_cell_prints_its_result_and_is_reused(shell):
-    first = shell(*FAST)
-    assert "random on cartpole, gaussian_observation sigma = 0.05, seed 0, 2 episodes (done)" in first.stdout
-    assert "success_final" in first.stdout
-    again = shell(*FAST)
-    assert "(cached)" in again.stdout
-    assert first.stdout.partition("\n")[2].split("cell ")[0] == again.stdout.partition("\n")[2].split("cell ")[0]
+def test_one_cell_prints_its_result_and_is_reused(call):
+    (_, first, _), (_, second, _) = call(main, *FAST), call(main, *FAST)
+    assert "random on cartpole, gaussian_observation sigma = 0.05, seed 0, 2 episodes (done)" in first
+    assert "success_final" in first
+    assert "(cached)" in second
+    assert first.partition("\n")[2].split("cell ")[0] == second.partition("\n")[2].split("cell ")[0]
 
 
 @pytest.mark.parametrize(
@@ -34,6 +40,7 @@ def test_one_cell_prints_its_result_and_is_reused(shell):
         (["episode_seeds=consequtive"], "`episode_seeds` must be one of independent, consecutive, got consequtive"),
         (["policy=p_controller"], "p_controller needs the dict observation of a Fetch environment"),
         (["policy=callable", "policy.path=nowhere:policy"], "there is no module `nowhere`"),
+        (["policy=callable", "policy.path=missing/model.py"], "missing/model.py"),
         (["env=frozen_lake"], "GaussianObservation needs a Box observation, the observation is Discrete(16)"),
         (["perturbation=gaussian_action"], "GaussianAction needs a Box action space, got Discrete(2)"),
         (["mitigation=low_pass"], "LowPass needs a Box action space, got Discrete(2)"),
@@ -43,26 +50,18 @@ def test_one_cell_prints_its_result_and_is_reused(shell):
         (["--config-dir", "nowhere"], "nowhere' not found"),
     ],
 )
-def test_a_mistake_gets_one_clear_line(shell, arguments, message):
-    done = shell(*FAST, *arguments, check=False)
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_a_mistake_gets_one_clear_line(call, arguments, message):
+    code, _, error = call(main, *FAST, *arguments)
+    assert code == 1
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
 
 
-def test_a_checkpoint_that_is_missing_says_where_it_looked(shell):
-    done = shell(*FAST, "policy=callable", "policy.path=missing/model.py", check=False)
-    assert done.returncode == 1
-    assert "missing/model.py" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_a_typo_in_a_sweep_dies_before_anything_runs(shell):
-    done = shell("-m", *FAST, "perturbation=gaussian_observation,gaussian_observatio", check=False)
-    assert done.returncode == 1
-    assert "did you mean `gaussian_observation`?" in done.stderr
-    assert not (shell.folder / "outputs").exists()
+def test_a_typo_in_a_sweep_dies_before_anything_runs(call, tmp_path):
+    code, _, error = call(main, "-m", *FAST, "perturbation=gaussian_observation,gaussian_observatio")
+    assert code == 1
+    assert "did you mean `gaussian_observation`?" in error
+    assert not (tmp_path / "outputs").exists()
 
 
 def test_a_failed_cell_takes_no_other_down(shell):
@@ -126,13 +125,111 @@ class NoOp(ObservationPerturbation):
          "NoOp with p = 1.0 changed nothing"),
     ],
 )  # fmt: skip
-def test_broken_parts_fail_the_cell_not_the_episodes(shell, arguments, message):
-    (shell.folder / "mine.py").write_text(POLICY)
-    (shell.folder / "noise.py").write_text(NOISE)
-    done = shell(*FAST, *arguments, check=False, PYTHONPATH=str(shell.folder))
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    manifest = json.loads(next(shell.folder.glob("outputs/*-*/*/manifest.json")).read_text())
+def test_broken_parts_fail_the_cell_not_the_episodes(call, tmp_path, monkeypatch, arguments, message):
+    for name, text in (("mine", POLICY), ("noise", NOISE)):
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    code, _, error = call(main, *FAST, *arguments)
+    assert code == 1
+    assert message in error
+    assert "Traceback" not in error
+    manifest = json.loads(next(tmp_path.glob("outputs/*-*/*/manifest.json")).read_text())
     assert manifest["status"] == "failed"
-    assert not list(shell.folder.glob("outputs/store/*/*/manifest.json"))
+    assert not list(tmp_path.glob("outputs/store/*/*/manifest.json"))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    file = tmp_path_factory.mktemp("agent") / "model.zip"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stable_baselines3.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(file)
+    return file.read_bytes()
+
+
+@pytest.fixture
+def agents(shell, saved):
+    """Two agents in the layout of rl-zoo: one keeps its record, one was better once."""
+    for algorithm, record in (("ppo", [0.0, 250.0, 500.0]), ("a2c", [9000.0] * 3)):
+        folder = shell.folder / "agents" / algorithm / "CartPole-v1_1"
+        folder.mkdir(parents=True)
+        (folder / "CartPole-v1.zip").write_bytes(saved)
+        np.savez(folder / "evaluations.npz", results=np.array([[0.0, 0.0, 0.0], record]))
+    return shell.folder / "agents"
+
+
+def test_many_agents_in_one_table_with_their_baselines(shell, agents):
+    done, _ = shell.sweep("policy=sb3", "policy.path=glob(agents/*/*/*.zip)", *FEW, "perturbation.sigma=0,0.5")
+    rows = shell.table("sweep", "summary")
+    checks = {row["policy.path"].split("/")[1]: row["baseline_check"] for row in rows}
+    assert checks == {"ppo": "ok", "a2c": "baseline mismatch"}
+    assert {row["baseline_check"] for row in shell.table("sweep", "curve")} == set(checks.values())
+    assert "baseline mismatch: recorded 9000 [9000, 9000] (3 episodes), found" in done.stdout
+
+
+def test_a_folder_with_auto_is_the_zip_in_its_environment(call, agents):
+    folder = call(main, "policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1", *FEW)
+    file = call(main, "policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=cartpole", *FEW[1:])
+    numbers = [[line for line in output.splitlines() if line.startswith("|")] for _, output, _ in (folder, file)]
+    assert numbers[0] == numbers[1] != []
+
+
+def test_the_baseline_check_ends_non_zero_on_a_mismatch(shell, call, agents):
+    words = ("policy=zoo_folder", *FEW, "check=baseline", "perturbation.sigma=9")
+    assert call(main, *words, "policy.path=agents/ppo/CartPole-v1_1")[0] == 0
+    code, _, error = call(main, *words, "policy.path=agents/a2c/CartPole-v1_1")
+    assert code == 1
+    assert error.startswith("brittlestar: baseline mismatch: recorded 9000")
+    done = shell("-m", *words, "policy.path=glob(agents/*/*)", check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("brittlestar: baseline mismatch: recorded 9000")
+
+
+def test_a_baseline_that_cannot_be_compared_does_not_pass(shell, call, agents):
+    words = ("policy=zoo_folder", *FEW, "check=baseline", "policy.path=agents/ppo/CartPole-v1_1", "env.max_steps=40")
+    code, _, error = call(main, *words)
+    assert code == 1
+    assert "brittlestar: time limit differs (`env.max_steps` = 40)" in error
+    done = shell("-m", *words, check=False)
+    assert done.returncode == 1
+    assert "brittlestar: time limit differs (`env.max_steps` = 40)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zpi", "env=cartpole"], "did you mean"),
+        (
+            ["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=acrobot"],
+            "takes 4 numbers, got 6",
+        ),
+        (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1", "env=cartpole"], "take `policy=zoo_folder`"),
+        (
+            ["policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=cartpole"],
+            "take `policy=sb3`",
+        ),
+        (["policy=zoo_folder", "policy.path=agents/ppo", "env=cartpole"], "is not a folder of rl-zoo"),
+        (
+            ["policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1", "env=gym", "env.id=CartPole-v0"],
+            "was trained in CartPole-v1, not in CartPole-v0: take `env=auto`",
+        ),
+        (["env=cartpole", "policy=random", "env.kwargs={a: 1}"], "add it by `+env.kwargs.a=VALUE`"),
+        (["check=baseline", "env=cartpole", "policy=random"], "no policy came with a recorded return"),
+        (["check=basline"], "`check` must be null, baseline or models, got basline"),
+        (["policy=sb3", "policy.path=glob(nowhere/*.zip)"], "matches no file in"),
+        (["policy=sb3"], "`policy.path` needs a value"),
+    ],
+)
+def test_a_mistake_with_a_checkpoint_gets_one_clear_line(call, agents, words, message):
+    code, _, error = call(main, *words, "episodes=2")
+    assert code == 1
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_new_record_is_a_new_cell(call, agents):
+    words = ("policy=zoo_folder", "policy.path=agents/ppo/CartPole-v1_1", *FEW)
+    assert "(done)" in call(main, *words)[1]
+    assert "(cached)" in call(main, *words)[1]
+    np.savez(agents / "ppo/CartPole-v1_1/evaluations.npz", results=np.ones((1, 3)))
+    assert "(done)" in call(main, *words)[1]

@@ -1,35 +1,54 @@
-"""Commands whose reader goes away end without a word."""
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from brittlestar.commands.terminal import CLOSED_PIPE
+from brittlestar.commands.terminal import CLOSED_PIPE, command, use_one_thread
+from brittlestar.errors import UserError
 
-ROOT = Path(__file__).parents[2]
 
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["scripts/zoo.py"],
-        ["scripts/plan.py", "--rate", "0.8", "--margin", "0.05"],
-        ["run.py", "--help"],
-        ["train.py", "-h"],
-    ],
-    ids=lambda command: command[0],
-)
-def test_nobody_reads(command):
+@pytest.mark.parametrize("words", [["zoo"], ["plan", "--rate=0.8", "--margin=0.05"], ["--help"], ["train", "-h"]])
+def test_a_closed_pipe_ends_silently(words):
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([sys.executable, str(ROOT / command[0]), *command[1:]], stdout=writer, stderr=subprocess.PIPE)
+    arguments = [sys.executable, "-m", "brittlestar.commands.main", *words]
+    done = subprocess.run(arguments, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (CLOSED_PIPE, b"")
 
 
-def test_an_exit_code_stays(tmp_path):
-    words = [sys.executable, str(ROOT / "scripts" / "aggregate.py"), str(tmp_path / "nowhere")]
-    assert subprocess.run(words, capture_output=True).returncode == 1
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (UserError("no such file"), 1, "brittlestar: no such file\n"),
+        (KeyboardInterrupt(), 130, "brittlestar: interrupted; finished work is kept, the same command continues\n"),
+        (KeyboardInterrupt("stopped after 9 steps"), 130, "brittlestar: stopped after 9 steps; finished work is kept"),
+        (SystemExit(7), 7, ""),
+    ],
+)
+def test_errors_have_exit_codes_and_one_line(capsys, error, code, message):
+    @command
+    def main():
+        raise error
+
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == code
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_a_bug_keeps_its_traceback():
+    @command
+    def main():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_the_number_of_threads_of_the_user_wins(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    use_one_thread()
+    assert (os.environ["OMP_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("3", "1")

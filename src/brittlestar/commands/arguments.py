@@ -1,4 +1,4 @@
-"""What is done to the words of a command before Hydra sees them."""
+"""Rewrites the arguments of a command before Hydra reads them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 from brittlestar.errors import UserError
 
-_VALUED = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p", "--package"}
+_FLAGS_WITH_VALUE = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p",
+                     "--package"}  # fmt: skip
 
 
-def expanded(arguments: list[str]) -> list[str]:
-    """Returns the arguments as Hydra takes them: flags first, files and compositions written out."""
+def expand(arguments: list[str]) -> list[str]:
+    """Returns arguments that Hydra understands: flags first, globs and compositions expanded."""
     return [part for word in flags_first(arguments) for part in expand_list(expand_files(word))]
 
 
 def flags_first(arguments: list[str]) -> list[str]:
-    """Moves flags before overrides, because Hydra's parser gives up on overrides behind a flag.
+    """Moves flags before overrides, because Hydra's parser rejects overrides after a flag.
 
     Example:
         >>> flags_first(["env=cartpole", "-m", "seed=0,1", "--config-dir", "mine"])
@@ -29,13 +30,13 @@ def flags_first(arguments: list[str]) -> list[str]:
     while rest:
         word = rest.pop(0)
         (flags if word.startswith("-") else overrides).append(word)
-        if word in _VALUED and rest:
+        if word in _FLAGS_WITH_VALUE and rest:
             flags.append(rest.pop(0))
     return flags + overrides
 
 
 def expand_files(word: str) -> str:
-    """Writes `key.path=glob(*.zip)` as a list of the files; Hydra's own glob knows options of groups only.
+    """Expands `key.path=glob(*.zip)` to a list of files; Hydra's own glob matches only options of groups.
 
     Example:
         >>> expand_files("policy=glob(*)")
@@ -53,7 +54,7 @@ def expand_files(word: str) -> str:
 
 
 def expand_list(word: str) -> list[str]:
-    """Writes `perturbation=[a,b]` as a composition of these options, in this order; the same for mitigations.
+    """Expands `perturbation=[a,b]` to a composition of these options in this order; the same for mitigations.
 
     Example:
         >>> expand_list("mitigation=[low_pass]")[-1]
@@ -61,32 +62,32 @@ def expand_list(word: str) -> list[str]:
         >>> expand_list("seed=[1]")
         ['seed=[1]']
     """
-    several = re.fullmatch(r"(perturbation|mitigation)=\[([\w, ]*)\]", word)
-    if not several and re.match(r"(env|policy|perturbation|mitigation|stress_schedule)=.*\[", word):
+    match = re.fullmatch(r"(perturbation|mitigation)=\[([\w, ]*)\]", word)
+    if not match and re.match(r"(env|policy|perturbation|mitigation|stress_schedule)=.*\[", word):
         group = word.partition("=")[0]
         raise UserError(
             f"`{word}`: sweep options by `-m {group}=a,b`; one list `[a,b]` composes perturbations or mitigations"
         )
-    if not several:
+    if not match:
         return [word]
-    group, options = several[1], [option.strip() for option in several[2].split(",") if option.strip()]
+    group, options = match[1], [option.strip() for option in match[2].split(",") if option.strip()]
     if not options:
-        raise UserError(f"`{word}` names no option; `{group}=none` is none")
+        raise UserError(f"`{word}` names no option; `{group}=none` is without any")
     import yaml  # type: ignore[import-untyped]
 
     from brittlestar.config import config_folder
 
-    shipped = yaml.safe_load((config_folder() / group / "compose.yaml").read_text())["parts"]
-    words = [f"{group}=compose", *(f"~{group}.parts.{name}" for name in shipped)]
+    defaults = yaml.safe_load((config_folder() / group / "compose.yaml").read_text())["parts"]
+    words = [f"{group}=compose", *(f"~{group}.parts.{name}" for name in defaults)]
     for place, option in enumerate(options):
-        # The second of two is called by its number.
-        before = options[:place].count(option)
-        words.append(f"+{group}@{group}.parts.{option}{f'_{before + 1}' if before else ''}={option}")
+        # A repeated option gets a number in its name.
+        count = options[:place].count(option)
+        words.append(f"+{group}@{group}.parts.{option}{f'_{count + 1}' if count else ''}={option}")
     return words
 
 
 def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
-    """Returns the folders among some words, and the fields of a study that others set by `study.KEY=VALUE`.
+    """Splits arguments into sweep folders and the fields of a study, which are written `study.KEY=VALUE`.
 
     Example:
         >>> split_settings(["multirun/a", "study.alpha=0.01", "study.scoring=compat_1_4"])
@@ -95,5 +96,7 @@ def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
     import yaml
 
     folders = [word for word in words if not re.match(r"study\.\w+=", word)]
+    if not folders:
+        raise UserError("there is no sweep folder among the arguments")
     settings = [word.removeprefix("study.").partition("=") for word in words if word not in folders]
     return folders, {key: yaml.safe_load(value) for key, _, value in settings}

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from brittlestar.commands.terminal import WIDTH
+from brittlestar.commands.terminal import HELP_WIDTH
 from brittlestar.config import GROUPS, config_folder, options
 from brittlestar.errors import UserError, nearest
 
@@ -114,12 +114,12 @@ def columns(rows: Iterable[tuple[str, str]]) -> str:
     for name, text in rows:
         first = f"  {name}".ljust(width)
         # A long name or value is not broken: it is one word.
-        lines += textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * width,
+        lines += textwrap.wrap(text, HELP_WIDTH, initial_indent=first, subsequent_indent=" " * width,
                                break_long_words=False, break_on_hyphens=False) or [first.rstrip()]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
-def list_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
+def options_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
     """Returns the options of a config group, each with its one-line effect and its parameters.
 
     Args:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from brittlestar.commands.arguments import expanded
+from brittlestar.commands.arguments import expand
 from brittlestar.errors import UserError
 
 
@@ -25,7 +25,7 @@ def prints_help(name: str) -> bool:
 def read_arguments() -> None:
     """Rewrites the arguments for Hydra, and lets configs name modules of the user's folder."""
     sys.path.append(os.getcwd())
-    sys.argv[1:] = expanded(sys.argv[1:])
+    sys.argv[1:] = expand(sys.argv[1:])
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> None:

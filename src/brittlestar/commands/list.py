@@ -16,6 +16,6 @@ def main() -> None:
     parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
                         help="also list the yaml files of this folder")  # fmt: skip
     options = parser.parse_args()
-    from brittlestar.commands.help import list_text
+    from brittlestar.commands.help import options_text
 
-    print(list_text(options.group, options.option, options.config_dir))
+    print(options_text(options.group, options.option, options.config_dir))

@@ -1,4 +1,4 @@
-"""The same parts without Hydra, for notebooks and other people's code."""
+"""The Python API: evaluations and sweeps without Hydra, for notebooks and other code."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def evaluate(
     Args:
         env: name of a shipped config (`"fetch_reach"`), a registered id (`"CartPole-v1"`) or an `EnvSpec`.
         policy: name of a shipped config, a `Policy`, an object with `predict`, or a function of one observation.
-        perturbation: name of a shipped config or an object; None for none.
-        mitigation: name of a shipped config or an object; None for none.
-        schedule: when the stress acts; always, if None.
-        episodes: per seed.
+        perturbation: name of a shipped config, an object, or None.
+        mitigation: name of a shipped config, an object, or None.
+        schedule: when the perturbation acts; None is always.
+        episodes: number of episodes per seed.
         seeds: independent repetitions.
 
     Returns:
@@ -88,12 +88,12 @@ def sweep(
     Args:
         env: as for `evaluate`.
         policy: as for `evaluate`.
-        perturbation: its strength field takes the values of `strength`.
-        strength: the x axis.
+        perturbation: name of a shipped config, or an object.
+        strength: values of its strength field, the x axis of the curve.
         mitigation: as for `evaluate`.
         schedule: as for `evaluate`.
-        episodes: per strength and seed.
-        seeds: independent repetitions; every strength sees the same episodes.
+        episodes: number of episodes per strength and seed.
+        seeds: independent repetitions; every strength has the same episodes.
 
     Example:
         >>> noise = load("perturbation", "gaussian_observation")

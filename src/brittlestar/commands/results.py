@@ -18,7 +18,7 @@ def main() -> None:
 
     figures = published.read(options.published)
     plan = Plan(options.folder, options.store, options.episodes, read_seeds(options.seeds), choose(options.policy))
-    page.write_page(plan, figures, options.out, options.readme)
+    page.write_results_page(plan, figures, options.out, options.readme)
 
 
 def _parser() -> Parser:

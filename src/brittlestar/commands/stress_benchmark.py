@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def main() -> None:
     """Runs the cells that are not in the store yet, then ranks, draws and writes."""
     use_one_thread()
-    from brittlestar.studies.stress.page.page import write_page
+    from brittlestar.studies.stress.page.page import write_stress_page
 
-    failed = write_page(make_plan(make_parser().parse_args()))
+    failed = write_stress_page(make_plan(make_parser().parse_args()))
     if failed:
         raise UserError(f"{failed} cells failed and are not on the page, see failures.csv")
 

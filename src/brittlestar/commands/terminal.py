@@ -14,7 +14,7 @@ from brittlestar.errors import UserError
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 CLOSED_PIPE = 141
 """Exit code of a program whose reader closed the pipe: 128 plus the number of SIGPIPE."""
-WIDTH = 110
+HELP_WIDTH = 110
 """Columns of help texts."""
 
 
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, prog: str, description: str | None = None) -> None:
-        formatter = functools.partial(argparse.HelpFormatter, width=WIDTH, max_help_position=36)
+        formatter = functools.partial(argparse.HelpFormatter, width=HELP_WIDTH, max_help_position=36)
         super().__init__(prog, description=description, formatter_class=formatter)
 
     def error(self, message: str) -> NoReturn:

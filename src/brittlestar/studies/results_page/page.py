@@ -16,7 +16,7 @@ from .published import EPISODES, Published
 from .studies import EPISODES_EACH, NOISES, TASKS, Plan, run_sweeps
 
 
-def write_page(plan: Plan, published: Published, out: Path, readme_file: Path | None = None) -> None:
+def write_results_page(plan: Plan, published: Published, out: Path, readme_file: Path | None = None) -> None:
     """Runs the sweeps of a plan as far as they are not in the store, and writes the page.
 
     Args:

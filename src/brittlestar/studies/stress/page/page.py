@@ -27,7 +27,7 @@ SECTIONS = ("What it says", "Leaderboard", "Stressors", "Collapse rates", "False
 _SILENT = "–"
 
 
-def write_page(plan: Plan) -> int:
+def write_stress_page(plan: Plan) -> int:
     """Runs the sweep of a plan as far as it is not in the store, and writes the page; returns how many cells failed."""
     from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 

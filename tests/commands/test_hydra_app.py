@@ -1,0 +1,39 @@
+import inspect
+
+import pytest
+from hydra._internal import utils
+from hydra._internal.hydra import Hydra
+
+from brittlestar.commands.hydra_app import run_hydra
+from brittlestar.commands.run import main
+from brittlestar.config import Config
+from brittlestar.errors import UserError
+
+
+def test_hydra_still_asks_for_the_mode_by_one_method():
+    assert list(inspect.signature(Hydra.get_mode).parameters) == ["self", "config_name", "overrides"]
+    assert inspect.getsource(utils._run_hydra).count("hydra.get_mode(") == 1
+    # Without an answer, the flag decides.
+    assert 'overrides.extend(["hydra.mode=MULTIRUN"])' in inspect.getsource(utils._run_app)
+
+
+def test_a_sweep_does_not_ask_for_the_mode_and_leaves_hydra_as_it_was(call, monkeypatch):
+    queries = []
+    monkeypatch.setattr(Hydra, "get_mode", lambda self, **_: queries.append(self))
+    get_mode = Hydra.get_mode
+    call(main, "-m", "env=cartpole", "perturbation=gaussian_observatio")
+    assert Hydra.get_mode is get_mode and not queries
+    call(main, "env=cartpole", "perturbation.sigma=-1")
+    assert len(queries) == 1
+
+
+def test_every_failed_job_is_reported(call):
+    def task(config):
+        raise UserError(f"seed {config.seed} failed")
+
+    def run():
+        with pytest.raises(UserError, match="^seed 1 failed\nseed 2 failed$"):
+            run_hydra(task, "config", Config)
+
+    overrides = ["hydra/launcher=basic", "hydra/sweeper=basic", "~hydra.callbacks.tables"]
+    assert call(run, "-m", "seed=1,2", *overrides)[0] == 0
