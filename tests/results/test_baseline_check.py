@@ -10,7 +10,6 @@ from brittlestar.results.baseline_check import (
     not_compared,
     objections,
     other_limit,
-    recorded_return,
 )
 
 
@@ -56,11 +55,6 @@ def test_a_bare_number_is_a_record():
 def test_the_verdict_shows_both_sides_with_intervals():
     text = str(check_baseline(RecordedReturn(500.0, 0.0, 10), np.array([90.0, 110.0, 100.0])))
     assert text == "baseline mismatch: recorded 500 [500, 500] (10 episodes), found 100 [75.16, 124.8] (3 episodes)"
-
-
-def test_a_cell_without_a_record():
-    assert recorded_return({}) is None
-    assert recorded_return({"record": {"mean": 1.0, "std": 2.0, "episodes": 3}}) == RecordedReturn(1.0, 2.0, 3)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from brittlestar.errors import UserError
 from brittlestar.results.compare import Comparison, compare, verdict
-from brittlestar.results.difference import Sides, difference
+from brittlestar.results.difference import Sides, curve_difference
 from brittlestar.statistics import intervals
 from brittlestar.statistics.hypothesis_tests import boschloo, holm, mcnemar_exact, two_proportion_z
 
@@ -124,11 +124,11 @@ def test_one_seed_rests_on_its_episodes(sweep):
 def test_the_interval_is_students_over_seeds(make_cell):
     by_seed = np.array([[9, 5], [8, 7], [6, 2], [9, 1]]) / 10
     a, b = (np.array([[binary(round(10 * k)) for k in side]]) for side in by_seed.T)
-    row = difference(Sides([0.0], a, b, paired=True, is_rate=True))
+    row = curve_difference(Sides([0.0], a, b, paired=True, is_rate=True))
     expected = intervals.t_interval(by_seed[:, 0] - by_seed[:, 1])
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
     welch = scipy_stats.ttest_ind(*by_seed.T, equal_var=False).confidence_interval()
-    row = difference(Sides([0.0], a, b, paired=False, is_rate=True))
+    row = curve_difference(Sides([0.0], a, b, paired=False, is_rate=True))
     assert (row["low"], row["high"]) == pytest.approx((welch.low, welch.high))
 
 
@@ -280,7 +280,7 @@ def alarms(seeds: int, spread: float, paired: bool, runs: int = 200, episodes: i
             luck = np.where(random.random(own.shape) < 0.5 * paired, shared, own)
             odds = 15 * (0.15 - levels[:, None]) + spread * random.standard_normal(seeds)
             sides.append((luck < (1 / (1 + np.exp(-odds)))[..., None]).astype(float))
-        row = difference(Sides(levels.tolist(), *sides, paired, is_rate=True))
+        row = curve_difference(Sides(levels.tolist(), *sides, paired, is_rate=True))
         found += not row["low"] <= 0 <= row["high"]
     return found / runs
 
@@ -305,5 +305,5 @@ def test_false_alarms(seeds, spread, paired):
 def test_a_real_difference_is_found():
     random = np.random.default_rng(1)
     a, b = (random.random((3, 5, 40)) < rate for rate in (0.9, 0.6))
-    row = difference(Sides([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, is_rate=True))
+    row = curve_difference(Sides([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, is_rate=True))
     assert 0 < row["low"] < 0.3 < row["high"]

@@ -11,7 +11,6 @@ from scipy import stats as reference
 from brittlestar.statistics.hypothesis_tests import (
     bootstrap_test,
     boschloo,
-    compare_rates,
     holm,
     mcnemar_exact,
     t_test,
@@ -33,15 +32,6 @@ def test_two_proportion_z_worked_value():
 def test_two_proportion_z_without_any_spread(successes):
     found = two_proportion_z(successes, 30, successes, 30)
     assert (found.statistic, found.p_value) == (0.0, 1.0)
-
-
-def test_compare_rates():
-    found = compare_rates(0.80, 0.65, 100, "clean", "robust")
-    assert (found.name_a, found.name_b, found.n, found.significant) == ("clean", "robust", 100, True)
-    assert found.difference == pytest.approx(0.15)
-    assert found.z == pytest.approx(two_proportion_z(80, 100, 65, 100).statistic)
-    assert not compare_rates(0.80, 0.75, 100).significant
-    assert compare_rates(0.65, 0.80, 100).z == pytest.approx(-found.z)
 
 
 def false_positives(reject: np.ndarray, rates: np.ndarray) -> np.ndarray:
@@ -144,9 +134,6 @@ def test_a_bootstrap_test_is_never_certain():
 BAD_CALLS = [
     (lambda: two_proportion_z(1, 10, 5, 0), "`n_b` must be at least 1, got 0"),
     (lambda: boschloo(12, 10, 5, 10), "`successes_a` must be between 0 and `n_a`, got 12"),
-    (lambda: compare_rates(80, 0.5, 10), "`rate_a` must be between 0 and 1, got 80"),
-    (lambda: compare_rates(0.8, NAN, 10), "`rate_b` must be between 0 and 1, got nan"),
-    (lambda: compare_rates(0.8, 0.5, 0), "`n` must be at least 1, got 0"),
     (lambda: mcnemar_exact(3, -1), "`only_b` must be at least 0, got -1"),
     (lambda: holm([0.5, 1.5]), "`p_values` must be between 0 and 1"),
 ]

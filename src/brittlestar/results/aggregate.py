@@ -9,7 +9,7 @@ import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.policies.recorded_return import RecordedReturn
-from brittlestar.results.baseline_check import BaselineCheck, check_baseline, other_limit, recorded_return
+from brittlestar.results.baseline_check import BaselineCheck, check_baseline, other_limit
 from brittlestar.results.curve import Curve
 from brittlestar.results.curve_intervals import CurveIntervals, curve_intervals, interval_method, threshold_of
 from brittlestar.results.failures import failure_row
@@ -71,9 +71,9 @@ def aggregate(cells: list[Cell]) -> Tables:
 
 
 def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
-    recorded = recorded_return(curve.cells[0].manifest)
-    check = recorded and _baseline_check(curve, recorded)
-    column = {} if recorded is None else {"baseline_check": check.status if check else "no clean cell"}
+    record = curve.cells[0].manifest.get("record")
+    check = _baseline_check(curve, RecordedReturn(**record)) if record else None
+    column = {} if not record else {"baseline_check": check.status if check else "no clean cell"}
     tables.cells += [row | column for row in _cell_rows(curve)]
     tables.curve += [row | column for row in _curve_rows(curve, intervals)]
     tables.summary += [row | column for row in _summary_rows(curve, intervals)]

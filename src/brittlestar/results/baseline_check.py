@@ -27,19 +27,14 @@ OTHER_LIMIT = "time limit differs"
 
 @dataclass(frozen=True)
 class BaselineCheck:
-    """The result of a check.
-
-    Attributes:
-        status: `ok`, `above its record`, `baseline mismatch` or `time limit differs`.
-        recorded: the return that the policy came with.
-        measured: the return of the clean episodes.
-        max_steps: the time limit, if it is not that of the record.
-    """
+    """The recorded return of a policy beside that of its clean episodes."""
 
     status: str
+    """`ok`, `above its record`, `baseline mismatch` or `time limit differs`."""
     recorded: RecordedReturn
     measured: RecordedReturn
     max_steps: int | None = None
+    """The time limit, if it is not that of the record."""
 
     def __str__(self) -> str:
         sides = f"recorded {_interval(self.recorded)}, found {_interval(self.measured)}"
@@ -104,11 +99,6 @@ def not_compared(checks: Sequence[BaselineCheck]) -> list[str]:
     limits = sorted({check.max_steps for check in checks if check.max_steps is not None})
     steps = ", ".join(map(str, limits))
     return [f"{OTHER_LIMIT} (`env.max_steps` = {steps}): no return is compared with its record"] if limits else []
-
-
-def recorded_return(manifest: dict[str, Any]) -> RecordedReturn | None:
-    """Returns the return that a cell's policy came with."""
-    return RecordedReturn(**manifest["record"]) if manifest.get("record") else None
 
 
 def _interval(one: RecordedReturn) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.errors import UserError, nearest
-from brittlestar.results.difference import Difference, LevelDifference, Sides, difference, level_difference
+from brittlestar.results.difference import Difference, LevelDifference, Sides, curve_difference, level_difference
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, ROW_KEYS, Cell, hold_rows, load_cells
 from brittlestar.statistics.hypothesis_tests import holm
 
-SCORES = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")
+HIGHER_IS_BETTER = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")
 """Measures of which more is better. A difference in another one names no winner."""
 _LISTED = 10
 
@@ -39,9 +39,10 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
         measure: column to compare; None takes the headline of the environment.
     """
     a, b = _curve(folder_a, where_a), _curve(folder_b, where_b)
-    for what, of_a, of_b in (("environment", _env(a), _env(b)), ("strength", a[0].strength_name, b[0].strength_name)):
-        if of_a != of_b:
-            raise UserError(f"A has the {what} {of_a}, B {of_b}: compare curves over one {what}")
+    axes = [{"environment": cells[0].config["env"].get("id"), "strength": cells[0].strength_name} for cells in (a, b)]
+    for axis in axes[0]:
+        if axes[0][axis] != axes[1][axis]:
+            raise UserError(f"A has the {axis} {axes[0][axis]}, B {axes[1][axis]}: compare curves over one {axis}")
     measure = measure or str(a[0].manifest["measure"])
     metrics = [name for name in a[0].manifest["columns"] if name not in ROW_KEYS]
     if measure not in metrics:
@@ -64,7 +65,7 @@ def verdict(comparison: Comparison) -> str:
     if curve["low"] <= 0 <= curve["high"]:
         return f"no difference between {a} and {b} over the curve can be shown"
     more, less = (a, b) if curve["low"] > 0 else (b, a)
-    if comparison.measure in SCORES:
+    if comparison.measure in HIGHER_IS_BETTER:
         return f"{more} is more robust than {less} over the curve"
     return f"{more} has more {comparison.measure} than {less} over the curve"
 
@@ -97,10 +98,6 @@ def _equal(value: object, wanted: str) -> bool:
         return str(value) == wanted or (isinstance(value, int | float) and value == float(wanted))
     except ValueError:
         return False
-
-
-def _env(cells: list[Cell]) -> str:
-    return str(cells[0].config["env"].get("id"))
 
 
 def _complete(cells: list[Cell], strengths: list[float], side: str) -> dict[int, list[Cell]]:
@@ -146,7 +143,7 @@ def _over_curve(sides: Sides) -> Difference:
     valid = [i for i in indices if np.isfinite(sides.a[i]).any() and np.isfinite(sides.b[i]).any()]
     if not valid:
         raise UserError("the measure has no value in A or in B at any shared strength")
-    row = difference(sides.at(valid))
+    row = curve_difference(sides.at(valid))
     what = f"normalised auc over {len(valid)} strengths" if len(valid) > 1 else "mean at one strength"
     row["method"] = f"{what}, {row['method']}"
     return row

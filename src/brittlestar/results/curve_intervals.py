@@ -23,17 +23,12 @@ _BATCH_SIZE = 2**20
 
 @dataclass
 class CurveIntervals:
-    """Intervals of one curve.
-
-    Attributes:
-        low: lower bound of the cluster bootstrap interval, `(measures, strengths)`.
-        high: upper bound.
-        shape: columns of the summary, one number per measure.
-    """
+    """Bounds of the cluster bootstrap interval, `(measures, strengths)`, and the intervals of a curve's shape."""
 
     low: np.ndarray
     high: np.ndarray
     shape: dict[str, np.ndarray]
+    """Columns of the summary, one number per measure."""
 
 
 def curve_intervals(members: Iterable[Curve]) -> Iterator[tuple[Curve, CurveIntervals]]:

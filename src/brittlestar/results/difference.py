@@ -72,12 +72,12 @@ def level_difference(sides: Sides) -> LevelDifference:
     }  # fmt: skip
     if n_a and n_b:
         test = _test(sides)
-        row.update(difference(sides))
+        row.update(curve_difference(sides))
         row["p"], row["method"] = test.p_value, f"{test.method}; {row['method']}"
     return row
 
 
-def difference(sides: Sides) -> Difference:
+def curve_difference(sides: Sides) -> Difference:
     """Returns the difference of areas, with the t interval over seeds, but at least the bootstrap one over episodes.
 
     A bootstrap over few seeds is too narrow, and seeds may agree by chance.

@@ -29,13 +29,8 @@ def bounded(
 ) -> str:
     """Writes `value [low, high]`, without the interval if a bound is missing or the interval starts at infinity.
 
-    Args:
-        value: the number.
-        low: lower bound of its interval.
-        high: upper bound.
-        style: a format specification, or a function that writes one number.
-        missing: what to write for a missing value.
-        unit: what to write behind the value.
+    `style` is a format specification or a function that writes one number. `missing` replaces a missing value, and
+    `unit` follows the value.
 
     Example:
         >>> bounded(0.88, 0.79, 0.97), bounded(1.0, None, None, ".2f"), bounded(25.0, 12.5, 40.0, ".1f", unit=" %")

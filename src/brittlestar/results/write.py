@@ -9,22 +9,22 @@ import math
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from brittlestar.cells.files import make_folder
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import markdown_columns
 from brittlestar.results.load import Cell, Row
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 SMALL = ("cells", "curve", "summary", "failures")
 WHOLE = ("episode", "reset_seed", "length")
 READABLE_ROWS = 10_000
-"""A table of episodes longer than this comes as CSV and Parquet only."""
+"""A longer table of episodes is written as CSV and Parquet only."""
 _PIECE_ROWS = 20_000
 _EMPTY = {
     "episodes": ["seed", "episode"],
@@ -54,14 +54,11 @@ def write_rows(rows: list[Row], path: Path, columns: Iterable[str] = ()) -> None
 
 
 def _clean(values: list) -> list:
-    """Writes None for nan: missing is missing."""
+    # A missing value is empty in every format.
     return [None if v is None or v != v else v for v in values]
 
 
 def _write_small(path: Path, columns: dict[str, list]) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     columns = {name: _clean(values) for name, values in columns.items()}
     with open(path.with_suffix(".csv"), "w", newline="") as file:
         writer = csv.writer(file)
@@ -79,16 +76,13 @@ def _write_readable(path: Path, columns: dict[str, list]) -> None:
 
 
 def _finite(values: list) -> list:
-    # JSON knows no infinity; a critical level beyond the sweep is written as text.
+    # JSON has no infinity, so a critical level beyond the sweep is text.
     if math.inf in values or -math.inf in values:
         return [str(v) if v in (math.inf, -math.inf) else v for v in values]
     return values
 
 
 def _write_episodes(tables: Tables, path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     for suffix in (".md", ".json"):
         path.with_suffix(suffix).unlink(missing_ok=True)
     pieces = _episode_pieces(tables)
@@ -105,7 +99,7 @@ def _write_episodes(tables: Tables, path: Path) -> None:
         ThreadPoolExecutor(2) as pool,
     ):
         for piece in itertools.chain([first], pieces):
-            # Formatting numbers takes longest, and runs outside the interpreter's lock.
+            # Formatting numbers takes longest, and releases the interpreter's lock.
             middle = piece.num_rows // 2
             halves = pool.map(_csv_lines, (piece[:middle], piece[middle:]), (total == 0, False))
             as_parquet.write_table(piece)
@@ -117,18 +111,15 @@ def _write_episodes(tables: Tables, path: Path) -> None:
 
 
 def _csv_lines(piece: pa.Table, header: bool) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     lines = pa.BufferOutputStream()
     arrow_csv.write_csv(piece, lines, arrow_csv.WriteOptions(include_header=header))
     return lines.getvalue()
 
 
 def _episode_pieces(tables: Tables) -> Iterator[pa.Table]:
-    """Yields the table of episodes in pieces of some ten thousand rows."""
+    """Yields the table of episodes in pieces of about `_PIECE_ROWS` rows."""
     entries = list(tables.episodes())
-    # Over all cells at once: a label may be a number here and text or missing in another piece.
+    # Of all cells at once, since a label may be a number in one piece and text in another.
     labels = {key: _arrow(_clean([label[key] for label, _ in entries])) for key in entries[0][0]} if entries else {}
     start, rows = 0, []
     for stop, (_, cell) in enumerate(entries, 1):
@@ -140,8 +131,6 @@ def _episode_pieces(tables: Tables) -> Iterator[pa.Table]:
 
 
 def _episode_piece(labels: dict[str, pa.Array], cells: list[Cell], rows: list[np.ndarray]) -> pa.Table:
-    import pyarrow as pa
-
     lengths = [len(values) for values in rows]
     owner = np.repeat(np.arange(len(cells)), lengths)
     arrays = {key: values.take(_numbers(owner)) for key, values in labels.items()}
@@ -165,7 +154,7 @@ def _empty_columns(name: str, tables: Tables) -> list[str]:
 
 
 def _arrow(values: list) -> pa.Array:
-    """Returns a column; whole numbers stay whole, and a column of several kinds becomes text."""
+    """Returns a column of integers, floats, booleans or, for mixed types, text."""
     kinds = set(map(type, values)) - {type(None)}
     missing = np.array([v is None for v in values], dtype=bool)
     if kinds and kinds <= {int, float}:
@@ -176,18 +165,14 @@ def _arrow(values: list) -> pa.Array:
     return _strings(["" if v is None else str(v) for v in values], missing)
 
 
-# `pa.array` imports pandas first, which takes longer than all tables of a common sweep: these fill buffers.
+# They fill buffers, because `pa.array` imports pandas, which takes longer than all tables of a common sweep.
 def _numbers(values: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
-    import pyarrow as pa
-
     kind = pa.from_numpy_dtype(values.dtype)
     data = np.packbits(values, bitorder="little") if values.dtype == bool else np.ascontiguousarray(values)
     return pa.Array.from_buffers(kind, len(values), [_present(missing), pa.py_buffer(data)])
 
 
 def _strings(values: list[str], missing: np.ndarray | None = None) -> pa.Array:
-    import pyarrow as pa
-
     encoded = [value.encode() for value in values]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     buffers = [_present(missing), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
@@ -195,6 +180,4 @@ def _strings(values: list[str], missing: np.ndarray | None = None) -> pa.Array:
 
 
 def _present(missing: np.ndarray | None) -> pa.Buffer | None:
-    import pyarrow as pa
-
     return None if missing is None or not missing.any() else pa.py_buffer(np.packbits(~missing, bitorder="little"))

@@ -41,8 +41,3 @@ def as_number(values: Any) -> Values:
 def special() -> Any:
     """Returns `scipy.special`, loaded on first use: its import takes longer than that of numpy."""
     return importlib.import_module("scipy.special")
-
-
-def scipy_stats() -> Any:
-    """Returns `scipy.stats`, loaded on first use."""
-    return importlib.import_module("scipy.stats")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brittlestar.statistics.arrays import Array, scipy_stats
+from brittlestar.statistics.arrays import Array
 from brittlestar.statistics.intervals import LEVEL, tail
 
 LEAST_PAIRS = 3
@@ -36,14 +36,15 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation:
         >>> round(c.r, 2), round(c.low, 2), round(c.p, 4)
         (0.99, 0.8, 0.0019)
     """
+    from scipy.stats import pearsonr
+
     a, b = _pairs(x, y)
     if _is_undefined(a, b):
         return Correlation(math.nan, math.nan, len(a))
-    result = scipy_stats().pearsonr(a, b)
-    bounds = (math.nan, math.nan)
-    if len(a) > LEAST_PAIRS and abs(result.statistic) < 1 - 1e-12:
-        bounds = result.confidence_interval(level)
-    return Correlation(_clip(result.statistic), float(result.pvalue), len(a), *map(float, bounds))
+    result = pearsonr(a, b)
+    has_interval = len(a) > LEAST_PAIRS and abs(result.statistic) < 1 - 1e-12
+    low, high = result.confidence_interval(level) if has_interval else (math.nan, math.nan)
+    return Correlation(_clip(result.statistic), float(result.pvalue), len(a), float(low), float(high))
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
@@ -53,12 +54,14 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
         >>> spearman([1, 2, 3, 9], [2, 4, 6, 7]).r
         1.0
     """
+    from scipy.stats import rankdata, spearmanr
+
     a, b = _pairs(x, y)
     if _is_undefined(a, b):
         return Correlation(math.nan, math.nan, len(a))
-    r, p = scipy_stats().spearmanr(a, b)
+    r, p = spearmanr(a, b)
     if len(a) <= _MOST_PERMUTED:
-        p = _permutation_p(*(scipy_stats().rankdata(values) for values in (a, b)))
+        p = _permutation_p(rankdata(a), rankdata(b))
     return Correlation(_clip(r), float(p), len(a))
 
 

@@ -16,20 +16,12 @@ from brittlestar.statistics.resampling import paired_bootstrap
 
 @dataclass(frozen=True)
 class Effect:
-    """A mean over episodes with stress minus the mean over the same episodes without.
-
-    Attributes:
-        stressed: mean with stress, for events the collapse rate.
-        clean: mean without stress, for events the false-alarm rate.
-        difference: the effect.
-        low: lower bound of its interval.
-        high: upper bound.
-        p_value: two-sided, of no effect.
-        method: of interval and p value.
-    """
+    """The mean over episodes with stress minus the mean over the same episodes without, with interval and p value."""
 
     stressed: float
+    """Mean with stress; for events, the collapse rate."""
     clean: float
+    """Mean without stress; for events, the false-alarm rate."""
     difference: float
     low: float
     high: float

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brittlestar.errors import require
-from brittlestar.statistics.arrays import Array, scipy_stats, special
+from brittlestar.statistics.arrays import Array, special
 from brittlestar.statistics.intervals import check_counts
 
 SIGNIFICANCE = 0.05
@@ -28,18 +28,6 @@ class Test:
     n: int
 
 
-@dataclass(frozen=True)
-class RateComparison:
-    """Two success rates over `n` episodes each; `difference` is a minus b."""
-
-    name_a: str
-    name_b: str
-    difference: float
-    z: float
-    significant: bool
-    n: int
-
-
 def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
     """Two-proportion z-test with pooled variance; z is positive when a succeeds more often.
 
@@ -49,22 +37,11 @@ def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> 
     """
     check_counts(successes_a, n_a, "_a")
     check_counts(successes_b, n_b, "_b")
-    z = _pooled_z(successes_a / n_a, n_a, successes_b / n_b, n_b)
+    rate_a, rate_b = successes_a / n_a, successes_b / n_b
+    pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
+    error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / n_a + 1 / n_b))
+    z = float((rate_a - rate_b) / error) if error > 0 else 0.0
     return Test(z, float(2 * special().ndtr(-abs(z))), "two-proportion z", n_a + n_b)
-
-
-def compare_rates(rate_a: float, rate_b: float, n: int, name_a: str = "A", name_b: str = "B") -> RateComparison:
-    """Compares two success rates over `n` episodes each; significant when the pooled |z| > 1.96.
-
-    Example:
-        >>> compare_rates(0.80, 0.65, n=100).significant
-        True
-    """
-    require(0 <= rate_a <= 1, "rate_a", "between 0 and 1", rate_a)
-    require(0 <= rate_b <= 1, "rate_b", "between 0 and 1", rate_b)
-    require(n >= 1, "n", "at least 1", n)
-    z = _pooled_z(rate_a, n, rate_b, n)
-    return RateComparison(name_a, name_b, float(rate_a - rate_b), z, abs(z) > 1.96, n)
 
 
 def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
@@ -79,7 +56,9 @@ def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
     if successes_a + successes_b in (0, n_a + n_b):  # the rates are equal, and scipy returns nan
         return Test(1.0, 1.0, "Boschloo", n_a + n_b)
     table = [[successes_a, successes_b], [n_a - successes_a, n_b - successes_b]]
-    result = scipy_stats().boschloo_exact(table)
+    from scipy.stats import boschloo_exact  # loads for a second
+
+    result = boschloo_exact(table)
     return Test(float(result.statistic), min(1.0, float(result.pvalue)), "Boschloo", n_a + n_b)
 
 
@@ -141,9 +120,3 @@ def holm(p_values: ArrayLike) -> Array:
     steps = p.flat[order] * np.arange(order.size, 0, -1)
     p.flat[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return p
-
-
-def _pooled_z(rate_a: float, n_a: int, rate_b: float, n_b: int) -> float:
-    pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
-    error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / n_a + 1 / n_b))
-    return float((rate_a - rate_b) / error) if error > 0 else 0.0

@@ -151,7 +151,7 @@ def tail(level: float) -> float:
 
 
 def check_counts(successes: ArrayLike, n: ArrayLike, suffix: str = "") -> tuple[Array, Array]:
-    """Returns counts of successes and episodes as arrays; raises if they are no counts."""
+    """Returns counts of successes and episodes as arrays; raises a `ValueError` if they are no counts."""
     k, total = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
     require(total >= 1, f"n{suffix}", "at least 1", n)
     require((k >= 0) & (k <= total), f"successes{suffix}", f"between 0 and `n{suffix}`", successes)

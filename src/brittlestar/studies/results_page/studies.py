@@ -47,16 +47,16 @@ class Plan:
 
     def names(self, task: str, role: str) -> list[str]:
         """Returns the policies of a part that are there."""
-        return [name for name in self.policies.get(f"{task}.{role}", []) if not is_missing(name)]
+        return [name for name in self.policies.get(f"{task}.{role}", []) if not is_untrained(name)]
 
     def pairs(self, task: str) -> list[tuple[str, str]]:
         """Returns the trainings without and with noise that belong together, where both are there."""
         both = zip(*(self.policies.get(f"{task}.{role}", []) for role in (SAC, ROBUST)), strict=False)
-        return [(clean, robust) for clean, robust in both if not is_missing(clean) and not is_missing(robust)]
+        return [(clean, robust) for clean, robust in both if not is_untrained(clean) and not is_untrained(robust)]
 
     def missing(self) -> list[str]:
         """Returns the policies of the zoo that are not trained yet."""
-        return list(dict.fromkeys(name for names in self.policies.values() for name in names if is_missing(name)))
+        return list(dict.fromkeys(name for names in self.policies.values() for name in names if is_untrained(name)))
 
     def sweep(self, task: str, noise: str) -> Path:
         """Returns the folder of a sweep."""
@@ -72,11 +72,11 @@ class Plan:
         return ["-m", f"experiment={task}_{noise}", *listed, *places]
 
 
-def is_missing(name: str) -> bool:
-    """Says whether a policy of the zoo has not been trained; a name that nobody knows is an error.
+def is_untrained(name: str) -> bool:
+    """Returns whether a policy of the zoo has not been trained; an unknown name is an error.
 
     Example:
-        >>> is_missing("zoo/cartpole_ppo"), is_missing("p_controller")
+        >>> is_untrained("zoo/cartpole_ppo"), is_untrained("p_controller")
         (False, False)
     """
     known = options("policy")
@@ -99,7 +99,7 @@ def choose(given: list[str]) -> dict[str, list[str]]:
             raise UserError(f"`--policy` has no part `{part}`; {nearest(part, POLICIES)}")
         chosen[part] = [name for name in names.split(",") if name]
         for name in chosen[part]:
-            is_missing(name)
+            is_untrained(name)
     return chosen
 
 

@@ -9,7 +9,7 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.runs import run_rows
-from brittlestar.studies.stress.tables import RATES, StressTables, stress_tables
+from brittlestar.studies.stress.tables import PHASE_RATES, StressTables, stress_tables
 
 HEADS = {
     "rate_pre": "CR_pre",
@@ -73,7 +73,7 @@ def _heads(row: Row) -> Row:
     heads["p"] = row["p_holm"]
     if row["verdict"].startswith("cannot"):
         # Identical actions are no collapse, whatever a score says about the rewards.
-        heads |= {HEADS[name]: "–" for name in (*RATES[1:], "excess", "identity_drop", "recovery_episodes")}
+        heads |= {HEADS[name]: "–" for name in (*PHASE_RATES[1:], "excess", "identity_drop", "recovery_episodes")}
     return heads
 
 

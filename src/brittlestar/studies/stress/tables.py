@@ -20,7 +20,7 @@ from brittlestar.studies.stress.proof import SameActions, same_actions
 from brittlestar.studies.stress.standings import false_alarms
 
 PHASES = ("pre", "shock", "post")
-RATES = tuple(f"rate_{phase}" for phase in PHASES)
+PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)
 DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
 TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
 _RESAMPLES = 1000
@@ -60,11 +60,11 @@ def _summary(stressor: Stressor) -> Row:
     """Every number with its interval: over seeds (Student's t), for rates at least Wilson; one seed: over episodes."""
     each = [summarise(run.scored) for run in stressor.runs]
     row: Row = {"threshold": float(np.mean([one["threshold"] for one in each]))}
-    for name in (*RATES, *DROPS, "residual", *TAILS, "recovery_episodes"):
+    for name in (*PHASE_RATES, *DROPS, "residual", *TAILS, "recovery_episodes"):
         values = np.array([one[name] for one in each])
         known = values[~np.isnan(values)]
         low, high = _within(stressor, name) if len(values) == 1 else _between(known)
-        if name in RATES:
+        if name in PHASE_RATES:
             low, high = _rate_bounds(stressor, name.removeprefix("rate_"), low, high)
         mean = float(known.mean()) if len(known) else math.nan
         row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
