@@ -53,8 +53,8 @@ def score_text(score: dict[str, float] | None, percent: bool = False) -> str:
     """
     if score is None:
         return ""
-    values = score["mean"], score["low"], score["high"]
-    return bounded(*(100 * value for value in values), ".1f", unit=" %") if percent else bounded(*values)
+    mean, low, high = score["mean"], score["low"], score["high"]
+    return bounded(100 * mean, 100 * low, 100 * high, ".1f", unit=" %") if percent else bounded(mean, low, high)
 
 
 def rank(scores: list[dict[str, Any]]) -> tuple[float, float]:
