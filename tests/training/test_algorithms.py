@@ -51,18 +51,18 @@ def _small(arch):
     return {name: _small(part) for name, part in arch.items()} if isinstance(arch, dict) else [16 for _ in arch]
 
 
-def agree(policy, model, space, statistics) -> None:
-    """Asks both in some states, twice, because some remember."""
-    state, kept, rng = None, None, np.random.default_rng(0)
+def assert_same_actions(policy, model, space, statistics) -> None:
+    """Compares two steps, because some networks have a memory."""
+    state, memory, rng = None, None, np.random.default_rng(0)
     for step in range(2):
         seen = np.stack([space.sample() for _ in range(5)]) if not hasattr(space, "spaces") else None
         if seen is None:
             seen = {key: rng.normal(size=(5, *part.shape)).astype(part.dtype) for key, part in space.spaces.items()}
         first = np.full(5, step == 0)
         shown = statistics.normalize_obs(seen) if statistics is not None else seen
-        want, state = model.predict(shown, state, first, deterministic=True)
-        told, kept = policy.predict(seen, kept, first)
-        np.testing.assert_allclose(told, want, atol=1e-4)
+        expected, state = model.predict(shown, state, first, deterministic=True)
+        actions, memory = policy.predict(seen, memory, first)
+        np.testing.assert_allclose(actions, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -77,7 +77,7 @@ def test_each_algorithm_trains_and_its_policy_acts_as_the_model(file, tmp_path):
     space = session.lanes.lanes.observation_space
     policy.bind(space, session.lanes.action_space, None)
     space.seed(0)
-    agree(policy, session.model, space, session.model.get_vec_normalize_env())
+    assert_same_actions(policy, session.model, space, session.model.get_vec_normalize_env())
     session.close()
 
 

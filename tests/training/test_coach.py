@@ -30,17 +30,17 @@ class Brake(StatelessPolicy):
         return np.clip(-observation[:, 2:], -2.0, 2.0)
 
 
-def session(folder, perturbation=None, seed=0, **coach):
-    advised = Coach(Brake(), lessons=16, batch=64, **({"unjudged": coach["alone"]} | coach))
-    algo = Algorithm("sac", steps=400, envs=2, coach=advised, options=OPTIONS)
+def session(folder, perturbation=None, seed=0, **phases):
+    coach = Coach(Brake(), lessons=16, batch=64, **({"unjudged": phases["alone"]} | phases))
+    algo = Algorithm("sac", steps=400, envs=2, coach=coach, options=OPTIONS)
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    around = perturbation or Perturbation(), Mitigation(), Constant()
-    return Session(TrainingSpec(spec, algo, *around, seed, 1, 200, 5), folder)
+    parts = perturbation or Perturbation(), Mitigation(), Constant()
+    return Session(TrainingSpec(spec, algo, *parts, seed, 1, 200, 5), folder)
 
 
 def distance_to_coach(model, seen, truth) -> float:
-    told, _ = model.predict(seen, deterministic=True)
-    return float(np.abs(told - Brake().act(truth)).mean())
+    actions, _ = model.predict(seen, deterministic=True)
+    return float(np.abs(actions - Brake().act(truth)).mean())
 
 
 def test_an_actor_learns_from_the_coach_alone(tmp_path):
@@ -60,9 +60,9 @@ def test_the_coach_sees_the_true_state_and_the_learner_the_disturbed_one(tmp_pat
     assert distance_to_coach(one.model, truth + 3.0, truth) < distance_to_coach(one.model, truth, truth) / 2
 
 
-def test_critics_have_their_say_after_a_while_and_then_alone(tmp_path):
-    def weights(**coach):
-        one = session(tmp_path / str(coach), **coach)
+def test_the_phases_of_a_coach_change_the_actor_in_the_same_way_every_time(tmp_path):
+    def weights(**phases):
+        one = session(tmp_path / str(phases), **phases)
         one.run()
         one.close()
         return {name: value.numpy().tobytes() for name, value in one.model.actor.state_dict().items()}
@@ -72,7 +72,7 @@ def test_critics_have_their_say_after_a_while_and_then_alone(tmp_path):
     assert alone == weights(alone=400, until=400)
 
 
-def test_advice_is_kept_when_a_training_goes_on(tmp_path):
+def test_a_training_that_continues_has_the_advice_of_its_checkpoint(tmp_path):
     first = session(tmp_path, alone=400, until=400)
 
     def stop(running):
@@ -83,15 +83,15 @@ def test_advice_is_kept_when_a_training_goes_on(tmp_path):
         first.run(stop)
     first.close()
     second = session(tmp_path, alone=400, until=400)
-    kept, again = first.coaching, second.coaching
-    assert again._heard == second.model.num_timesteps == 200
-    np.testing.assert_array_equal(kept._rows["advice"][:200], again._rows["advice"][:200])
-    np.testing.assert_array_equal(kept._rows["seen/"][:200], again._rows["seen/"][:200])
+    before, after = first.coaching, second.coaching
+    assert after._answers == second.model.num_timesteps == 200
+    np.testing.assert_array_equal(before._rows["advice"][:200], after._rows["advice"][:200])
+    np.testing.assert_array_equal(before._rows["seen/"][:200], after._rows["seen/"][:200])
     second.run()
     second.close()
 
 
-def test_a_coach_cannot_be_alone_longer_than_it_speaks():
+def test_phases_of_a_coach_must_be_in_order():
     with pytest.raises(ValueError, match="`alone` must be at least 0 and no more than `until`"):
         Coach(Brake(), alone=10, until=5)
     with pytest.raises(ValueError, match="`unjudged` must be no more than `alone`"):

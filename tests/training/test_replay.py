@@ -38,11 +38,10 @@ def session(folder, env="Pendulum-v1", goals=False, **options):
     ],
     ids=["half empty", "full", "goals", "full of goals", "infos"],
 )
-def test_a_buffer_comes_back_as_it_was(env, options, tmp_path):
+def test_a_loaded_buffer_equals_that_of_the_library(env, options, tmp_path):
     one = session(tmp_path, env, **options)
     one.run()
     one.close()
-    # As Stable-Baselines3 itself would bring it back.
     one.model.save_replay_buffer(tmp_path / "whole.pkl")
     save_replay(one.model, tmp_path)
     two = session(tmp_path / "other", env, **options)
@@ -50,15 +49,15 @@ def test_a_buffer_comes_back_as_it_was(env, options, tmp_path):
         warnings.simplefilter("error")
         load_replay(two.model, tmp_path)
     one.model.load_replay_buffer(tmp_path / "whole.pkl")
-    want, got = one.model.replay_buffer, two.model.replay_buffer
-    assert (want.pos, want.full) == (got.pos, got.full)
-    assert want.pos > 0 or want.full
-    for name, array in _columns(want).items():
-        np.testing.assert_array_equal(_columns(got)[name], array, err_msg=name)
+    expected, loaded = one.model.replay_buffer, two.model.replay_buffer
+    assert (expected.pos, expected.full) == (loaded.pos, loaded.full)
+    assert expected.pos > 0 or expected.full
+    for name, array in _columns(expected).items():
+        np.testing.assert_array_equal(_columns(loaded)[name], array, err_msg=name)
     if options.get("goals"):
-        np.testing.assert_array_equal(want._current_ep_start, got._current_ep_start)
-        assert (got.ep_length > 0).any()
-    for buffer in (want, got):
+        np.testing.assert_array_equal(expected._current_ep_start, loaded._current_ep_start)
+        assert (loaded.ep_length > 0).any()
+    for buffer in (expected, loaded):
         np.random.seed(0)  # noqa: NPY002
         batch = buffer.sample(16)
         assert batch.rewards.shape == (16, 1)
@@ -89,7 +88,7 @@ def test_an_untested_version_pickles_buffers_of_hindsight_replay(tmp_path, monke
     assert (tmp_path / "replay.pkl").is_file()
 
 
-def test_a_checkpoint_is_as_large_as_what_was_seen(tmp_path):
+def test_a_checkpoint_has_only_the_filled_rows(tmp_path):
     one = session(tmp_path, buffer_size=1_000_000)
     one.run()
     one.close()
@@ -97,14 +96,14 @@ def test_a_checkpoint_is_as_large_as_what_was_seen(tmp_path):
     assert not (tmp_path / "last" / "replay.pkl").exists()
 
 
-def test_random_search_goes_on_from_its_weights(tmp_path):
+def test_random_search_continues_from_its_weights(tmp_path):
     algo = Algorithm("ars", steps=200, envs=1, options={"n_delta": 2})
-    spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    order = TrainingSpec(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5)
-    one = Session(order, tmp_path)
+    env = EnvSpec(id="Pendulum-v1", max_steps=20)
+    spec = TrainingSpec(env, algo, Perturbation(), Mitigation(), Constant(), episodes=5)
+    one = Session(spec, tmp_path)
     one.run()
     one.close()
-    two = Session(order, tmp_path)
+    two = Session(spec, tmp_path)
     assert two.model.weights.abs().max() > 0
     np.testing.assert_array_equal(two.model.weights, one.model.weights)
     two.close()

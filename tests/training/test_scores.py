@@ -17,21 +17,21 @@ from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
 ALGO = Algorithm("ppo", steps=64, envs=2, options={"policy_kwargs": {"net_arch": [8]}, "n_steps": 16, "batch_size": 16})
-SPEC = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=10.0, when="final"))
+CARTPOLE = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=10.0, when="final"))
 
 
-def order(perturbation=None, mitigation=None, spec=SPEC, algo=ALGO, **more):
-    return TrainingSpec(spec, algo, perturbation or Perturbation(), mitigation or Mitigation(), Constant(), **more)
+def spec(perturbation=None, mitigation=None, env=CARTPOLE, algo=ALGO, **more):
+    return TrainingSpec(env, algo, perturbation or Perturbation(), mitigation or Mitigation(), Constant(), **more)
 
 
 def trained(folder, *parts, **more):
-    session = Session(order(*parts, **more), folder)
+    session = Session(spec(*parts, **more), folder)
     session.run()
     session.close()
     return json.loads((folder / "metadata.json").read_text())
 
 
-def test_metadata_tells_scores_with_intervals_and_what_was_trained(tmp_path):
+def test_metadata_has_the_settings_and_scores_with_intervals(tmp_path):
     facts = trained(tmp_path, GaussianObservation(sigma=0.3), episodes=20)
     assert facts["algorithm"] == "ppo"
     assert facts["settings"]["options"]["n_steps"] == 16
@@ -53,8 +53,8 @@ def test_metadata_tells_scores_with_intervals_and_what_was_trained(tmp_path):
 
 def test_a_clean_training_has_no_disturbed_score(tmp_path):
     assert trained(tmp_path / "clean", episodes=5)["disturbed"] is None
-    spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    assert trained(tmp_path / "mild", None, LowPass(alpha=0.5), spec=spec, episodes=5)["disturbed"] is not None
+    env = EnvSpec(id="Pendulum-v1", max_steps=20)
+    assert trained(tmp_path / "mild", None, LowPass(alpha=0.5), env=env, episodes=5)["disturbed"] is not None
 
 
 def test_noise_in_standard_deviations_is_calibrated_once(tmp_path):
@@ -62,19 +62,19 @@ def test_noise_in_standard_deviations_is_calibrated_once(tmp_path):
     facts = trained(tmp_path, noise, episodes=5)
     std = facts["calibration"]["std"][""]
     assert len(std) == 4 and min(std) > 0
-    # What was kept is taken up again, whatever a new pass would say.
-    kept = json.loads((tmp_path / "calibration.json").read_text())
-    kept["std"][""] = [9.0, 9.0, 9.0, 9.0]
-    (tmp_path / "calibration.json").write_text(json.dumps(kept))
-    again = Session(order(GaussianObservation(sigma=0.5, scale="std"), episodes=5), tmp_path)
+    # A training that continues reads the file and measures nothing.
+    values = json.loads((tmp_path / "calibration.json").read_text())
+    values["std"][""] = [9.0, 9.0, 9.0, 9.0]
+    (tmp_path / "calibration.json").write_text(json.dumps(values))
+    again = Session(spec(GaussianObservation(sigma=0.5, scale="std"), episodes=5), tmp_path)
     observed = again.lanes.reset()
     assert np.abs(observed - again.lanes.lanes.observation).max() > 1.0
     assert again.scorer.calibration_values()["std"][""] == [9.0, 9.0, 9.0, 9.0]
     again.close()
 
 
-def test_a_policy_is_scored_under_the_noise_that_it_learnt_under(tmp_path):
-    session = Session(order(GaussianObservation(sigma=1.0, scale="std"), episodes=5), tmp_path)
+def test_a_policy_is_scored_under_the_calibration_of_its_training(tmp_path):
+    session = Session(spec(GaussianObservation(sigma=1.0, scale="std"), episodes=5), tmp_path)
     policy = Sb3Policy(str(session._export("scratch")))
     before = session.scorer.rows(policy, 5).values
     session.scorer.calibration.std[""][:] = 1e-9

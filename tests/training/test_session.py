@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.errors import UserError
 from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation
@@ -23,21 +24,21 @@ OFF = Algorithm("sac", steps=60, envs=2, options=SMALL | {"learning_starts": 10,
 NORMALISED = Algorithm("a2c", steps=64, envs=4, normalise=True, options=SMALL)
 
 
-def order(algo, perturbation=None, **more):
-    spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    return TrainingSpec(spec, algo, perturbation or Perturbation(), Mitigation(), Constant(), episodes=5, **more)
+def spec(algo, perturbation=None, **more):
+    env = EnvSpec(id="Pendulum-v1", max_steps=20)
+    return TrainingSpec(env, algo, perturbation or Perturbation(), Mitigation(), Constant(), episodes=5, **more)
 
 
-def trained(folder: Path, algo, **more) -> dict[str, bytes]:
-    session = Session(order(algo, **more), folder)
+def weights_after(folder: Path, algo, **more) -> dict[str, bytes]:
+    session = Session(spec(algo, **more), folder)
     session.run()
     session.close()
     return {name: value.numpy().tobytes() for name, value in session.model.policy.state_dict().items()}
 
 
 @pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
-def test_the_same_seed_learns_the_same_another_one_another(algo, tmp_path):
-    one, two, other = (trained(tmp_path / str(i), algo, seed=i // 2, save_every=16) for i in range(3))
+def test_the_same_seed_learns_the_same_weights_and_another_seed_others(algo, tmp_path):
+    one, two, other = (weights_after(tmp_path / str(i), algo, seed=i // 2, save_every=16) for i in range(3))
     assert one == two
     assert one != other
     curves = [(tmp_path / str(i) / "curve.jsonl").read_text().splitlines() for i in range(3)]
@@ -51,31 +52,31 @@ class KilledError(Exception):
 
 
 @pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
-def test_a_killed_training_goes_on_from_its_last_checkpoint(algo, tmp_path):
+def test_a_killed_training_continues_from_its_last_checkpoint(algo, tmp_path):
     def kill(session):
         if session.model.num_timesteps > 50:
             raise KilledError
 
-    first = Session(order(algo, save_every=20), tmp_path)
+    first = Session(spec(algo, save_every=20), tmp_path)
     with pytest.raises(KilledError):
         first.run(kill)
     first.close()
-    saved = find_checkpoint(tmp_path / "last")[1]["steps"]
-    assert 20 <= saved <= 56
+    steps = find_checkpoint(tmp_path / "last")[1]["steps"]
+    assert 20 <= steps <= 56
     seen = []
-    second = Session(order(algo, save_every=20), tmp_path)
-    assert second.model.num_timesteps == saved
+    second = Session(spec(algo, save_every=20), tmp_path)
+    assert second.model.num_timesteps == steps
     facts = second.run(lambda session: seen.append(session.model.num_timesteps))
     second.close()
-    assert min(seen) > saved
+    assert min(seen) > steps
     assert facts["steps"] >= algo.steps
     curve = [json.loads(line)["steps"] for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
     assert curve == sorted(curve)
 
 
-def test_what_is_learnt_under_noise_is_not_what_is_learnt_without(tmp_path):
-    clean = trained(tmp_path / "clean", ON)
-    noisy = trained(tmp_path / "noisy", ON, perturbation=GaussianObservation(sigma=0.5))
+def test_noise_changes_the_learnt_weights(tmp_path):
+    clean = weights_after(tmp_path / "clean", ON)
+    noisy = weights_after(tmp_path / "noisy", ON, perturbation=GaussianObservation(sigma=0.5))
     assert clean != noisy
     facts = json.loads((tmp_path / "noisy" / "metadata.json").read_text())
     assert facts["perturbation"]["sigma"] == 0.5
@@ -85,15 +86,15 @@ def test_what_is_learnt_under_noise_is_not_what_is_learnt_without(tmp_path):
 
 @pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
 def test_the_exported_policy_is_small_and_acts_as_the_model(algo, tmp_path):
-    session = Session(order(algo), tmp_path)
+    session = Session(spec(algo), tmp_path)
     session.run()
     policy = Sb3Policy(str(tmp_path / "final" / "policy.zip"))
     policy.bind(session.lanes.lanes.observation_space, session.lanes.action_space, None)
     seen = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
     env = session.model.get_env()
     shown = env.normalize_obs(seen) if algo.normalise else seen
-    want, _ = session.model.predict(shown, deterministic=True)
-    np.testing.assert_allclose(policy.predict(seen)[0], want, atol=1e-5)
+    expected, _ = session.model.predict(shown, deterministic=True)
+    np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
     assert (tmp_path / "final" / "policy.zip").stat().st_size < 50_000
     session.close()
 
@@ -116,17 +117,56 @@ def test_a_checkpoint_survives_a_kill_between_two_renames(tmp_path):
         (lambda: Algorithm("ppo", goals=True)._hindsight({}), "needs an algorithm with a replay buffer, ppo has none"),
     ],
 )
-def test_mistakes(make, message):
+def test_an_impossible_algorithm_is_refused(make, message):
     with pytest.raises(UserError, match=message):
         make()
 
 
 def test_actions_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(UserError, match=r"`algo.name: dqn` cannot learn actions of Box"):
-        Session(order(Algorithm("dqn", steps=10)), tmp_path)
+        Session(spec(Algorithm("dqn", steps=10)), tmp_path)
 
 
 def test_settings_that_do_not_fit_are_named(tmp_path):
     wrong = Algorithm("ppo", steps=10, options={"gama": 0.9})
     with pytest.raises(UserError, match="`algo.options` do not fit PPO: .*gama"):
-        Session(order(wrong), tmp_path)
+        Session(spec(wrong), tmp_path)
+
+
+# With a threshold, success is known although CartPole itself has none.
+CARTPOLE = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=15.0, when="final"))
+PPO = Algorithm("ppo", steps=256, envs=4, options=SMALL | {"n_steps": 16, "batch_size": 32, "n_epochs": 1})
+DQN = Algorithm("dqn", steps=256, envs=2, options=SMALL | {"learning_starts": 20, "batch_size": 8})
+
+
+def run_cartpole(folder, algo, show=lambda session: None):
+    session = Session(
+        TrainingSpec(CARTPOLE, algo, Perturbation(), Mitigation(), Constant(), save_every=100, episodes=5), folder
+    )
+    try:
+        return session.run(show)
+    finally:
+        session.close()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("algo", [PPO, DQN], ids=lambda algo: algo.name)
+def test_tensorboard_gets_returns_successes_and_scores(algo, tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    run_cartpole(tmp_path, algo)
+    (events,) = tmp_path.glob("logs/*/events*")
+    log = accumulator.EventAccumulator(str(events)).Reload()
+    names = log.Tags()["scalars"]
+    wanted = {"rollout/ep_rew_mean", "rollout/success_rate", "rollout/return", "rollout/success", "evaluation/return"}
+    assert wanted <= set(names)
+    assert log.Scalars("rollout/ep_rew_mean")[-1].value > 5
+    assert 0 <= log.Scalars("rollout/success")[-1].value <= 1
+    curve = [json.loads(line) for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
+    assert log.Scalars("evaluation/return")[-1].value == pytest.approx(curve[-1]["return"], rel=1e-5)
+
+
+def test_successes_follow_the_threshold_of_the_environment(tmp_path):
+    seen = []
+    run_cartpole(tmp_path, PPO, lambda session: seen.extend(session.lanes.ended))
+    assert {won for _, won in seen} == {0.0, 1.0}
+    assert all(won == (total >= 15) for total, won in seen)

@@ -10,19 +10,19 @@ from brittlestar.training.vec_env import LaneVecEnv
 SPEC = EnvSpec(id="Pendulum-v1", max_steps=7)
 
 
-def rolled(count, steps=16, episodes=None, **parts):
-    """Observations and rewards by (episode, step), whatever lane they came from."""
+def roll(count, steps=16, episodes=None, **parts):
+    """Returns observations and rewards by (episode, step), for any number of lanes."""
     env = LaneVecEnv(SPEC, count, seed=3, **parts)
-    found, observation = {}, env.reset()
+    rows, observation = {}, env.reset()
     for _ in range(steps):
         places = list(zip(env._episodes.tolist(), env._steps.tolist(), strict=True))
         actions = np.sin(np.array([[episode + step] for episode, step in places], dtype=np.float32))
         shown = observation
         observation, reward, _, infos = env.step(actions)
         for lane, place in enumerate(places):
-            found[place] = shown[lane].tobytes(), float(reward[lane]), "terminal_observation" in infos[lane]
+            rows[place] = shown[lane].tobytes(), float(reward[lane]), "terminal_observation" in infos[lane]
     env.close()
-    return found
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def rolled(count, steps=16, episodes=None, **parts):
     ids=lambda parts: type(parts.get("perturbation")).__name__,
 )
 def test_an_episode_is_the_same_in_any_lane(parts):
-    one, three = rolled(1, steps=42, **parts), rolled(3, steps=14, **parts)
+    one, three = roll(1, steps=42, **parts), roll(3, steps=14, **parts)
     assert one == three
     assert sum(ended for *_, ended in one.values()) == 6
 
 
-def test_the_last_observation_is_disturbed_and_leaves_no_trace():
+def test_the_last_observation_is_disturbed_and_does_not_change_the_next_episode():
     walk = DriftObservation(sigma=0.5)
     env = LaneVecEnv(SPEC, 2, perturbation=walk)
     env.reset()
@@ -58,7 +58,7 @@ def test_the_last_observation_is_disturbed_and_leaves_no_trace():
     assert np.abs(observation - env.lanes.observation).max() < 2.5
 
 
-def test_work_is_done_while_the_simulators_run():
+def test_an_update_runs_while_the_simulators_run():
     env, done = LaneVecEnv(SPEC, 2), []
     env.reset()
     env.meanwhile = lambda: done.append(env._running is not None)

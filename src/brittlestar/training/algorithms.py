@@ -1,4 +1,4 @@
-"""Which algorithm learns, with which settings in which environment."""
+"""The algorithm of a training, with its settings for each environment."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class Algorithm:
     steps: int = 100_000
     """Steps of all environments together."""
     envs: int = 8
-    """Environments side by side."""
+    """Environments that step together."""
     goals: bool = False
-    """Hindsight replay: for environments with goals."""
+    """Hindsight replay, for environments with goals."""
     normalise: bool | str = False
-    """True: running statistics of observations and rewards (VecNormalize), as on-policy algorithms like it; `pooled`:
-    observations alone, centred, with one fixed unit for all numbers of a key."""
+    """True: VecNormalize with running statistics of observations and rewards. `pooled`: observations alone, centred, with
+    one fixed unit for all numbers of a key."""
     coach: Any = None
-    """A `Coach` for the actor; off-policy algorithms with a squashed Gaussian head."""
+    """A `Coach` for the actor."""
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the algorithm's class."""
     by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Id of an environment to what is different there: `steps`, `envs`, `normalise`, or arguments of the class."""
+    """Id of an environment to its own `steps`, `envs`, `normalise`, `coach`, and arguments of the class."""
 
     def __post_init__(self) -> None:
         trainable = [name for name, facts in ALGORITHMS.items() if facts.trainable]
@@ -60,7 +60,7 @@ class Algorithm:
 
     @property
     def facts(self) -> AlgorithmFacts:
-        """Its row of the table of algorithms."""
+        """Its row in the table of algorithms."""
         return ALGORITHMS[self.name]
 
     @property
@@ -69,13 +69,13 @@ class Algorithm:
         return self.facts.on_policy is False
 
     def settings(self, spec: EnvSpec) -> Algorithm:
-        """Returns the algorithm as it trains in one environment."""
-        special = dict(self.by_env.get(spec.id, {}))
-        own = {key: special.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in special}
-        return dataclasses.replace(self, options=self.options | special, by_env={}, **own)
+        """Returns the algorithm with its settings for one environment."""
+        options = dict(self.by_env.get(spec.id, {}))
+        own = {key: options.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in options}
+        return dataclasses.replace(self, options=self.options | options, by_env={}, **own)
 
     def check_actions(self, space: spaces.Space) -> None:
-        """Refuses actions that it cannot learn."""
+        """Raises a `UserError` for actions that it cannot learn."""
         if not isinstance(space, self.facts.actions):
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
 
@@ -108,7 +108,7 @@ class Algorithm:
         if self.name == "ars":
             from torch.nn.utils import parameters_to_vector
 
-            # Random search keeps its weights beside the policy, and forgets them when it is loaded.
+            # Random search keeps its weights beside the policy, and its `load` does not read them.
             model.weights = parameters_to_vector(model.policy.parameters()).detach()
         return model
 
@@ -126,7 +126,7 @@ class Algorithm:
 
 
 def deferred(kind: Any, defer: Callable[..., None]) -> Any:
-    """Returns a subclass that passes its updates to `defer`, as a function and the arguments of `train`."""
+    """Returns a subclass whose `train` passes the update to `defer`: the function, then its arguments."""
 
     def train(self: Any, gradient_steps: int, **kwargs: Any) -> None:
         defer(functools.partial(kind.train, self), gradient_steps, **kwargs)

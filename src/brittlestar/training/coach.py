@@ -1,4 +1,4 @@
-"""A policy that knows how, asked in every state that the learner visits."""
+"""A coach: a policy that solves the task and is asked in every state that the learner visits."""
 
 from __future__ import annotations
 
@@ -13,33 +13,36 @@ from brittlestar.errors import require, require_choice
 from brittlestar.policies.base import Policy
 
 _FILE = "advice.npz"
-_SPREAD = -3.0
-"""Logarithm of the standard deviation that an actor keeps to while it follows: so near to what it will do later that
-it meets the states in which it would get stuck."""
-_SPREAD_WEIGHT = 0.05
+_LOG_STD = -3.0
+"""Target of the actor's log standard deviation while it imitates. It is small, so that the actor visits the states in
+which its mean action gets stuck."""
+_LOG_STD_WEIGHT = 0.05
 _LAST_RATE = 0.1
-"""What is left of the learning rate when the coach is no longer alone."""
+"""Share of the learning rate that remains at the end of the first phases."""
 
 
 @dataclass
 class Coach:
-    """Advice for an actor with a squashed Gaussian head (SAC, TQC), as in DAgger, until it can do without.
+    """Teaches an actor with a squashed Gaussian head (SAC, TQC) by imitation, as in DAgger.
 
-    The coach acts on the true state, while the learner sees the disturbed one, unless it `sees` the same. Its answers
-    are kept beside what the learner saw; after each update of the learner the actor takes a step towards them. First
-    the actor learns from the coach alone, after a while with critics that learn to judge it, then from both, and at
-    last from its critics alone. A training may end before the later phases.
+    The answers of the coach are stored beside the observations of the learner. After each update of the learner, the
+    actor takes steps towards them. The phases are, in steps of all environments:
+
+    1. until `unjudged`: the actor imitates the coach, and the critics do not learn,
+    2. until `alone`: the actor imitates, and the critics learn to judge it,
+    3. until `until`: the actor learns from the coach and from its critics,
+    4. afterwards: the actor learns from its critics.
 
     Args:
-        policy: the one that knows how.
-        sees: `truth`, or `same` as the learner: for a coach that copes with the disturbance.
-        unjudged: steps of all environments before the critics learn.
-        alone: steps of all environments before the critics have a say in what the actor does.
-        until: steps of all environments after which the coach is silent.
-        lessons: steps towards the answers for every update, as long as the coach is alone; one afterwards.
-        learning_rate: of those steps, at first; it falls to a tenth while the coach is alone.
-        memory: how many answers are kept.
-        batch: how many answers a step towards them looks at.
+        policy: the coach.
+        sees: `truth` for the true observations, or `same` for the disturbed ones of the learner.
+        unjudged: end of phase 1.
+        alone: end of phase 2.
+        until: end of phase 3.
+        lessons: imitation steps for every update in phases 1 and 2; one in phase 3.
+        learning_rate: of these steps at the start; it falls to a tenth until the end of phase 2.
+        memory: how many answers are stored.
+        batch: how many answers an imitation step uses.
     """
 
     policy: Policy
@@ -59,18 +62,18 @@ class Coach:
 
 
 class Coaching:
-    """A coach at work beside one model."""
+    """A coach with one model: asks, stores the answers, and lets the actor imitate them."""
 
     def __init__(self, coach: Coach, model: Any, seed: int) -> None:
         import torch
 
         self._coach, self._model, self._seed = coach, model, seed
         self._rows: dict[str, np.ndarray] = {}
-        self._heard = self._followed = 0
+        self._answers = self._imitations = 0
         self._optimizer = torch.optim.Adam(model.actor.parameters(), coach.learning_rate)
 
-    def listen(self, truth: Any, disturbed: Any) -> None:
-        """Asks the coach what to do, and keeps the answer beside what the network sees."""
+    def ask(self, truth: Any, disturbed: Any) -> None:
+        """Asks the coach for actions, and stores them beside the observations of the network."""
         if self._model.num_timesteps >= self._coach.until:
             return
         normaliser = self._model.get_vec_normalize_env()
@@ -78,59 +81,59 @@ class Coaching:
         advice, _ = self._coach.policy.predict(truth if self._coach.sees == "truth" else disturbed)
         rows = {f"seen/{key}": values for key, values in (seen if isinstance(seen, dict) else {"": seen}).items()}
         rows["advice"] = self._model.policy.scale_action(advice)
-        self._keep(rows, (self._heard + np.arange(len(advice))) % self._coach.memory)
-        self._heard += len(advice)
+        self._store(rows, (self._answers + np.arange(len(advice))) % self._coach.memory)
+        self._answers += len(advice)
 
-    def _keep(self, rows: dict[str, np.ndarray], places: Any) -> None:
+    def _store(self, rows: dict[str, np.ndarray], places: Any) -> None:
         for name, values in rows.items():
             if name not in self._rows:
                 self._rows[name] = np.zeros((self._coach.memory, *values.shape[1:]), dtype=np.float32)
             self._rows[name][places] = values
 
     def train(self, learn: Callable[..., None], gradient_steps: int, **kwargs: Any) -> None:
-        """Lets the model learn as far as it may, and takes steps towards the coach's answers."""
+        """Runs an update of the model as its phase allows, then the imitation steps."""
         steps, actor = int(self._model.num_timesteps), self._model.actor
         alone = steps < self._coach.alone
         if not alone:
             learn(gradient_steps, **kwargs)
         elif steps >= self._coach.unjudged:
-            # Optimizers skip parameters without a gradient.
+            # Optimizers skip parameters without a gradient, so the critics learn and the actor does not change.
             actor.requires_grad_(False)
             try:
                 learn(gradient_steps, **kwargs)
             finally:
                 actor.requires_grad_(True)
-        if steps < self._coach.until and self._heard:
+        if steps < self._coach.until and self._answers:
             done = min(1.0, steps / max(self._coach.alone, 1))
             self._optimizer.param_groups[0]["lr"] = self._coach.learning_rate * (1.0 - (1.0 - _LAST_RATE) * done)
             for _ in range(gradient_steps * (self._coach.lessons if alone else 1)):
-                self._follow(actor)
+                self._imitate(actor)
 
-    def _follow(self, actor: Any) -> None:
+    def _imitate(self, actor: Any) -> None:
         import torch
 
-        self._followed += 1
-        kept = min(self._heard, self._coach.memory)
-        places = np.random.default_rng([self._seed, self._followed]).integers(kept, size=self._coach.batch)
+        self._imitations += 1
+        count = min(self._answers, self._coach.memory)
+        places = np.random.default_rng([self._seed, self._imitations]).integers(count, size=self._coach.batch)
         rows = {name: torch.as_tensor(values[places]) for name, values in self._rows.items()}
         advice = rows.pop("advice")
         seen = {name.removeprefix("seen/"): values for name, values in rows.items()}
         mean, log_std, _ = actor.get_action_dist_params(seen.get("", seen))
-        # Not the likelihood: an action that the coach never takes would let the spread vanish and drown all others.
-        loss = ((torch.tanh(mean) - advice) ** 2).mean() + _SPREAD_WEIGHT * ((log_std - _SPREAD) ** 2).mean()
+        # A likelihood would shrink the spread to zero for an action that the coach never takes, and outweigh the rest.
+        loss = ((torch.tanh(mean) - advice) ** 2).mean() + _LOG_STD_WEIGHT * ((log_std - _LOG_STD) ** 2).mean()
         self._optimizer.zero_grad()
         loss.backward()
         self._optimizer.step()
 
     def save(self, folder: Path) -> None:
-        """Writes what was kept."""
-        kept = min(self._heard, self._coach.memory)
-        rows: dict[str, Any] = {name: values[:kept] for name, values in self._rows.items()}
-        np.savez(folder / _FILE, counts=np.array([self._heard, self._followed]), **rows)
+        """Writes the answers."""
+        count = min(self._answers, self._coach.memory)
+        rows: dict[str, Any] = {name: values[:count] for name, values in self._rows.items()}
+        np.savez(folder / _FILE, counts=np.array([self._answers, self._imitations]), **rows)
 
     def load(self, folder: Path) -> None:
-        """Reads what was kept, when a training goes on."""
+        """Reads the answers of a training that continues."""
         with np.load(folder / _FILE) as file:
             rows = {name: file[name] for name in file.files if name != "counts"}
-            self._heard, self._followed = map(int, file["counts"])
-        self._keep(rows, slice(len(rows["advice"]) if rows else 0))
+            self._answers, self._imitations = map(int, file["counts"])
+        self._store(rows, slice(len(rows["advice"]) if rows else 0))

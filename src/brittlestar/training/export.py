@@ -1,4 +1,4 @@
-"""A trained policy as a small zip: the acting network and plain text, nothing that could run."""
+"""A trained policy as a small zip: the acting network and plain text, without pickled code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NOT_ACTING = ("critic", "target", "value_net", "lstm_critic")
 
 
 def export_policy(model: Any, path: Path) -> None:
-    """Writes what acts of a Stable-Baselines3 model; the safe loader reads it as it reads any agent.
+    """Writes the acting network of a model; the safe loader reads the file like any checkpoint.
 
-    Optimizers, critics, buffers and pickled objects stay behind, so the file is a tenth of SB3's own and
-    Stable-Baselines3 itself cannot load it.
+    Optimizers, critics, buffers and pickled objects are left out. The file has a tenth of the size of
+    Stable-Baselines3's own, which cannot load it.
 
     Args:
         model: a model of Stable-Baselines3 or sb3-contrib.
@@ -25,22 +25,18 @@ def export_policy(model: Any, path: Path) -> None:
     """
     import torch
 
-    whole = io.BytesIO()
+    whole, tensors = io.BytesIO(), io.BytesIO()
     model.save(whole)
+    torch.save({name: value for name, value in model.policy.state_dict().items() if _acts(name)}, tensors)
     with zipfile.ZipFile(whole) as archive:
         data = json.loads(archive.read("data"))
-        versions = archive.read("system_info.txt"), archive.read("_stable_baselines3_version")
-    weights = {name: value for name, value in model.policy.state_dict().items() if _acts(name)}
-    tensors = io.BytesIO()
-    torch.save(weights, tensors)
+        entries = {name: archive.read(name) for name in ("system_info.txt", "_stable_baselines3_version")}
     text = {key: _without_pickles(value) for key, value in data.items() if not key.startswith("_last")}
 
     def pack(file: BinaryIO) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("data", json.dumps(text))
-            archive.writestr("policy.pth", tensors.getvalue())
-            archive.writestr("system_info.txt", versions[0])
-            archive.writestr("_stable_baselines3_version", versions[1])
+            for name, content in ({"data": json.dumps(text), "policy.pth": tensors.getvalue()} | entries).items():
+                archive.writestr(name, content)
 
     write_file(path, pack)
 

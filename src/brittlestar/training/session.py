@@ -67,7 +67,7 @@ class Session:
             model.set_random_seed(self.spec.seed + self.progress["steps"])
         if self.algo.coach is not None:
             self.coaching = Coaching(self.algo.coach, model, self.spec.seed)
-            self.lanes.witness = self.coaching.listen
+            self.lanes.witness = self.coaching.ask
             if checkpoint is not None:
                 self.coaching.load(checkpoint[0])
         return model
