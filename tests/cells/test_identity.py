@@ -4,8 +4,11 @@ import grimp
 import pytest
 
 from brittlestar.cells import identity
+from brittlestar.cells.config_files import config_files
 from brittlestar.cells.job import Job, resolve
+from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import GROUPS, options
+from brittlestar.policies.zoo import cards
 
 NOISE = "brittlestar.perturbations.GaussianObservation"
 BASE = {
@@ -138,3 +141,8 @@ def test_an_edit_of_a_hashed_room_counts_and_others_do_not(tmp_path, monkeypatch
         digests.append(identity.engine_digest.__wrapped__())
     assert len(set(digests)) == 3
     assert digests[2] == digests[3]
+
+
+def test_the_weights_of_a_zoo_policy_are_part_of_the_cell():
+    node = {"_target_": cards.TARGET, "name": "cartpole_ppo"}
+    assert str(cards.HOME / "cartpole_ppo" / POLICY) in set(config_files(node))

@@ -38,8 +38,8 @@ class Algorithm:
     goals: bool = False
     """Hindsight replay, for environments with goals."""
     normalise: bool | str = False
-    """True: VecNormalize with running statistics of observations and rewards. `pooled`: observations alone, centred, with
-    one fixed unit for all numbers of a key."""
+    """True: scale observations and rewards by running statistics (VecNormalize). `pooled`: centre observations, and
+    divide all numbers of a key by one fixed unit."""
     coach: Any = None
     """A `Coach` for the actor."""
     options: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,123 @@
+"""Adopts trainings into the zoo, and checks the shipped policies against their cards."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from brittlestar.checkpoints.file_names import POLICY, STATISTICS
+from brittlestar.config.build import load
+from brittlestar.errors import UserError
+from brittlestar.policies.zoo import cards as zoo
+from brittlestar.training.schema import compose_training
+from brittlestar.training.zoo_adoption import MAX_ZOO_BYTES, adopt, check_card, score
+from brittlestar.training.zoo_pages import summary, zoo_list
+
+SHIPPED = [name for name in zoo.recipes() if zoo.is_shipped(name)]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_files_are_those_of_the_card(name):
+    card = zoo.read_card(name)
+    assert card["sha256"] == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in zoo.files(name)}
+    assert card["bytes"] == sum(path.stat().st_size for path in zoo.files(name)) <= MAX_ZOO_BYTES
+    assert card["recipe"] == zoo.recipe(name)
+    assert card["clean"]["episodes"] >= 100
+    assert {path.name for path in (zoo.HOME / name).iterdir()} == {*card["sha256"], zoo.CARD}
+    assert load("policy", f"zoo/{name}").trained_in == card["env"] == compose_training(zoo.recipe(name))["env"]["id"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_policies_do_what_their_cards_say(name):
+    assert check_card(name) == []
+
+
+def test_a_training_becomes_a_card(tiny):
+    home, training = tiny("cartpole_ppo")
+    card = zoo.read_card("cartpole_ppo", home)
+    assert (card["env"], card["algorithm"], card["steps"]) == ("CartPole-v1", "ppo", 256)
+    assert card["settings"]["options"]["n_epochs"] == 20
+    assert card["versions"]["Stable-Baselines3"] and card["versions"]["mujoco"]
+    assert card["perturbation"] is card["disturbed"] is None
+    clean = card["clean"]
+    assert clean["return"]["low"] <= clean["return"]["mean"] <= clean["return"]["high"]
+    assert 0 == clean["success_final"]["mean"] < clean["success_final"]["high"] < 0.05
+    text = b"".join(path.read_bytes() for path in (home / "cartpole_ppo").iterdir())
+    with zipfile.ZipFile(home / "cartpole_ppo" / POLICY) as archive:
+        text += b"".join(archive.read(entry) for entry in archive.namelist())
+    assert str(training.parent).encode() not in text and b"Linux" not in text
+    assert check_card("cartpole_ppo", home) == []
+
+
+def test_statistics_are_copied_with_the_policy(tiny):
+    home, _ = tiny("acrobot_a2c")
+    card = zoo.read_card("acrobot_a2c", home)
+    assert set(card["sha256"]) == {POLICY, STATISTICS}
+    assert check_card("acrobot_a2c", home) == []
+
+
+def test_a_policy_trained_under_noise_is_also_evaluated_under_it(tiny):
+    home, _ = tiny("fetch_reach_sac_robust_0")
+    card = zoo.read_card("fetch_reach_sac_robust_0", home)
+    assert card["perturbation"]["sigma"] == 0.02
+    assert card["disturbed"]["episodes"] == card["clean"]["episodes"]
+    assert "GaussianObservation sigma 0.02" in zoo_list(home)
+    assert "trained under GaussianObservation sigma 0.02" in summary("fetch_reach_sac_robust_0", home)
+
+
+def test_the_better_checkpoint_is_adopted(tiny, tmp_path):
+    """Compares a policy that drops the pole at once with the shipped one."""
+    _, training = tiny("cartpole_ppo")
+    copy = tmp_path / training.name
+    shutil.copytree(training, copy)
+    config = json.loads((copy / "config.json").read_text())
+    config["env"]["max_steps"] = None
+    (copy / "config.json").write_text(json.dumps(config))
+    for better in ("best", "final"):
+        for place in ("best", "final"):
+            source = zoo.HOME / "cartpole_ppo" if place == better else training / "final"
+            shutil.copyfile(source / POLICY, copy / place / POLICY)
+        card = adopt("cartpole_ppo", copy, tmp_path / "policies")
+        assert (card["choice"]["taken"], card["clean"]["success_final"]["mean"]) == (better, 1.0)
+
+
+def test_check_lists_every_difference_from_the_card(tiny, tmp_path):
+    home = tmp_path / "policies"
+    shutil.copytree(tiny("cartpole_ppo")[0], home)
+    path = home / "cartpole_ppo" / zoo.CARD
+    card = json.loads(path.read_text())
+    card["clean"]["return"] |= {"low": 400.0, "mean": 410.0, "high": 420.0}
+    path.write_text(json.dumps(card))
+    assert check_card("cartpole_ppo", home) == ["clean return is 3, the card says [400, 420]"]
+    with (home / "cartpole_ppo" / POLICY).open("ab") as file:
+        file.write(bytes(MAX_ZOO_BYTES))
+    lines = check_card("cartpole_ppo", home)
+    assert lines[0] == "policy.zip is not the file of the card"
+    assert "at most 1,000,000" in lines[1]
+
+
+def test_other_seeds_give_other_episodes():
+    config = compose_training(zoo.recipe("cartpole_ppo"))
+    one, two, again = (score(load("policy", "random"), config, 20, seed)["return"]["mean"] for seed in (1, 2, 1))
+    assert one == again != two
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        (lambda home, training: adopt("cartpole_a2c", training, home), "its algorithm is ppo, not a2c"),
+        (lambda home, training: adopt("acrobot_ppo", training, home), "its environment is CartPole-v1, not Acrobot-v1"),
+        (lambda home, training: adopt("cartpole_ppo", home, home), "is no finished training: it has no metadata.json"),
+        (lambda home, training: zoo.read_card("cartpole_dqn", home), "`brittlestar zoo train cartpole_dqn`"),
+        (lambda home, training: compose_training(["env=cartpol"]), "did you mean `cartpole`"),
+        (lambda home, training: load("policy", "zoo/cartpole_pp"), "did you mean `zoo/cartpole_ppo`"),
+    ],
+)
+def test_a_wrong_name_or_training_is_refused(tiny, do, message):
+    with pytest.raises(UserError, match=message):
+        do(*tiny("cartpole_ppo"))
