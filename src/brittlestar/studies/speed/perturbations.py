@@ -19,8 +19,7 @@ from brittlestar.perturbations.adversarial import AdversarialObservation
 from brittlestar.policies import MlpPolicy
 from brittlestar.schedules import Linear
 
-from .figures import Figure
-from .timing import clocked, median_ratio, side_by_side
+from .timing import Figure, clocked, median_ratio, side_by_side
 
 _LANES = 64
 Pair = tuple[Lanes, Lanes]

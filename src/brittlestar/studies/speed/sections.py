@@ -12,34 +12,22 @@ from importlib.metadata import version
 from brittlestar.engine.cores import cores
 from brittlestar.results.format import markdown
 
-from .against_sb3 import sb3_cartpole, sb3_half_cheetah
-from .commands import aggregate, cached, cold_sweep, help_page
-from .engine import cartpole, half_cheetah
-from .fetch import fetch_reach, fetch_reach_sac
-from .figures import Figure
-from .framework import framework
+from .one_core import cartpole, framework, half_cheetah
 from .perturbations import perturbations
-from .stress import stress
+from .timing import Figure
 from .training import training
+from .warm_sweeps import fetch_reach, fetch_reach_sac, sb3_cartpole, sb3_half_cheetah
+from .whole_commands import aggregate_cells, cached, cold_sweep, help_page, stress
 
 SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
-    "fetch_reach": fetch_reach,
-    "fetch_reach_sac": fetch_reach_sac,
-    "cold_sweep": cold_sweep,
-    "cartpole": cartpole,
-    "half_cheetah": half_cheetah,
-    "sb3_cartpole": sb3_cartpole,
-    "sb3_half_cheetah": sb3_half_cheetah,
-    "perturbations": perturbations,
-    "training": training,
-    "stress": stress,
-    "framework": framework,
-    "cached": cached,
-    "aggregate": aggregate,
-    "help": help_page,
-}
+    section.__name__: section
+    for section in (
+        fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,
+        training, stress, framework, cached,
+    )
+} | {"aggregate": aggregate_cells, "help": help_page}  # fmt: skip
 
-NOTES = """\
+_NOTES = """\
 Compared measurements take turns (A B A B). Speeds and times are medians over the rounds, ratios medians of the ratios
 of each round. The bare loop is `env.step` of the registered environment, replaying the reset seeds and actions of the
 same episodes: both sides reset, and both sides simulate the same states. cartpole, half_cheetah and perturbations run
@@ -59,7 +47,7 @@ def print_speeds(only: str | None = None, quick: bool = False) -> None:
         started = time.perf_counter()
         rows += [{"section": name} | figure.row() for figure in SECTIONS[name](quick)]
         sys.stderr.write(f"measured {name} in {time.perf_counter() - started:.0f} s\n")
-    print(f"{markdown(rows, ['section', 'figure', 'value', 'bar', 'met'])}\n\n{NOTES}")
+    print(f"{markdown(rows, ['section', 'figure', 'value', 'bar', 'met'])}\n\n{_NOTES}")
 
 
 def _machine() -> str:

@@ -16,8 +16,7 @@ import numpy as np
 from brittlestar.engine.cores import cores
 from brittlestar.envs.base import EnvSpec, register_robotics
 
-from .figures import Figure
-from .timing import median_ratio, take_turns
+from .timing import Figure, median_ratio, take_turns
 
 _ENV = "FetchPush-v4"
 _ENVS = 8

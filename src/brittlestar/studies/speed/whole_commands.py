@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 from pathlib import Path
 
-from .figures import Figure
-from .synthetic import write_cells
-from .timing import median_ratio, run_brittlestar, run_python, take_turns
+from .sweeps import write_cells
+from .timing import Figure, median_ratio, run_brittlestar, run_python, take_turns
 
 _LEVELS = ",".join(str(level) for level in (0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.14,
                                             0.16, 0.18, 0.2))  # fmt: skip
@@ -55,7 +55,7 @@ def cached(quick: bool) -> list[Figure]:
     ]
 
 
-def aggregate(quick: bool) -> list[Figure]:
+def aggregate_cells(quick: bool) -> list[Figure]:
     """Tables of 10,000 cells of 100 episodes."""
     with tempfile.TemporaryDirectory() as folder:
         sweep = Path(folder) / "sweep"
@@ -73,3 +73,24 @@ def help_page(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         seconds = [run_brittlestar("--help", folder=Path(folder)).seconds for _ in range(3 if quick else 7)]
     return [Figure("brittlestar --help", statistics.median(seconds), "s", at_most=1)]
+
+
+def stress(quick: bool) -> list[Figure]:
+    """Seven stressors, baseline and reference pass of CartPole PPO, 120 episodes, 2 seeds, tables and plots."""
+    figures = []
+    for scoring in ("rigorous", "compat_1_4"):
+        seconds, steps = _study(scoring, rounds=1 if quick else 3)
+        what = f"stress study of CartPole, {scoring}, 16 cells and 2 references"
+        figures += [Figure(what, seconds, "s", at_most=10), Figure("its steps", steps / 1000, "thousand")]
+    return figures
+
+
+def _study(scoring: str, rounds: int) -> tuple[float, int]:
+    """Returns the seconds of the whole command, and its steps."""
+    seconds = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            options = ("experiment=stress", "policy=zoo/cartpole_ppo", "seed=0,1", f"study.scoring={scoring}")
+            seconds.append(run_brittlestar(*options, "hydra.sweep.dir=sweep", folder=Path(folder)).seconds)
+            manifests = [json.loads(path.read_text()) for path in Path(folder).glob("sweep/**/manifest.json")]
+    return statistics.median(seconds), sum(manifest["timing"]["steps"] for manifest in manifests)
