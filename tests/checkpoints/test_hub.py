@@ -147,7 +147,7 @@ def test_statistics_are_fetched_and_used(online):
 def test_the_record_of_the_hub_is_the_baseline(online):
     for policy in (Sb3Policy(AGENT), ZooFolderPolicy(AGENT)):
         assert (policy.record.mean, policy.record.std, policy.record.episodes) == (9000.0, 1.0, 10)
-    assert ZooFolderPolicy(AGENT).trained_id == "CartPole-v1"
+    assert ZooFolderPolicy(AGENT).trained_in == "CartPole-v1"
 
 
 def test_a_look_inside(online):
