@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -112,14 +113,12 @@ def _request(job: Job) -> dict[str, Any]:
 
 
 def _strength(job: Job) -> dict[str, Any]:
-    try:
-        if isinstance(job, ResolvedJob):
-            perturbation = job.perturbation
-        else:
-            perturbation = build(job.config["perturbation"], "perturbation")
-    except UserError:
-        return {"name": None, "value": None}
-    return {"name": perturbation.strength_field, "value": perturbation.strength}
+    # The error of a cell that cannot be built is recorded already.
+    with contextlib.suppress(Exception):
+        node = job.config["perturbation"]
+        perturbation = job.perturbation if isinstance(job, ResolvedJob) else build(node, "perturbation")
+        return {"name": perturbation.strength_field, "value": perturbation.strength}
+    return {"name": None, "value": None}
 
 
 def _plan(job: ResolvedJob) -> Any:

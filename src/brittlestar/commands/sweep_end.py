@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from brittlestar.results.failures import FailureGroup
 
 MOST_REASONS = 20
+_TABLE_MODULES = (
+    "brittlestar.reports.summary", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv",
+    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
+)  # fmt: skip
 
 
 class AggregateSweep(Callback):
@@ -34,6 +39,12 @@ class AggregateSweep(Callback):
 
             traceback.print_exc()
             sys.exit(FAILED)
+
+
+def import_table_modules() -> None:
+    """Imports what tables and plots need, which takes a second; a sweep calls it while its workers run."""
+    for name in _TABLE_MODULES:
+        importlib.import_module(name)
 
 
 def _aggregate(config: Any) -> None:

@@ -1,4 +1,4 @@
-"""What every worker of a sweep needs, imported once by the process that they are forked from."""
+"""Imports everything that a worker needs, once, in the process that workers are forked from."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import contextlib
 import gc
 import os
 
-# The collector would search every module again and again while they are imported.
+# The collector would search all modules again and again while they are imported.
 gc.set_threshold(100_000)
 
 
-def _prepare() -> None:
+def _import_engine() -> None:
     from omegaconf import OmegaConf
 
-    import brittlestar.engine.rollout  # noqa: F401
-    from brittlestar.config import config_folder
+    import brittlestar.engine.evaluation  # noqa: F401
+    from brittlestar.config import options
     from brittlestar.envs import EnvSpec
-    from brittlestar.sweeps.workers import HINT
+    from brittlestar.sweeps.workers import FIRST_ENV
 
-    file = config_folder() / "env" / f"{os.environ.get(HINT)}.yaml"
-    if file.is_file():
+    file = options("env").get(os.environ.get(FIRST_ENV, ""))
+    if file is not None:
         # Imports the simulator, and leaves the meshes of the robot in its cache.
         EnvSpec(id=OmegaConf.load(file).id).make()
 
 
-# Only a head start: what goes wrong here goes wrong again, and is told, when a cell needs it.
+# An error here only costs time: the cell that needs the import raises and reports it.
 with contextlib.suppress(Exception):
-    _prepare()
-# Workers copy what they change: the collector would touch, and so copy, every object.
+    _import_engine()
+# A worker copies the memory that it writes to. The collector would write to every object.
 gc.freeze()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import multiprocessing
 import os
 import signal
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,22 +15,18 @@ if TYPE_CHECKING:
 
     from brittlestar.cells.job import Job, Outcome
 
-HINT = "BRITTLESTAR_FIRST_ENV"
+FIRST_ENV = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
-LATER = (
-    "brittlestar.reports.summary", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv",
-    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
-)  # fmt: skip
-"""What the tables and the plot need."""
 OPTIONS = ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")
 """Settings of the launcher that are passed on to joblib."""
+_started = False
 
 
 def start(env: str | None = None) -> bool:
-    """Starts the process that workers are forked from, which imports what cells need while this one goes on.
+    """Starts the process that workers are forked from, which imports what cells need in the meantime.
 
-    It has one thread and nothing of this process, so to fork it is safe; and the imports are paid once, not once
-    per worker. Where it cannot be had (Windows), joblib starts each worker on its own.
+    That process has one thread and nothing of this one, so a fork of it is safe. It imports everything once for all
+    workers. Windows has no such process: joblib starts each worker on its own.
 
     Args:
         env: the option of the group `env` that the cells will likely use.
@@ -45,55 +39,64 @@ def start(env: str | None = None) -> bool:
     from multiprocessing import forkserver
 
     if env:
-        os.environ[HINT] = env
+        os.environ[FIRST_ENV] = env
     forkserver.set_forkserver_preload(["brittlestar.sweeps.preload"])
     forkserver.ensure_running()
     return True
 
 
-def run_on_workers(jobs: Sequence[Job], count: int, options: dict[str, Any]) -> Iterator[Outcome]:
-    """Yields how each job ended, as they end."""
+def run_on_workers(
+    jobs: Sequence[Job], count: int, options: dict[str, Any], meanwhile: Callable[[], None] | None = None
+) -> Iterator[Outcome]:
+    """Yields the outcomes of jobs as they end.
+
+    Args:
+        jobs: the cells to run.
+        count: number of workers.
+        options: settings of joblib.
+        meanwhile: called in a thread of this process while the workers run.
+    """
+    global _started
     from joblib import Parallel, delayed
     from joblib.externals.loky.backend import context
 
     if start():
         context.set_start_method("forkserver", force=True)
-    # What the tables need takes a second to import: do it while the workers run.
-    threading.Thread(target=_preload, daemon=True).start()
+    if meanwhile is not None:
+        threading.Thread(target=meanwhile, daemon=True).start()
+    _started = True
     yield from Parallel(
         n_jobs=count, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **options
     )(delayed(_run)(job) for job in jobs)
 
 
 def stop() -> None:
-    """Tells the workers to end, and does not wait for it."""
-    executor = getattr(sys.modules.get("joblib.externals.loky.reusable_executor"), "_executor", None)
-    if executor is not None:
-        executor.shutdown(wait=False)
+    """Ends the workers, if there are any, without waiting for them."""
+    global _started
+    if _started:
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor(reuse=True).shutdown(wait=False)
+        _started = False
 
 
 def _run(job: Job) -> Outcome:
     from brittlestar.cells import run as cell
 
-    _settle()
+    _prepare_worker()
     return cell.run(job)
 
 
 @functools.cache
-def _settle() -> None:
+def _prepare_worker() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # Ctrl-C reaches every process of a terminal; the parent alone answers it and ends the workers.
+        # Ctrl-C reaches every process of a terminal. Only the parent answers it, and ends the workers.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # A parent that was killed cannot: then a worker ends on its own.
-        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+        # A parent that was killed cannot end its workers: they end by themselves.
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
-def _follow(parent: BaseProcess) -> None:
+def _end_with(parent: BaseProcess) -> None:
     parent.join()
     os._exit(1)
-
-
-def _preload() -> None:
-    for name in LATER:
-        importlib.import_module(name)

@@ -13,9 +13,10 @@ class CellLauncher(JoblibLauncher):
     """Fans cells out over joblib workers; composes configs once, and never starts a cell that is in the store."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        from brittlestar.commands.sweep_end import import_table_modules
         from brittlestar.sweeps.launch import launch
 
-        return launch(self, job_overrides, initial_job_idx)
+        return launch(self, job_overrides, initial_job_idx, import_table_modules)
 
 
 class CellSweeper(BasicSweeper):
