@@ -13,38 +13,40 @@ from brittlestar.results.baseline_check import (
 )
 
 
-def verdicts(shift, n_record, n_found, spread=(30.0, 30.0), runs=2000, status=(MISMATCH, ABOVE)):
+def share(shift, n_record, n_measured, spread=(30.0, 30.0), runs=2000, status=(MISMATCH, ABOVE)):
     rng = np.random.default_rng(0)
-    missed = 0
+    count = 0
     for _ in range(runs):
         record = RecordedReturn.of(100.0 + spread[0] * rng.standard_normal(n_record))
-        missed += check_baseline(record, 100.0 + shift + spread[1] * rng.standard_normal(n_found)).status in status
-    return missed / runs
+        count += check_baseline(record, 100.0 + shift + spread[1] * rng.standard_normal(n_measured)).status in status
+    return count / runs
 
 
-@pytest.mark.parametrize(("n_record", "n_found", "spread"), [(20, 20, (30, 30)), (5, 100, (10, 40)), (20, 60, (90, 5))])
-def test_a_policy_that_does_what_was_recorded_is_seldom_accused(n_record, n_found, spread):
+@pytest.mark.parametrize(
+    ("n_record", "n_measured", "spread"), [(20, 20, (30, 30)), (5, 100, (10, 40)), (20, 60, (90, 5))]
+)
+def test_a_policy_that_reaches_its_record_rarely_mismatches(n_record, n_measured, spread):
     # One in a hundred by design; three standard errors of 2,000 runs above it.
-    assert verdicts(0.0, n_record, n_found, spread) < 0.01 + 3 * np.sqrt(0.01 * 0.99 / 2000)
+    assert share(0.0, n_record, n_measured, spread) < 0.01 + 3 * np.sqrt(0.01 * 0.99 / 2000)
 
 
-def test_a_policy_that_lost_half_is_found_out():
-    assert verdicts(-50.0, 20, 20, status=[MISMATCH]) > 0.95
+def test_a_policy_that_lost_half_its_return_mismatches():
+    assert share(-50.0, 20, 20, status=[MISMATCH]) > 0.95
 
 
-def test_a_policy_that_does_better_is_above_its_record_and_not_in_doubt():
-    assert verdicts(50.0, 20, 20, status=[ABOVE]) > 0.95
-    assert verdicts(50.0, 20, 20, status=[MISMATCH]) == 0
+def test_a_better_policy_is_above_its_record():
+    assert share(50.0, 20, 20, status=[ABOVE]) > 0.95
+    assert share(50.0, 20, 20, status=[MISMATCH]) == 0
     # Also where returns are below 0.
     assert check_baseline(RecordedReturn(-200.0, 9.0, 10), np.full(20, -110.0)).status == ABOVE
     assert check_baseline(RecordedReturn(-110.0, 9.0, 10), np.full(20, -200.0)).status == MISMATCH
-    verdict = check_baseline(RecordedReturn(171.0, 0.0, 5), np.full(20, 500.0))
-    assert str(verdict).startswith("above its record: recorded 171 [171, 171] (5 episodes), found 500")
+    check = check_baseline(RecordedReturn(171.0, 0.0, 5), np.full(20, 500.0))
+    assert str(check).startswith("above its record: recorded 171 [171, 171] (5 episodes), found 500")
 
 
-def test_a_difference_that_matters_to_nobody_is_no_mismatch():
-    assert verdicts(2.0, 5000, 5000, spread=(1.0, 1.0), runs=20) == 0.0
-    assert verdicts(-8.0, 5000, 5000, spread=(1.0, 1.0), runs=20, status=[MISMATCH]) == 1.0
+def test_a_difference_below_the_tolerance_is_no_mismatch():
+    assert share(2.0, 5000, 5000, spread=(1.0, 1.0), runs=20) == 0.0
+    assert share(-8.0, 5000, 5000, spread=(1.0, 1.0), runs=20, status=[MISMATCH]) == 1.0
 
 
 def test_a_bare_number_is_a_record():
@@ -52,7 +54,7 @@ def test_a_bare_number_is_a_record():
     assert check_baseline(RecordedReturn(500.0), np.full(20, 100.0)).status == MISMATCH
 
 
-def test_the_verdict_shows_both_sides_with_intervals():
+def test_the_check_shows_both_sides_with_intervals():
     text = str(check_baseline(RecordedReturn(500.0, 0.0, 10), np.array([90.0, 110.0, 100.0])))
     assert text == "baseline mismatch: recorded 500 [500, 500] (10 episodes), found 100 [75.16, 124.8] (3 episodes)"
 
@@ -67,23 +69,23 @@ def test_the_verdict_shows_both_sides_with_intervals():
         ({"id": "CartPole-v1", "max_steps": 900}, 900),
         ({"id": "FetchReach-v4", "max_steps": 50}, None),
         ({"id": "FetchReach-v4", "max_steps": 20}, 20),
-        ({"id": "Nobody-v0", "max_steps": 7}, 7),
+        ({"id": "Unknown-v0", "max_steps": 7}, 7),
     ],
 )
 def test_the_time_limit_of_a_record_is_the_registered_one(env, limit):
     assert other_limit(env) == limit
 
 
-def test_under_another_time_limit_nothing_is_compared_and_that_is_said_once():
+def test_under_another_time_limit_nothing_is_compared_and_one_line_reports_it():
     short = [check_baseline(RecordedReturn(500.0, 0.0, 10), np.full(20, value), max_steps=40) for value in (40.0, 12.0)]
-    assert [verdict.status for verdict in short] == [OTHER_LIMIT] * 2
+    assert [check.status for check in short] == [OTHER_LIMIT] * 2
     assert str(short[0]).endswith("found 40 [40, 40] (20 episodes) in 40 steps, not compared")
-    told = "time limit differs (`env.max_steps` = 40): no return is compared with its record"
-    assert not_compared(short) == [told]
+    line = "time limit differs (`env.max_steps` = 40): no return is compared with its record"
+    assert not_compared(short) == [line]
     assert not_compared([check_baseline(RecordedReturn(500.0), np.full(20, 100.0))]) == []
 
 
-def test_what_a_baseline_check_objects_to():
+def test_objections_are_mismatches_and_missing_records():
     missed = check_baseline(RecordedReturn(500.0), np.full(20, 100.0))
     above = check_baseline(RecordedReturn(100.0), np.full(20, 500.0))
     short = check_baseline(RecordedReturn(500.0), np.full(20, 40.0), max_steps=40)

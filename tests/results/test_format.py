@@ -50,8 +50,8 @@ def test_markdown_without_rows():
 
 
 def test_markdown_aligns_numbers_to_the_right():
-    shown = markdown([{"n": 1, "flag": True, "x": None}, {"n": 100, "flag": False}], ["n", "flag", "x"])
-    assert shown.splitlines() == [
+    table = markdown([{"n": 1, "flag": True, "x": None}, {"n": 100, "flag": False}], ["n", "flag", "x"])
+    assert table.splitlines() == [
         "|   n | flag  |   x |",
         "|----:|-------|----:|",
         "|   1 | True  |     |",

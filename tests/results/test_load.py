@@ -8,14 +8,7 @@ import pytest
 from brittlestar.cells import store as records
 from brittlestar.errors import UserError
 from brittlestar.results import load as cells
-from brittlestar.results.curve import Curve
-from brittlestar.results.grouping import ALWAYS, group, sort_key
 from brittlestar.results.load import Cell, hold_rows, load_cells
-
-
-def alpha(value: float, **others) -> dict:
-    return {"choices": {"mitigation": "low_pass"}, "config": {"mitigation": {"alpha": value, **others}}}
-
 
 NEVER_COLUMNS = [
     {"seed": 1},
@@ -28,54 +21,9 @@ NEVER_COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize("change", NEVER_COLUMNS)
-def test_what_never_is_a_column(make_cell, change):
-    assert group([make_cell(), make_cell(**change)]).columns == list(ALWAYS)
-
-
-COLUMNS = [
-    ([{"choices": {"mitigation": "low_pass"}}], ["mitigation"]),
-    ([alpha(0.3), alpha(0.5)], ["mitigation", "mitigation.alpha"]),
-    # Each key has one value in its option.
-    ([alpha(0.3), {"choices": {"mitigation": "median"}, "config": {"mitigation": {"window": 3}}}], ["mitigation"]),
-    ([{"config": {"policy": {"_target_": "PController", "kp": 5.0}}}], ["policy.kp"]),
-    ([{"config": {"policy": {"_target_": "Other", "kp": 10.0}}}], ["policy._target_"]),
-    ([{"config": {"perturbation": {"_target_": "GaussianObservation", "keys": ["a"]}}}], ["perturbation.keys"]),
-    ([{"config": {"env": {"_target_": "EnvSpec", "id": "FetchReach-v4", "kwargs": {"a": 1}}}}],
-     ["env.kwargs", "env.kwargs.a"]),
-    ([{"config": {"episodes": 7}}], ["episodes"]),
-    ([{"config": {"deterministic": False}}], ["deterministic"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("changes", "columns"), COLUMNS)
-def test_what_varied_is_a_column(make_cell, changes, columns):
-    made = [make_cell(), *(make_cell(**change) for change in changes)]
-    assert group(made).columns == [*ALWAYS, *columns]
-    assert group(made[::-1]).columns == [*ALWAYS, *columns]
-
-
-def test_labels_hold_the_values(make_cell):
-    grouping = group([make_cell(**alpha(0.3)), make_cell(**alpha(1))])
-    assert [grouping.label(i)["mitigation.alpha"] for i in (0, 1)] == [0.3, 1]
-    assert grouping.label(0)["policy"] == "p_controller"
-
-
 def test_without_hydra_the_class_is_the_choice():
     cell = Cell({"config": {"env": {"_target_": "some.where.EnvSpec"}, "seed": 0}})
     assert (cell.choice("env"), cell.choice("mitigation")) == ("EnvSpec", "none")
-
-
-def test_failed_cells_add_no_column_of_their_own(make_cell, fail_cell):
-    # A perturbation that cannot be built has no strength field, so its sigma is an ordinary key.
-    broken = [fail_cell(make_cell(strength=sigma), known_strength=False) for sigma in (-1, -2)]
-    assert group([make_cell(), *broken]).columns == list(ALWAYS)
-    assert group(broken).columns == [*ALWAYS, "perturbation.sigma"]
-    assert "mitigation.alpha" in group([make_cell(**alpha(0.3)), fail_cell(make_cell(**alpha(0)))]).columns
-
-
-def test_no_cells_no_labels():
-    assert group([]).labels == []
 
 
 def test_strength_zero_belongs_to_both_curves(make_cell, save_cells, tmp_path):
@@ -102,7 +50,7 @@ def test_one_and_one_point_zero_are_the_same_cell(make_cell, save_cells, tmp_pat
     assert len(load_cells(folders)) == 1
 
 
-def test_a_result_stands_above_a_failure(make_cell, fail_cell, save_cells, tmp_path):
+def test_a_result_replaces_a_failure(make_cell, fail_cell, save_cells, tmp_path):
     failed = fail_cell(make_cell())
     failed.manifest["cell"] = ""
     folders = [save_cells(tmp_path / "a", [failed]), save_cells(tmp_path / "b", [make_cell()])]
@@ -119,16 +67,18 @@ def test_two_results_of_one_config_are_refused(make_cell, save_cells, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "study"),
     [
         ({"choices": {"perturbation": "gaussian_action"}}, "gaussian_action on FetchReach-v4"),
         ({"choices": {"perturbation": "none"}}, "no perturbation on FetchReach-v4"),
         ({"config": {"env": {"id": "CartPole-v1"}}}, "gaussian_observation on CartPole-v1"),
     ],
 )
-def test_different_studies_are_refused(make_cell, save_cells, tmp_path, change, told):
+def test_different_studies_are_refused(make_cell, save_cells, tmp_path, change, study):
     folders = [save_cells(tmp_path / "a", [make_cell()]), save_cells(tmp_path / "b", [make_cell(**change)])]
-    with pytest.raises(UserError, match=f"a is gaussian_observation on FetchReach-v4; .*b is {told}.*--mixed") as error:
+    with pytest.raises(
+        UserError, match=f"a is gaussian_observation on FetchReach-v4; .*b is {study}.*--mixed"
+    ) as error:
         load_cells(folders)
     assert "\n" not in str(error.value)
     assert len(load_cells(folders, mixed=True)) == 2
@@ -168,29 +118,3 @@ def test_rows_are_held_up_to_a_limit(make_cell, save_cells, tmp_path, monkeypatc
     hold_rows(loaded)
     assert [cell.held is not None for cell in loaded] == [True, True, False]
     assert all(len(cell.rows()) == 1 for cell in loaded)
-
-
-def test_a_curve_is_an_array_with_holes(make_cell):
-    ragged = [make_cell([1, 0], seed=4), make_cell([1], seed=7), make_cell([0, 0, 1], strength=0.2, seed=7)]
-    curve = Curve({}, ragged)
-    assert (curve.strengths, curve.seeds, curve.measures) == ([0, 0.2], [4, 7], ["success_any", "success_final"])
-    assert curve.episodes.tolist() == [[2, 1], [0, 3]]
-    np.testing.assert_array_equal(curve.of(curve.mean, "success_any"), [[0.5, 1], [np.nan, 1 / 3]])
-    np.testing.assert_array_equal(curve.scores[0], [[[1, 0, np.nan], [1, np.nan, np.nan]], [[np.nan] * 3, [0, 0, 1]]])
-    assert np.isnan(curve.of(curve.std, "success_any")[0, 1])
-    assert curve.of(curve.std, "success_any")[0, 0] == pytest.approx(np.std([1, 0], ddof=1))
-
-
-def test_two_cells_at_one_place_are_refused(make_cell):
-    with pytest.raises(UserError, match="two different cells have the same strength and seed"):
-        Curve({}, [make_cell(), make_cell()])
-
-
-def test_success_without_steps_is_one_measure(make_cell):
-    assert Curve({}, [make_cell(dwell=np.nan)]).measures == ["success_any"]
-    assert Curve({}, [make_cell(measure="return")]).measures == ["return"]
-
-
-def test_labels_sort_numbers_then_text_then_nothing():
-    values = [None, "b", 10, 2.5, "a", True]
-    assert sorted(values, key=lambda value: sort_key([value])) == [2.5, 10, True, "a", "b", None]

@@ -28,7 +28,7 @@ def sweep(make_cell, fail_cell):
         for seed in (0, 1):
             cells.append(make_cell([1, 1, 1], seed=seed, time_to_success=[2, 3, np.nan], **options))
             cells.append(make_cell(successes, strength=1 / 3, seed=seed, **options))
-    return [*cells, fail_cell(make_cell(strength=0.7, **options), 'it said: "no", twice')]
+    return [*cells, fail_cell(make_cell(strength=0.7, **options), 'it wrote: "no", twice')]
 
 
 def read_csv(path):
@@ -48,7 +48,7 @@ def test_every_table_in_every_format(sweep, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_csv_parquet_and_json_say_the_same(sweep, tmp_path, name):
+def test_csv_parquet_and_json_hold_the_same(sweep, tmp_path, name):
     write_tables(aggregate(sweep), tmp_path)
     rows = parquet.read_table(tmp_path / f"{name}.parquet").to_pylist()
     from_json = json.loads((tmp_path / f"{name}.json").read_text())
@@ -138,7 +138,7 @@ def test_a_strength_beyond_the_sweep_is_infinite(sweep, tmp_path):
     assert read_csv(tmp_path / "summary.csv")[-1]["critical_interpolated_high"] == "inf"
 
 
-def test_long_tables_of_episodes_are_not_for_reading(sweep, tmp_path, monkeypatch):
+def test_long_tables_of_episodes_have_no_markdown_and_json(sweep, tmp_path, monkeypatch):
     write_tables(aggregate(sweep), tmp_path)
     monkeypatch.setattr(tablefiles, "READABLE_ROWS", 23)
     write_tables(aggregate(sweep), tmp_path)

@@ -39,10 +39,10 @@ def within_noise(share: float, nominal: float, sims: int) -> bool:
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (0, 10), (1, 10), (8, 10), (10, 10), (37, 200)])
 @pytest.mark.parametrize(("ours", "name"), [(wilson, "wilson"), (clopper_pearson, "exact")], ids=["wilson", "exact"])
 def test_rate_intervals_agree_with_scipy(ours, name, successes, n, level):
-    theirs = reference.binomtest(successes, n).proportion_ci(level, method=name)
-    found = ours(successes, n, level)
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-    assert (found.n, found.level) == (n, level)
+    expected = reference.binomtest(successes, n).proportion_ci(level, method=name)
+    interval = ours(successes, n, level)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (interval.n, interval.level) == (n, level)
 
 
 @pytest.mark.parametrize("method", [wilson, clopper_pearson])
@@ -92,16 +92,16 @@ def test_clopper_pearson_never_covers_less_than_its_level(n):
 def test_t_interval_agrees_with_scipy_and_leaves_nan_out():
     values = [0.31, 0.52, 0.44, 0.61]
     low, high = reference.t.interval(0.9, 3, np.mean(values), reference.sem(values))
-    found = t_interval([*values, NAN], level=0.9)
-    assert (found.low, found.high) == pytest.approx((low, high))
-    assert (found.n, found.method) == (4, "Student t")
+    interval = t_interval([*values, NAN], level=0.9)
+    assert (interval.low, interval.high) == pytest.approx((low, high))
+    assert (interval.n, interval.method) == (4, "Student t")
 
 
 @pytest.mark.parametrize("values", [[0.8], [0.8, NAN], [NAN]])
 def test_t_interval_of_one_seed_is_not_zero_width(values):
-    found = t_interval(values)
-    assert math.isnan(found.low)
-    assert math.isnan(found.high)
+    interval = t_interval(values)
+    assert math.isnan(interval.low)
+    assert math.isnan(interval.high)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
@@ -116,16 +116,16 @@ def test_t_interval_coverage(n):
 
 def test_percentile_interval_cuts_both_ends_and_ignores_nan():
     replicates = np.r_[rng().permutation(np.arange(1.0, 1001)), [NAN] * 50]
-    found = percentile_interval(replicates, "bootstrap", n=3, level=0.9)
-    assert (found.low, found.high) == (51.0, 950.0)
+    interval = percentile_interval(replicates, "bootstrap", n=3, level=0.9)
+    assert (interval.low, interval.high) == (51.0, 950.0)
     both = percentile_interval(np.c_[replicates, -replicates], "bootstrap", 3, 0.9)
     np.testing.assert_array_equal(both.low, [51, -950])
     assert math.isnan(percentile_interval([NAN, NAN], "bootstrap", 3).low)
 
 
 def test_percentile_interval_takes_infinite_replicates():
-    found = percentile_interval([0.1] * 50 + [math.inf] * 50, "bootstrap", n=3)
-    assert (found.low, found.high) == (0.1, math.inf)
+    interval = percentile_interval([0.1] * 50 + [math.inf] * 50, "bootstrap", n=3)
+    assert (interval.low, interval.high) == (0.1, math.inf)
 
 
 @pytest.mark.parametrize(("n_a", "n_b"), [(5, 5), (3, 20)])
