@@ -66,13 +66,13 @@ def test_boschloo_without_any_spread(successes):
 
 
 def test_boschloo_never_exceeds_its_level_and_beats_fisher():
-    tables = [[(a, 8, b, 11) for b in range(12)] for a in range(9)]
+    tables = [[(a, 7, b, 9) for b in range(10)] for a in range(8)]
     exact = np.array([[boschloo(*table).p_value <= 0.05 for table in row] for row in tables])
     fisher = np.array(
-        [[reference.fisher_exact([[a, b], [8 - a, 11 - b]]).pvalue <= 0.05 for a, _, b, _ in row] for row in tables]
+        [[reference.fisher_exact([[a, b], [7 - a, 9 - b]]).pvalue <= 0.05 for a, _, b, _ in row] for row in tables]
     )
     rates = false_positives(exact, np.linspace(0.01, 0.99, 99))
-    assert 0.025 < rates.max() <= 0.05
+    assert 0.04 < rates.max() <= 0.05
     assert rates.max() > false_positives(fisher, np.linspace(0.01, 0.99, 99)).max()
 
 

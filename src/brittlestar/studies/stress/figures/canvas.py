@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar.reports.drawing import COLOURS
+from brittlestar.results.format import bounded
+from brittlestar.statistics.correlations import Correlation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,6 +100,21 @@ def p_text(p: float) -> str:
     if math.isnan(p):
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def correlation_text(correlation: Correlation) -> str:
+    """Writes Pearson's r with its interval, p value and number of pairs.
+
+    Example:
+        >>> correlation_text(Correlation(0.99, 0.0019, 5, low=0.8, high=1.0))
+        'r = 0.99 [0.80, 1.00], p = 0.0019, n = 5'
+        >>> correlation_text(Correlation(math.nan, math.nan, 3))
+        'r undefined (n = 3)'
+    """
+    if math.isnan(correlation.r):
+        return f"r undefined (n = {correlation.n})"
+    r = bounded(correlation.r, correlation.low, correlation.high, ".2f")
+    return f"r = {r}, {p_text(correlation.p)}, n = {correlation.n}"
 
 
 def reach(value: float, low: float, high: float) -> list[list[float]]:

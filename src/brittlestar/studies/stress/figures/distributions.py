@@ -11,6 +11,7 @@ from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import bounded
 from brittlestar.statistics import intervals
 from brittlestar.statistics.hypothesis_tests import holm
+from brittlestar.statistics.rank_tests import friedman, wilcoxon
 from brittlestar.studies.stress.figures.canvas import (
     GREY,
     SILENT_NOTE,
@@ -24,7 +25,6 @@ from brittlestar.studies.stress.figures.canvas import (
 )
 from brittlestar.studies.stress.figures.relations import seed_table
 from brittlestar.studies.stress.figures.rows import BASELINE, Study, UnsuitedError, by_policy, grouped, need, number
-from brittlestar.studies.stress.figures.significance import friedman, wilcoxon
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.statistics.hypothesis_tests import holm
+from brittlestar.statistics.rank_tests import kruskal_wallis, mann_whitney
 from brittlestar.studies.stress.figures.canvas import (
     HATCHES,
     INTERVALS,
@@ -25,7 +26,6 @@ from brittlestar.studies.stress.figures.canvas import (
     wrapped,
 )
 from brittlestar.studies.stress.figures.rows import Study, UnsuitedError, by_policy, grouped, mean_over_policies, need
-from brittlestar.studies.stress.figures.significance import kruskal_wallis, mann_whitney
 from brittlestar.studies.stress.figures.suites import SUITES, suite
 
 if TYPE_CHECKING:

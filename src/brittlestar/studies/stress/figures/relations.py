@@ -12,9 +12,8 @@ from brittlestar.randomness import generator
 from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import cluster_pearson, pearson
-from brittlestar.studies.stress.figures.canvas import blank, legend, look, plain, title
+from brittlestar.studies.stress.figures.canvas import blank, correlation_text, legend, look, plain, title
 from brittlestar.studies.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number
-from brittlestar.studies.stress.figures.significance import correlation_text
 from brittlestar.studies.stress.ranking import pareto_front
 
 if TYPE_CHECKING:
