@@ -55,6 +55,10 @@ def test_a_typo_gets_the_nearest_command(brittlestar, word, name):
     assert done.stderr == f"brittlestar: there is no command `{word}`; did you mean `{name}`?\n"
 
 
+def test_the_version_is_that_of_the_package(brittlestar):
+    assert re.fullmatch(r"brittlestar \d+\.\d+\.\d+\S*\n", brittlestar("--version").stdout)
+
+
 def test_the_help_lists_the_commands_on_the_first_screen(brittlestar):
     screen = brittlestar("--help").stdout.splitlines()[:24]
     assert [line.split()[0] for line in screen if re.match(r"  [a-z-]+  +[A-Z]", line)] == list(COMMANDS)

@@ -56,6 +56,7 @@ _FLAGS = {
     "hydra.sweep.dir=DIR": "Folder of the sweep (default: multirun/<date>/<time>).",
     "hydra/launcher=NAME": "cells (default: one worker per core, or hydra.launcher.n_jobs=N), or any Hydra launcher.",
     "--list GROUP [OPTION]": "The same as `brittlestar list GROUP [OPTION]`.",
+    "--version": "Print the version of brittlestar.",
     "--hydra-help": "Print Hydra's own flags.",
     "-sc install=bash": 'Complete by TAB in bash (or fish): eval "$(brittlestar -sc install=bash)"',
 }

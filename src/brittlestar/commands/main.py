@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+from brittlestar import __version__
 from brittlestar.commands.help import COMMANDS
 from brittlestar.commands.terminal import WRONG_USAGE, command, leave
 from brittlestar.errors import nearest
@@ -20,6 +21,9 @@ def main() -> None:
     if {"-sc", "--shell-completion"} & set(sys.argv) and "COMP_LINE" in os.environ:
         _complete_command()
     name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name == "--version":
+        print(f"brittlestar {__version__}")
+        return
     if name in COMMANDS:
         del sys.argv[1]
     elif re.fullmatch(r"\w[\w-]*", name):

@@ -35,7 +35,10 @@ def zoo_list(home: Path = HOME) -> str:
     untrained = [name for name in recipes() if not is_shipped(name, home)]
     lines = [_table(home)]
     if untrained:
-        lines += ["", f"{len(untrained)} not trained yet: `brittlestar zoo train NAME`, or `make zoo` for all"]
+        lines += [
+            "",
+            f"{len(untrained)} not trained yet: `brittlestar zoo train NAME`, or `brittlestar zoo train --all`",
+        ]
     return "\n".join(lines)
 
 
