@@ -19,13 +19,14 @@ from brittlestar.reports.summary import summarise
 from brittlestar.results.compare import compare
 from brittlestar.results.load import load_cells
 from brittlestar.statistics import intervals
+from brittlestar.studies.results_page import parts, published, readme, robust
+from brittlestar.studies.results_page import plan as plans
+from brittlestar.studies.results_page.page import results_page
+from brittlestar.studies.results_page.published import read_published
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-from brittlestar.studies.results_page import curves, hardened, page, published, readme, studies  # noqa: E402
-
 SCRIPT = "scripts/results.py"
-NOBODY = [f"--policy={part}=" for part in studies.POLICIES]
+NOBODY = [f"--policy={part}=" for part in plans.POLICIES]
 SIGMAS = {"observation": (0.0, 0.02, 0.05, 0.1, 0.2), "action": (0.0, 0.5), "low_pass": (0.5,)}
 ALPHAS = (0.3, 1.0)
 EPISODES = 20
@@ -60,8 +61,8 @@ def solved(rate: float, seed: int) -> np.ndarray:
 
 def fill(plan, make_cell, save_cells, rates) -> None:
     """Writes finished cells of every sweep; `rates(task, name, sigma)` says how often they succeed."""
-    for task, env in studies.TASKS.items():
-        for noise, roles in studies.NOISES.items():
+    for task, env in plans.TASKS.items():
+        for noise, roles in plans.NOISES.items():
             names = dict.fromkeys(name for role in roles for name in plan.names(task, role))
             cells = [
                 make_cell(
@@ -90,7 +91,7 @@ def falling(task: str, name: str, sigma: float) -> float:
 
 @pytest.fixture
 def plan(tmp_path):
-    return studies.Plan(tmp_path / "sweeps", tmp_path / "store", EPISODES, [0, 1, 2], STAND_INS)
+    return plans.ResultsPlan(tmp_path / "sweeps", tmp_path / "store", EPISODES, [0, 1, 2], STAND_INS)
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def figures(**changes) -> dict:
         for noise, key in levels.items()
     }
     both = {"clean_success_rate": 0.31, "robust_success_rate": 0.62, "delta": 0.31}
-    tables[published.HARDENED] = [{"sigma": x} | both for x in SIGMAS["observation"]]
+    tables[published.PAIRS] = [{"sigma": x} | both for x in SIGMAS["observation"]]
     shape = {
         "policy": "sac",
         "env": "FetchPush-v4",
@@ -130,7 +131,7 @@ def write_figures(path: Path, content) -> Path:
 
 
 def test_rates_and_metrics_are_those_of_the_cells(filled, tmp_path):
-    text = page.compose(filled, published.read(None), tmp_path)
+    text = results_page(filled, tmp_path)
     rows = policy_table(text, "FetchPush-v4", "Observation", "SAC")
     assert [float(row["sigma"]) for row in rows] == list(SIGMAS["observation"])
     for row, sigma in zip(rows, SIGMAS["observation"], strict=True):
@@ -151,7 +152,7 @@ def test_rates_and_metrics_are_those_of_the_cells(filled, tmp_path):
 
 
 def test_trainings_are_averaged_and_their_spread_is_shown(filled, tmp_path):
-    text = page.compose(filled, published.read(None), tmp_path)
+    text = results_page(filled, tmp_path)
     last = policy_table(text, "FetchReach-v4", "Observation", "SAC")[-1]
     assert last["any step"].startswith("0.3 [")
     each = policy_table(text, "FetchReach-v4", "Observation", "SAC", 2)[-1]
@@ -161,12 +162,12 @@ def test_trainings_are_averaged_and_their_spread_is_shown(filled, tmp_path):
     first = policy_table(text, "FetchReach-v4", "Observation", "SAC")[0]
     wilson = intervals.wilson(57, 60)
     assert first["any step"] == f"0.95 [{wilson.low:.3g}, {wilson.high:.3g}]"
-    found = curves.curves(filled, "fetch_reach", "observation", "sac")
-    assert found.at()[0.2]["success_any_method"] == "t over 2 trainings, at least Wilson, n = 60, 95 %"
+    part = parts.find_part(filled, "fetch_reach", "observation", "sac")
+    assert part.rows()[0.2]["success_any_method"] == "t over 2 trainings, at least Wilson, n = 60, 95 %"
 
 
 def test_paired_differences_are_those_of_the_comparison(filled, tmp_path):
-    text = page.compose(filled, published.read(None), tmp_path)
+    text = results_page(filled, tmp_path)
     folder = str(filled.sweep("fetch_push", "observation"))
     part = text[text.index("### FetchPush-v4") :]
     for name, measure in (("any", "success_any"), ("final", "success_final")):
@@ -175,12 +176,12 @@ def test_paired_differences_are_those_of_the_comparison(filled, tmp_path):
             assert float(row["sigma"]) == level["strength"]
             assert row[f"difference, {name}"].startswith(f"{100 * level['difference']:+.1f} [")
             assert row[f"p, {name}"] == f"{level['p']:.2g}"
-    assert (tmp_path / hardened.PICTURE).stat().st_size > 1000
+    assert (tmp_path / robust.PICTURE).stat().st_size > 1000
     assert "`random` is more robust than `push_controller`" in part
 
 
 def test_where_both_measures_part_the_page_says_so(filled, tmp_path):
-    text = page.compose(filled, published.read(None), tmp_path)
+    text = results_page(filled, tmp_path)
     assert "part by more than 10.0 points at 0 (95.0 % any, 50.0 % final)" in text
 
 
@@ -188,7 +189,7 @@ def test_where_both_measures_part_the_page_says_so(filled, tmp_path):
 
 
 def bars(plan) -> dict[str, str]:
-    return {row["bar"]: row["met"] for row in table(hardened.bars(plan), "| bar")}
+    return {row["bar"]: row["met"] for row in table(robust.bars(plan), "| bar")}
 
 
 @pytest.mark.parametrize(
@@ -225,8 +226,8 @@ def test_a_gain_that_chance_explains_does_not_meet_the_bar(plan, make_cell, save
 
 
 def test_published_figures_stand_beside_ours(filled, tmp_path):
-    theirs = published.read(write_figures(tmp_path / "theirs.json", figures()))
-    text = page.compose(filled, theirs, tmp_path)
+    filled.published = read_published(write_figures(tmp_path / "theirs.json", figures()))
+    text = results_page(filled, tmp_path)
     rows = policy_table(text, "FetchPush-v4", "Observation", "SAC")
     assert {row["published (any step)"] for row in rows} == {"0.93"}
     # 95 against 93 of 100 can be chance, 10 against 93 cannot.
@@ -249,7 +250,7 @@ def test_published_figures_stand_beside_ours(filled, tmp_path):
 
 
 def test_without_them_there_are_no_such_columns(filled, tmp_path):
-    text = page.compose(filled, published.read(None), tmp_path)
+    text = results_page(filled, tmp_path)
     assert not [line for line in text.splitlines() if line.startswith("|") and "published" in line]
     assert "Written without the published figures" in text
 
@@ -274,12 +275,12 @@ def without(env: str, name: str) -> dict:
 def test_a_broken_file_of_figures_is_refused(tmp_path, content, message):
     path = write_figures(tmp_path / "theirs.json", content)
     with pytest.raises(UserError, match=re.escape(message)) as error:
-        published.read(path)
+        read_published(path)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
 def test_real_figures_are_understood(published_fetch, tmp_path):
-    theirs = published.read(write_figures(tmp_path / "theirs.json", published_fetch))
+    theirs = read_published(write_figures(tmp_path / "theirs.json", published_fetch))
     rows = published_fetch["FetchPush-v4"]["sac_observation"]
     assert [theirs.row("fetch_push", "sac_observation", row["sigma"]) for row in rows] == rows
 
@@ -288,16 +289,16 @@ def test_real_figures_are_understood(published_fetch, tmp_path):
 
 
 def test_missing_policies_are_named_with_the_command(plan, tmp_path, monkeypatch, make_cell, save_cells):
-    plan.policies = studies.choose([])
-    monkeypatch.setattr(studies.zoo, "is_shipped", lambda name: name == "fetch_reach_sac_1")
+    plan.policies = plans.choose_policies([])
+    monkeypatch.setattr(plans.zoo, "is_shipped", lambda name: name == "fetch_reach_sac_1")
     fill(plan, make_cell, save_cells, falling)
-    text = page.compose(plan, published.read(None), tmp_path)
+    text = results_page(plan, tmp_path)
     assert "SAC: not measured, not trained yet: `brittlestar zoo train fetch_push_sac_0`." in text
     assert policy_table(text, "FetchReach-v4", "Observation", "SAC")[0]["episodes"] == "60"
     met = bars(plan)
     assert met["FetchPush-v4, gain at sigma = 0.05, any step"] == "-"
     assert met["FetchReach-v4, `zoo/fetch_reach_sac_0`, no noise, final step"] == "-"
-    assert hardened.PICTURE not in text
+    assert robust.PICTURE not in text
 
 
 @pytest.mark.parametrize(
@@ -320,14 +321,14 @@ def test_mistakes_end_in_one_line(shell, given, message):
 # Experiments
 
 
-@pytest.mark.parametrize("task", studies.TASKS)
+@pytest.mark.parametrize("task", plans.TASKS)
 def test_the_studies_compare_the_policies_of_the_page(task):
     name = "fetch_clean_vs_robust" if task == "fetch_push" else f"{task}_clean_vs_robust"
     mine, plain = (
         yaml.safe_load((config_folder() / "experiment" / f"{study}.yaml").read_text())["hydra"]["sweeper"]["params"]
         for study in (name, f"{task}_observation")
     )
-    assert mine.pop("policy").split(",") == studies.POLICIES[f"{task}.sac"] + studies.POLICIES[f"{task}.robust"]
+    assert mine.pop("policy").split(",") == plans.POLICIES[f"{task}.sac"] + plans.POLICIES[f"{task}.robust"]
     assert mine == plain
 
 
@@ -348,7 +349,7 @@ def test_the_readme_gets_both_policies(filled, tmp_path):
     path = tmp_path / "README.md"
     path.write_text("# top\n\n![x](docs/curve.png)\n\n| sigma | old |\n|---|---|\n| 1 | 2 |\n\nThe rest.\n")
     (tmp_path / "docs").mkdir()
-    lines = readme.renew(filled, path)
+    lines = readme.write_readme(filled, path)
     rows = table(path.read_text(), "# top")
     assert [float(row["sigma"]) for row in rows] == list(readme.LEVELS)
     assert rows[0]["SAC, any step"].startswith("0.95 [") and "old" not in path.read_text()
@@ -392,7 +393,7 @@ def test_the_whole_page_from_real_cells(shell, published_fetch):
     figures_file = write_figures(shell.folder / "theirs.json", published_fetch)
     shell(*policies, "--episodes=2", "--seeds=0,1", f"--published={figures_file}", "--out=r.md", script=SCRIPT)
     text = (shell.folder / "r.md").read_text()
-    for env in studies.TASKS.values():
+    for env in plans.TASKS.values():
         shown = policy_table(text, env, "Action", "SAC")
         assert [float(row["published (any step)"]) for row in shown] == [
             row["success_rate"] for row in published_fetch[env]["sac_action"]
@@ -403,7 +404,7 @@ def test_the_whole_page_from_real_cells(shell, published_fetch):
     assert len(records.find_cells(shell.folder / "outputs/results")) == 158
 
 
-@pytest.mark.parametrize("name", ["formats", "studies"])
+@pytest.mark.parametrize("name", ["pages", "results_page.plan"])
 def test_examples_in_docstrings(name):
-    done = doctest.testmod(importlib.import_module(f"brittlestar.studies.results_page.{name}"))
+    done = doctest.testmod(importlib.import_module(f"brittlestar.studies.{name}"))
     assert done.attempted and not done.failed

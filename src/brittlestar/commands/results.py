@@ -12,13 +12,15 @@ def main() -> None:
     """Runs the cells that are not in the store yet, then writes the page."""
     options = _parser().parse_args()
     use_one_thread()
-    from brittlestar.studies.results_page import page, published
-    from brittlestar.studies.results_page.commands import read_seeds
-    from brittlestar.studies.results_page.studies import Plan, choose
+    from brittlestar.studies.pages import read_seeds
+    from brittlestar.studies.results_page.page import write_results
+    from brittlestar.studies.results_page.plan import ResultsPlan, choose_policies
+    from brittlestar.studies.results_page.published import read_published
 
-    figures = published.read(options.published)
-    plan = Plan(options.folder, options.store, options.episodes, read_seeds(options.seeds), choose(options.policy))
-    page.write_results_page(plan, figures, options.out, options.readme)
+    published, policies = read_published(options.published), choose_policies(options.policy)
+    seeds = read_seeds(options.seeds)
+    plan = ResultsPlan(options.folder, options.store, options.episodes, seeds, policies, published)
+    write_results(plan, options.out, options.readme)
 
 
 def _parser() -> Parser:

@@ -10,41 +10,45 @@ from brittlestar.commands.terminal import Parser, command, use_one_thread
 from brittlestar.errors import UserError
 
 if TYPE_CHECKING:
-    from brittlestar.studies.stress.page.study import Plan
+    from brittlestar.studies.stress.page.plan import BenchmarkPlan
 
 
 @command
 def main() -> None:
     """Runs the cells that are not in the store yet, then ranks, draws and writes."""
     use_one_thread()
-    from brittlestar.studies.stress.page.page import write_stress_page
+    from brittlestar.studies.stress.page.page import write_benchmark
 
-    failed = write_stress_page(make_plan(make_parser().parse_args()))
+    failed = write_benchmark(make_plan(make_parser().parse_args()))
     if failed:
         raise UserError(f"{failed} cells failed and are not on the page, see failures.csv")
 
 
-def make_plan(options: Namespace) -> Plan:
+def make_plan(options: Namespace) -> BenchmarkPlan:
     """Returns what the options ask for."""
-    from brittlestar.studies.results_page.commands import read_seeds
-    from brittlestar.studies.stress.page.study import Plan
+    from brittlestar.studies.pages import read_seeds
+    from brittlestar.studies.stress.page.plan import BenchmarkPlan
 
     chosen = tuple(name.strip().removeprefix("zoo/") for name in options.policies.split(",") if name.strip())
     seeds = tuple(read_seeds(options.seeds))
-    return Plan(chosen, options.episodes, options.reference, seeds, options.page, options.folder, options.store)
+    return BenchmarkPlan(
+        chosen, options.episodes, options.reference, seeds, options.page, options.folder, options.store
+    )
 
 
 def make_parser() -> Parser:
     """Returns the parser of the command."""
-    from brittlestar.studies.stress.page.study import EPISODES, PAGE, REFERENCE, Plan
+    from brittlestar.studies.stress.page.plan import BenchmarkPlan as Plan
 
     parser = Parser("brittlestar stress-benchmark", f"{__doc__} It takes more than an hour on 2 cores.")
-    parser.add_argument("--episodes", type=int, default=EPISODES, help=f"episodes per cell (default {EPISODES})")
-    parser.add_argument("--reference", type=int, default=REFERENCE, metavar="N",
-                        help=f"episodes per reference pass (default {REFERENCE})")  # fmt: skip
+    parser.add_argument(
+        "--episodes", type=int, default=Plan.episodes, help=f"episodes per cell (default {Plan.episodes})"
+    )
+    parser.add_argument("--reference", type=int, default=Plan.reference, metavar="N",
+                        help=f"episodes per reference pass (default {Plan.reference})")  # fmt: skip
     parser.add_argument("--seeds", default="0,1,2", help="seeds of all cells (default 0,1,2)")
     parser.add_argument("--policies", default="", metavar="NAME,...", help="policies of the zoo (default: all)")
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help=f"the page (default {PAGE})")
+    parser.add_argument("--page", type=Path, default=Plan.page, metavar="FILE", help=f"the page (default {Plan.page})")
     parser.add_argument("--folder", type=Path, default=Plan.folder,
                         help=f"folder of the sweep, its tables and figures (default {Plan.folder})")  # fmt: skip
     parser.add_argument("--store", type=Path, default=Plan.store, help=f"folder of cells (default {Plan.store})")

@@ -18,20 +18,21 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from brittlestar.commands import stress_benchmark
 from brittlestar.config import config_folder, register
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.statistics.conformal import conformal_threshold
+from brittlestar.studies.stress.page import plan as plans
+from brittlestar.studies.stress.page.alarms import alarm_rows, event_chances
+from brittlestar.studies.stress.page.findings import findings
+from brittlestar.studies.stress.page.page import benchmark_page, copy_pictures
+from brittlestar.studies.stress.page.plan import BenchmarkPlan
+from brittlestar.studies.stress.page.tables import BenchmarkTables, read_tables
 from brittlestar.studies.stress.study import StressPhases
 from brittlestar.sweeps.option_globs import expand_options
 
 ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT))
-from brittlestar.commands import stress_benchmark  # noqa: E402
-from brittlestar.studies.stress.page import page, pictures, study, words  # noqa: E402
-from brittlestar.studies.stress.page.alarms import alarms, event_chances  # noqa: E402
-from brittlestar.studies.stress.page.tables import StudyTables, read_tables  # noqa: E402
-
 SCRIPT = "scripts/stress_benchmark.py"
 SHIPPED = [name for name in zoo.recipes() if zoo.is_shipped(name)]
 SILENT = "cannot affect behaviour: all actions of 80 episodes are identical"
@@ -55,7 +56,7 @@ def options(override) -> list[str]:
 
 
 def test_the_experiment_takes_every_policy_that_is_trained(expanded):
-    text = (config_folder() / "experiment" / f"{study.EXPERIMENT}.yaml").read_text()
+    text = (config_folder() / "experiment" / f"{plans.EXPERIMENT}.yaml").read_text()
     (glob,) = re.findall(r"policy: (glob.*)", text)
     (policies,) = expanded(f"policy={glob}")
     assert sorted(options(policies)) == sorted(f"zoo/{name}" for name in SHIPPED)
@@ -79,11 +80,11 @@ def test_a_glob_over_a_folder_that_matches_nothing(expanded):
 
 
 def test_the_plan_is_that_of_the_experiment():
-    text = (config_folder() / "experiment" / f"{study.EXPERIMENT}.yaml").read_text()
-    assert f"\nepisodes: {study.EPISODES}\n" in text and "override /study: stress\n" in text
-    assert StressPhases().reference == study.REFERENCE
-    assert f"seed: {','.join(map(str, study.SEEDS))}\n" in text
-    assert len(re.findall(r"perturbation: (baseline,.*)", text)[0].split(",")) == study.STRESSORS
+    text = (config_folder() / "experiment" / f"{plans.EXPERIMENT}.yaml").read_text()
+    assert f"\nepisodes: {BenchmarkPlan.episodes}\n" in text and "override /study: stress\n" in text
+    assert StressPhases().reference == BenchmarkPlan.reference
+    assert f"seed: {','.join(map(str, BenchmarkPlan.seeds))}\n" in text
+    assert len(re.findall(r"perturbation: (baseline,.*)", text)[0].split(",")) == plans.STRESSORS
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def board_row(**changes) -> dict:
     return row | {"clean_return": 500.0, "identity": 0.9, "compat_score": 0.7} | ranks | changes
 
 
-def tables(*more: dict, **changes) -> StudyTables:
+def tables(*more: dict, **changes) -> BenchmarkTables:
     rows = []
     for mode in (True, False):
         rows.append(stress_row(stressor="baseline", deterministic=mode, verdict="no stress", rate_shock=0.04))
@@ -149,12 +150,12 @@ def tables(*more: dict, **changes) -> StudyTables:
     pair = {"correlation": "return and stability", "x": "normalised_return", "y": "stability", "deterministic": True}
     pair |= {"n": 5, "pearson": -0.9, "pearson_p": 0.03, "spearman": None, "spearman_p": None}
     board = [board_row(), board_row(deterministic=False, normalised_return=None)]
-    given = {"stress": [*rows, *more], "runs": [], "leaderboard": board, "correlations": [pair], "failures": []}
-    return StudyTables(**given | changes)
+    given = {"stress": [*rows, *more], "leaderboard": board, "correlations": [pair], "failures": []}
+    return BenchmarkTables(**given | changes)
 
 
-def said(found: StudyTables) -> str:
-    return "\n".join(words.findings(found, alarms(found, 300, 0.05), 0.05))
+def said(found: BenchmarkTables) -> str:
+    return "\n".join(findings(found, alarm_rows(found, 300, 0.05), 0.05))
 
 
 def test_findings_are_computed():
@@ -194,11 +195,11 @@ def cells(text: str) -> list[list[str]]:
 
 @pytest.fixture
 def plan(tmp_path):
-    return study.Plan(("cartpole_ppo",), page=tmp_path / "stress.md", folder=tmp_path / "sweep")
+    return BenchmarkPlan(("cartpole_ppo",), page=tmp_path / "stress.md", folder=tmp_path / "sweep")
 
 
 def test_the_page_shows_the_tables(plan):
-    text = page.compose(plan, tables())
+    text = benchmark_page(plan, tables())
     assert cells(section(text, "Collapse rates"))[1:] == [
         ["cartpole", "cartpole_ppo", mode, "0.04", rate, "0.5", "–"]
         for mode, rate in (("deterministic", "**0.5**"), ("stochastic", "**0.3**"))
@@ -209,7 +210,7 @@ def test_the_page_shows_the_tables(plan):
     assert board[1][2:6] == ["1 [1, 2] of 2", "cartpole_ppo", "0.6 [0.5, 0.7]", "1"] and board[2][5] == "(500)"
     assert "40 before the shock, 40 in it, 40 after it" in section(text, "How it was made")
     assert "**Not all of it.** The whole benchmark is `brittlestar stress-benchmark`." in text
-    failed = page.compose(plan, tables(failures=[{"error": "it broke"}]))
+    failed = benchmark_page(plan, tables(failures=[{"error": "it broke"}]))
     assert "**1 cells failed and are left out:** it broke." in failed
 
 
@@ -220,7 +221,7 @@ def test_pictures_are_small(tmp_path):
     Image.new("RGB", (3000, 2000)).save(tmp_path / "figures" / "figure_suites.png")
     (tmp_path / "page").mkdir()
     (tmp_path / "page" / "old.png").write_bytes(b"")
-    assert pictures.copy_pictures(tmp_path / "figures", tmp_path / "page") == ["suites"]
+    assert copy_pictures(tmp_path / "figures", tmp_path / "page") == ["suites"]
     assert [path.name for path in (tmp_path / "page").iterdir()] == ["suites.png"]
     with Image.open(tmp_path / "page" / "suites.png") as image:
         assert image.size == (1000, 667)
@@ -230,13 +231,14 @@ def test_pictures_are_small(tmp_path):
 
 
 def test_the_committed_page_is_what_the_script_writes(plan):
-    text = (ROOT / study.PAGE).read_text()
+    text = (ROOT / BenchmarkPlan.page).read_text()
     (command,) = set(re.findall(r"Written by `(brittlestar stress-benchmark[^`]*)`", text))
     given = stress_benchmark.make_plan(stress_benchmark.make_parser().parse_args(shlex.split(command)[2:]))
     assert given.command == command
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == list(page.SECTIONS)
-    made = page.compose(plan, tables())
-    for name in page.SECTIONS:
+    made = benchmark_page(plan, tables())
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert sections == re.findall(r"^## (.*)$", made, re.MULTILINE)
+    for name in sections:
         head, mine = cells(section(text, name))[:1], cells(section(made, name))[:1]
         # Which stressors there are depends on the tables.
         assert head == mine or name == "Collapse rates", name
@@ -303,7 +305,7 @@ def is_alive(session: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", ["study", "tables", "alarms", "words", "page"])
+@pytest.mark.parametrize("name", ["plan", "tables", "alarms", "findings"])
 def test_examples_in_docstrings(name):
     done = doctest.testmod(importlib.import_module(f"brittlestar.studies.stress.page.{name}"))
     assert done.attempted and not done.failed

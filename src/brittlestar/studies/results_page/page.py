@@ -1,4 +1,4 @@
-"""The page, from its sections."""
+"""Writes docs/results.md from its sections."""
 
 from __future__ import annotations
 
@@ -9,106 +9,99 @@ from brittlestar.errors import UserError
 from brittlestar.results.format import markdown
 from brittlestar.results.load import load_cells
 from brittlestar.results.rows import measures
-
-from . import hardened, readme, sweeps
-from .curves import curves
-from .published import EPISODES, Published
-from .studies import EPISODES_EACH, NOISES, TASKS, Plan, run_sweeps
-
-
-def write_results_page(plan: Plan, published: Published, out: Path, readme_file: Path | None = None) -> None:
-    """Runs the sweeps of a plan as far as they are not in the store, and writes the page.
-
-    Args:
-        plan: what is measured.
-        published: figures to compare with.
-        out: the page.
-        readme_file: a README whose picture and table are renewed, too.
-    """
-    make_folder(out.parent)
-    for name in plan.missing():
-        print(f"missing: `{name}` is not trained yet: `brittlestar zoo train {name.removeprefix('zoo/')}`")
-    run_sweeps(plan)
-    text = compose(plan, published, out.parent)
-    try:
-        out.write_text(text)
-        print(f"wrote {out}")
-        if readme_file:
-            print("\n".join(readme.renew(plan, readme_file)))
-    except OSError as error:
-        raise UserError(f"cannot write {error.filename}: {error.strerror}") from None
-
-
-def compose(plan: Plan, published: Published, folder: Path) -> str:
-    """Returns the page, and draws its picture into `folder`."""
-    parts = ["# Results on Fetch", *_opening(plan, published), "## Bars", hardened.bars(plan)]
-    parts += ["## Where we differ from the published figures", *_differences(plan, published)] if published else []
-    parts += ["## Trained without noise against trained with it"]
-    if hardened.draw(plan, folder):
-        parts += [f"![Success of both policies on FetchPush under observation noise]({hardened.PICTURE})"]
-    for task, env in TASKS.items():
-        parts += [f"### {env}", *hardened.section(plan, task, published)]
-    parts += ["## All curves in three numbers", _SHAPES, *sweeps.shapes(plan, published)]
-    for task, env in TASKS.items():
-        parts += [f"## {env}"]
-        parts += [part for noise in NOISES for part in sweeps.section(plan, task, noise, published)]
-    return "\n\n".join([*parts, "## Intervals", *_methods(plan)]) + "\n"
-
+from brittlestar.studies.results_page.parts import all_parts
+from brittlestar.studies.results_page.plan import NOISES, ResultsPlan
+from brittlestar.studies.results_page.published import PUBLISHED_EPISODES, TASKS
+from brittlestar.studies.results_page.readme import write_readme
+from brittlestar.studies.results_page.robust import PICTURE, bars, draw_push, robust_section
+from brittlestar.studies.results_page.tables import gap_row, shapes, sweep_section
 
 _SHAPES = """\
 critical sigma: the first level with less than half of the episodes solved; crosses half at: where straight lines
 between the levels do; slope: least squares of success on sigma; auc: area under the curve, not normalised. A curve
 that is below half without noise is incapable: its critical sigma says nothing about robustness."""
 _TWO_RATES = """\
-Success is shown twice: at *any* step of an episode, as published, and at the *final* step. Who wants a gripper or a
-block to stay at the goal wants the second; where both part, the first hides it."""
+Success is shown twice: at *any* step of an episode, as published, and at the *final* step. The final step shows whether
+the gripper or the block remains at the goal."""
 _NOT_THE_SAME = f"""\
-Published figures stand on {EPISODES} episodes of one seed and have no interval. The SAC policies are not the same:
-ours are trainings of our own ([the zoo](zoo.md)). The controllers are the same, but see other start states and noise
-here; with the published ones their tables come out again ([how](reproducing.md))."""
+Published figures are over {PUBLISHED_EPISODES} episodes of one seed and have no interval. The SAC policies are not the
+same: ours are trainings of our own ([the zoo](zoo.md)). The controllers are the same, but see other start states and
+noise here; with the published start states their tables come out again ([how](reproducing.md))."""
 _APART = f"""\
-Any-step success, ours minus published, in percentage points. Apart: our interval and Wilson's over the {EPISODES}
-published episodes do not meet (bold in the tables below)."""
+Any-step success, ours minus published, in percentage points. Apart: our interval and Wilson's over the
+{PUBLISHED_EPISODES} published episodes do not overlap (bold in the tables below)."""
 
 
-def _opening(plan: Plan, published: Published) -> list[str]:
-    cells = sum(len(load_cells([plan.sweep(t, n)])) for t in TASKS for n in NOISES if plan.command(t, n))
+def write_results(plan: ResultsPlan, out: Path, readme: Path | None = None) -> None:
+    """Runs the sweeps of a plan as far as they are not in the store, and writes the page.
+
+    Args:
+        plan: what is measured.
+        out: the page.
+        readme: a README whose picture and table are replaced, too.
+    """
+    make_folder(out.parent)
+    for name in plan.untrained():
+        print(f"missing: `{name}` is not trained yet: `brittlestar zoo train {name.removeprefix('zoo/')}`")
+    plan.run()
+    page = results_page(plan, out.parent)
+    try:
+        out.write_text(page)
+        print(f"wrote {out}")
+        if readme:
+            print("\n".join(write_readme(plan, readme)))
+    except OSError as error:
+        raise UserError(f"cannot write {error.filename}: {error.strerror}") from None
+
+
+def results_page(plan: ResultsPlan, folder: Path) -> str:
+    """Returns the page, and draws its picture into `folder`."""
+    paragraphs = ["# Results on Fetch", *_opening(plan), "## Bars", bars(plan)]
+    paragraphs += _differences(plan) if plan.published else []
+    paragraphs += ["## Trained without noise against trained with it"]
+    if draw_push(plan, folder):
+        paragraphs += [f"![Success of both policies on FetchPush under observation noise]({PICTURE})"]
+    for task, env in TASKS.items():
+        paragraphs += [f"### {env}", *robust_section(plan, task)]
+    paragraphs += ["## All curves in three numbers", _SHAPES, *shapes(plan)]
+    for task, env in TASKS.items():
+        paragraphs += [f"## {env}"]
+        paragraphs += [part for noise in NOISES for part in sweep_section(plan, task, noise)]
+    return "\n\n".join([*paragraphs, "## Intervals", _methods(plan)]) + "\n"
+
+
+def _opening(plan: ResultsPlan) -> list[str]:
+    cells = sum(len(load_cells([plan.sweep(t, n)])) for t in TASKS for n in NOISES if plan.words(t, n))
     seeds = f"seeds {', '.join(map(str, plan.seeds))}" if len(plan.seeds) > 1 else f"seed {plan.seeds[0]}"
-    given = f" --episodes {plan.episodes}" if plan.episodes != EPISODES_EACH else ""
-    command = f"brittlestar results{given}{' --published FILE' if published else ''}"
-    parts = [
-        f"Written by `{command}` from {cells} cells: {seeds} with {plan.episodes} episodes each, every start state\n"
-        "drawn independently. All policies of a task see the same episodes and the same noise. Square brackets are\n"
-        "95 % intervals ([how](#intervals)).",
+    paragraphs = [
+        f"Written by `{plan.command}` from {cells} cells: {seeds} with {plan.episodes} episodes each, every start\n"
+        "state drawn independently. All policies of a task see the same episodes and the same noise. Square brackets\n"
+        "are 95 % intervals ([how](#intervals)).",
         _TWO_RATES,
-        _NOT_THE_SAME if published else "Written without the published figures: `--published FILE` sets them beside.",
+        _NOT_THE_SAME if plan.published else "Written without the published figures: `--published FILE` adds them.",
     ]
-    missing = [name.removeprefix("zoo/") for name in plan.missing()]
-    if missing:
-        command = f"brittlestar zoo train {' '.join(missing)}"
-        parts += [f"**Not trained yet, so not measured:** {', '.join(missing)}. `{command}`"]
-    return parts
+    names = [name.removeprefix("zoo/") for name in plan.untrained()]
+    if names:
+        command = f"brittlestar zoo train {' '.join(names)}"
+        paragraphs += [f"**Not trained yet, so not measured:** {', '.join(names)}. `{command}`"]
+    return paragraphs
 
 
-def _differences(plan: Plan, published: Published) -> list[str]:
-    found = sweeps.gaps(plan, published)
-    if not found:
-        return ["No policy with published figures was measured."]
-    levels = [row for gap in found for row in gap.rows]
-    apart = [row for row in levels if row["apart"]]
-    rows = [gap.row() for gap in found]
-    return [f"{_APART} That is so at {len(apart)} of {len(levels)} levels.", markdown(rows, rows[0])]
+def _differences(plan: ResultsPlan) -> list[str]:
+    heading, parts = "## Where we differ from the published figures", list(all_parts(plan))
+    levels = [row for part in parts for row in part.gaps()]
+    if not levels:
+        return [heading, "No policy with published figures was measured."]
+    apart = sum(row["apart"] for row in levels)
+    rows = [gap_row(part) for part in parts if part.gaps()]
+    return [heading, f"{_APART} That is so at {apart} of {len(levels)} levels.", markdown(rows, rows[0])]
 
 
-def _methods(plan: Plan) -> list[str]:
-    rates, others, shapes = set(), set(), set()
-    for task in TASKS:
-        for noise, roles in NOISES.items():
-            for ours in filter(None, (curves(plan, task, noise, role) for role in roles)):
-                rates |= {row[f"{m}_method"] for row in ours.tables.curve for m in measures(row)}
-                others |= {row["metric_interval"] for row in ours.tables.curve}
-                shapes |= {row["interval_method"] for row in ours.tables.summary}
-    lines = [f"- Success: {'; '.join(sorted(rates))}.", f"- Other metrics: {'; '.join(sorted(others))}."]
-    lines += [f"- Critical sigma, slope, auc: {'; '.join(sorted(shapes))}."]
-    lines += ["- Over one training, an interval says nothing about how another training would do."]
-    return ["\n".join(lines)]
+def _methods(plan: ResultsPlan) -> str:
+    methods: dict[str, set[str]] = {"Success": set(), "Other metrics": set(), "Critical sigma, slope, auc": set()}
+    for part in all_parts(plan):
+        methods["Success"] |= {row[f"{m}_method"] for row in part.tables.curve for m in measures(row)}
+        methods["Other metrics"] |= {row["metric_interval"] for row in part.tables.curve}
+        methods["Critical sigma, slope, auc"] |= {row["interval_method"] for row in part.tables.summary}
+    lines = [f"- {name}: {'; '.join(sorted(texts))}." for name, texts in methods.items()]
+    return "\n".join([*lines, "- The interval of one training says nothing about another training."])

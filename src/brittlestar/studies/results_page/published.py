@@ -1,46 +1,45 @@
-"""Published figures, read from a file of the user's; the project ships none."""
+"""Published figures, read from a file of the user; the project ships none."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from brittlestar.errors import UserError, nearest
 from brittlestar.results.load import Row
 
-from .studies import TASKS
-
-EPISODES = 100
+TASKS = {"fetch_reach": "FetchReach-v4", "fetch_push": "FetchPush-v4"}
+"""Environments of the page."""
+PUBLISHED_EPISODES = 100
 """Episodes behind a published rate."""
-HARDENED = "sac_clean_vs_robust_observation"
-_RATES = ("success_rate",)
-_COLUMNS = {
-    "sac_observation": ("sigma", _RATES),
-    "sac_action": ("sigma", _RATES),
-    "p_controller_observation": ("sigma", _RATES),
-    "p_controller_action": ("sigma", _RATES),
-    "sac_low_pass_at_sigma_act_0.5": ("alpha", _RATES),
-    HARDENED: ("sigma", ("clean_success_rate", "robust_success_rate", "delta")),
+PAIRS = "sac_clean_vs_robust_observation"
+LOW_PASS = "sac_low_pass_at_sigma_act_0.5"
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    f"{role}_{noise}": ("sigma", "success_rate")
+    for role in ("sac", "p_controller")
+    for noise in ("observation", "action")
 }
-"""Tables of a task: what a row is found by, and what it must have."""
+_COLUMNS[LOW_PASS] = ("alpha", "success_rate")
+_COLUMNS[PAIRS] = ("sigma", "clean_success_rate", "robust_success_rate", "delta")
+"""Tables of a task: the column of the level, and the numbers that a row must have."""
 _SUMMARY = ("policy", "env", "noise", "critical_sigma", "slope", "auc")
 
 
 @dataclass
 class Published:
-    """Tables by task and name, and the summary of all curves; without a file, all of them are empty."""
+    """Tables by environment and name, and the summary of all curves; without a file, all of them are empty."""
 
-    tables: dict[str, dict[str, list[Row]]]
-    summary: list[Row]
+    tables: dict[str, dict[str, list[Row]]] = field(default_factory=dict)
+    summary: list[Row] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.tables)
 
     def row(self, task: str, table: str, x: float) -> Row:
         """Returns the row at a level; empty where nothing was published."""
-        key, _ = _COLUMNS.get(table, ("sigma", ()))
+        key = _COLUMNS.get(table, ("sigma",))[0]
         rows = self.tables.get(TASKS[task], {}).get(table, [])
         return next((row for row in rows if abs(row[key] - x) < 1e-9), {})
 
@@ -50,29 +49,26 @@ class Published:
         return next((row for row in self.summary if (row["policy"], row["env"], row["noise"]) == wanted), {})
 
 
-def read(path: Path | None) -> Published:
+def read_published(path: Path | None) -> Published:
     """Reads and checks a file of published figures; None for no file."""
     if path is None:
-        return Published({}, [])
+        return Published()
     try:
         content = json.loads(path.read_text())
+        tables = {
+            env: {name: _rows(_entry(content, env), name, env, columns, columns) for name, columns in _COLUMNS.items()}
+            for env in TASKS.values()
+        }
+        return Published(tables, _rows(content, "summary", "the file", _SUMMARY, ()))
     except OSError as error:
         raise UserError(f"cannot read the published figures in {path}: {error.strerror}") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise UserError(f"{path} is no JSON: {error}") from None
-    try:
-        tables = {env: {name: _table(content, env, name) for name in _COLUMNS} for env in TASKS.values()}
-        return Published(tables, _rows(_entry(content, "summary", "the file"), "summary", _SUMMARY, ()))
     except UserError as error:
         raise UserError(f"{path} does not hold the published figures: {error}") from None
 
 
-def _table(content: Any, env: str, name: str) -> list[Row]:
-    key, columns = _COLUMNS[name]
-    return _rows(_entry(_entry(content, env, "the file"), name, env), f"{env}.{name}", (key, *columns), (key, *columns))
-
-
-def _entry(node: Any, name: str, where: str) -> Any:
+def _entry(node: Any, name: str, where: str = "the file") -> Any:
     if not isinstance(node, dict):
         raise UserError(f"{where} is no table of names")
     if name not in node:
@@ -80,13 +76,15 @@ def _entry(node: Any, name: str, where: str) -> Any:
     return node[name]
 
 
-def _rows(node: Any, where: str, needed: tuple[str, ...], numbers: tuple[str, ...]) -> list[Row]:
-    if not isinstance(node, list) or not all(isinstance(row, dict) for row in node):
-        raise UserError(f"`{where}` is no list of rows")
-    for row in node:
-        for name in needed:
-            _entry(row, name, f"a row of `{where}`")
-        wrong = [name for name in numbers if type(row[name]) not in (int, float)]
-        if wrong:
-            raise UserError(f"`{wrong[0]}` in `{where}` is no number: {row[wrong[0]]!r}")
-    return node
+def _rows(node: Any, name: str, where: str, columns: tuple[str, ...], numbers: tuple[str, ...]) -> list[Row]:
+    """Returns the rows of a table; all of them must have the columns, and some must be numbers."""
+    rows = _entry(node, name, where)
+    place = name if where == "the file" else f"{where}.{name}"
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UserError(f"`{place}` is no list of rows")
+    for row in rows:
+        values = {column: _entry(row, column, f"a row of `{place}`") for column in columns}
+        for column in numbers:
+            if type(values[column]) not in (int, float):
+                raise UserError(f"`{column}` in `{place}` is no number: {values[column]!r}")
+    return rows

@@ -15,6 +15,8 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.studies.stress.references import REFERENCE, agent_key
 from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_study, thirds
 
+MODES = {True: "deterministic", False: "stochastic"}
+"""Names of `deterministic` in tables."""
 _KINDS = re.compile(r"pre|shock|post")
 
 

@@ -4,63 +4,43 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from brittlestar.results.load import Row
-from brittlestar.statistics import intervals
 from brittlestar.statistics.conformal import conformal_rank
+from brittlestar.statistics.hypothesis_tests import holm
+from brittlestar.statistics.intervals import wilson
+from brittlestar.studies.stress.page.tables import BenchmarkTables, agent_columns
 from brittlestar.studies.stress.rigorous import split
-
-from .tables import BASELINE, StudyTables, agent_of
-
-
-@dataclass(frozen=True)
-class Alarms:
-    """False alarms of one agent.
-
-    Attributes:
-        agent: environment, policy and mode.
-        events: episodes without stress that were called a collapse.
-        episodes: without stress, of all seeds.
-        rate: share of events, with Wilson's interval.
-        error: standard deviation of the rate if the promise holds.
-        p_value: probability of so many events, or more, if the promise holds with equality.
-    """
-
-    agent: tuple[str, str, bool]
-    events: int
-    episodes: int
-    rate: float
-    low: float
-    high: float
-    error: float
-    p_value: float
+from brittlestar.studies.stress.scoring import BASELINE
 
 
-def alarms(tables: StudyTables, reference: int, alpha: float) -> list[Alarms]:
-    """Returns the false alarms of all agents.
+def alarm_rows(tables: BenchmarkTables, reference: int, alpha: float) -> list[Row]:
+    """Returns the false alarms of every agent.
+
+    `events` of `episodes` without stress were called a collapse: `rate`, with Wilson's `low` and `high`. If the
+    promise holds with equality, `error` is the standard deviation of the rate, and `p` the probability of so many
+    events or more; `p_holm` is corrected over all agents.
 
     Args:
         tables: of the benchmark.
         reference: episodes of a reference pass.
         alpha: the accepted rate.
     """
-    return [_alarms(row, reference, alpha) for row in tables.under(BASELINE)]
-
-
-def _alarms(row: Row, reference: int, alpha: float) -> Alarms:
-    episodes, seeds = int(row["n_episodes"]), int(row["n_seeds"])
-    events = round(row["false_alarms"] * episodes)
-    chances = event_chances(episodes // seeds, seeds, reference - split(reference), alpha)
-    counts = np.arange(len(chances))
-    variance = float(chances @ counts**2 - (chances @ counts) ** 2)
-    wilson = intervals.wilson(events, episodes)
-    return Alarms(
-        agent_of(row), events, episodes, events / episodes, float(wilson.low), float(wilson.high),
-        math.sqrt(variance) / episodes, min(1.0, float(chances[events:].sum())),
-    )  # fmt: skip
+    rows = []
+    for row in tables.under(BASELINE):
+        episodes, seeds = int(row["n_episodes"]), int(row["n_seeds"])
+        events = round(row["false_alarms"] * episodes)
+        chances = event_chances(episodes // seeds, seeds, reference - split(reference), alpha)
+        counts = np.arange(len(chances))
+        variance = float(chances @ counts**2 - (chances @ counts) ** 2)
+        interval = wilson(events, episodes)
+        rate = {"rate": events / episodes, "rate_low": float(interval.low), "rate_high": float(interval.high)}
+        chance = {"error": math.sqrt(variance) / episodes, "p": min(1.0, float(chances[events:].sum()))}
+        rows.append(agent_columns(row) | {"events": events, "episodes": episodes} | rate | chance)
+    adjusted = holm([row["p"] for row in rows]).tolist() if rows else []
+    return [row | {"p_holm": p} for row, p in zip(rows, adjusted, strict=True)]
 
 
 def event_chances(episodes: int, seeds: int, calibrated: int, alpha: float) -> np.ndarray:
@@ -82,11 +62,11 @@ def event_chances(episodes: int, seeds: int, calibrated: int, alpha: float) -> n
     """
     rank = conformal_rank(calibrated, alpha)
     if rank > calibrated:
-        # No threshold is safe, so there is none.
+        # No threshold is safe, so there are no events.
         return np.eye(1, episodes * seeds + 1)[0]
     betabinom = importlib.import_module("scipy.stats").betabinom
     one = betabinom.pmf(np.arange(episodes + 1), episodes, calibrated + 1 - rank, rank)
-    found = np.ones(1)
+    chances = np.ones(1)
     for _ in range(seeds):
-        found = np.convolve(found, one)
-    return found
+        chances = np.convolve(chances, one)
+    return chances

@@ -1,85 +1,52 @@
-"""The page, from its sections."""
+"""Writes docs/stress_benchmark.md from its sections."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 from brittlestar.cells.files import make_folder
 from brittlestar.cells.identity import versions
 from brittlestar.errors import UserError
-from brittlestar.results.format import bounded, bounded_column, markdown
+from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
-from brittlestar.statistics.hypothesis_tests import holm
-from brittlestar.studies.results_page.commands import run_sweep
-from brittlestar.studies.results_page.formats import bounded_number, number, percent
+from brittlestar.studies.pages import percent, run_command, three_digits, with_interval
+from brittlestar.studies.stress.agents import MODES
+from brittlestar.studies.stress.page.alarms import alarm_rows
+from brittlestar.studies.stress.page.findings import SIGNIFICANT, findings
+from brittlestar.studies.stress.page.plan import COMMAND, BenchmarkPlan
+from brittlestar.studies.stress.page.tables import (
+    BenchmarkTables,
+    agent_columns,
+    collapsed,
+    is_silent,
+    mean,
+    read_tables,
+)
+from brittlestar.studies.stress.scoring import BASELINE
+from brittlestar.studies.stress.study import StressPhases
 
-from .alarms import Alarms, alarms
-from .pictures import SHOWN, copy_pictures
-from .study import COMMAND, Plan
-from .tables import BASELINE, MODES, StudyTables, collapsed, is_silent, mean, read_tables, short
-from .words import findings
-
-ALPHA = 0.05
-"""As the experiment has it."""
-TITLE = "# Stress benchmark"
-SECTIONS = ("What it says", "Leaderboard", "Stressors", "Collapse rates", "False alarms", "Correlations", "Figures",
-            "How it was made")  # fmt: skip
+_FIGURES = {
+    "collapse_map": "Collapse rate in the shock, per environment and stressor",
+    "leaderboard": "Robust score of every agent, with interval and rank",
+    "channel_radar": "The five channels in the shock",
+    "false_alarms": "Share of events without stress, per agent",
+    "reward_collapse": "Return and collapse rate of every agent",
+    "mode_agreement": "Deterministic against sampled actions",
+    "return_loss": "Loss of return in the shock",
+    "suites": "Suites of environments against each other",
+}
+"""The figures on the page, and what they show."""
+_WIDTH, _COLOURS = 1000, 128
+"""Pixels and colours of a picture on the page."""
 _SILENT = "–"
-
-
-def write_stress_page(plan: Plan) -> int:
-    """Runs the sweep of a plan as far as it is not in the store, and writes the page; returns how many cells failed."""
-    from brittlestar.studies.stress.leaderboard_report import write_leaderboard
-
-    make_folder(plan.page.parent)
-    for name in plan.missing:
-        _say(f"left out: `{name}` is not trained yet")
-    _say(f"1/3 sweep: {plan.size()}, in {plan.folder}")
-    if not run_sweep(plan.sweep()) and not (plan.folder / "failures.json").is_file():
-        raise UserError(f"the sweep failed: brittlestar {' '.join(plan.sweep())}")
-    _say("2/3 leaderboard and figures")
-    # The tables are on the page; what is left says where the files are.
-    print(write_leaderboard([str(plan.folder)], plan.folder).rpartition("\n\n")[2], flush=True)
-    _say("3/3 page")
-    tables = read_tables(plan.folder)
-    try:
-        plan.page.write_text(compose(plan, tables))
-    except OSError as error:
-        raise UserError(f"cannot write {error.filename}: {error.strerror}") from None
-    _say(f"wrote {plan.page}")
-    return len(tables.failures)
-
-
-def _say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
-
-
-def compose(plan: Plan, tables: StudyTables) -> str:
-    """Returns the page, and puts its pictures beside it."""
-    found = alarms(tables, plan.reference, ALPHA)
-    drawn = copy_pictures(plan.folder / "figures", plan.pictures)
-    bodies = (
-        ["\n".join(f"- {text}" for text in findings(tables, found, ALPHA))],
-        [_LEADERBOARD, _leaderboard(tables)],
-        [_STRESSORS, _stressors(tables)],
-        [_RATES, _rates(tables)],
-        [_ALARMS, _alarms(found)],
-        [_CORRELATIONS, _correlations(tables)],
-        _figures(plan, drawn),
-        _making(plan, tables),
-    )
-    parts = [TITLE, *_opening(plan, tables)]
-    for name, body in zip(SECTIONS, bodies, strict=True):
-        parts += [f"## {name}", *body]
-    return "\n\n".join(parts) + "\n"
-
-
 _LEADERBOARD = """\
 Stability: 1 minus the share of episodes in the shock that collapse beyond those without stress, over the stressors
 that act. Return: without stress, between random (0) and reference (1); in brackets where these are not known. Front: no
 agent of the same environment and mode has both a better return and a better stability. Rank: by stability, within
 environment and mode, with its bootstrap interval. The published score mixes identity, collapse rate and return (.55,
-.30, .15): it stands beside, not in place."""
+.30, .15): it is beside the stability, not in its place."""
 _STRESSORS = """\
 Collapse: more events in the shock than in the same episodes without stress, by a paired test (p < .05, Holm)."""
 _RATES = f"""\
@@ -88,146 +55,166 @@ _ALARMS = """\
 Events among episodes without stress (`baseline`), with Wilson's 95 % interval. Error: standard deviation of the rate
 that so many episodes and reference passes leave if the promise holds with equality (beta-binomial). p: probability of
 so many events or more; Holm's correction over all agents decides whether the promise is kept."""
-_CORRELATIONS = "Over agents; both modes are the same agents, so they stay apart."
+_CORRELATIONS = "Over agents; both modes are the same agents, so they are apart."
 
 
-def _opening(plan: Plan, tables: StudyTables) -> list[str]:
-    agents = tables.agents()
-    envs = {env for env, _, _ in agents}
-    policies = {policy for _, policy, _ in agents}
+def write_benchmark(plan: BenchmarkPlan) -> int:
+    """Runs the sweep of a plan as far as it is not in the store, and writes the page; returns how many cells failed."""
+    from brittlestar.studies.stress.leaderboard_report import write_leaderboard
+
+    make_folder(plan.page.parent)
+    for name in plan.untrained:
+        _print(f"left out: `{name}` is not trained yet")
+    _print(f"1/3 sweep: {plan.size()}, in {plan.folder}")
+    if not run_command(plan.words()) and not (plan.folder / "failures.json").is_file():
+        raise UserError(f"the sweep failed: brittlestar {' '.join(plan.words())}")
+    _print("2/3 leaderboard and figures")
+    # The tables are on the page; the last paragraph lists the files.
+    print(write_leaderboard([str(plan.folder)], plan.folder).rpartition("\n\n")[2], flush=True)
+    _print("3/3 page")
+    tables = read_tables(plan.folder)
+    try:
+        plan.page.write_text(benchmark_page(plan, tables))
+    except OSError as error:
+        raise UserError(f"cannot write {error.filename}: {error.strerror}") from None
+    _print(f"wrote {plan.page}")
+    return len(tables.failures)
+
+
+def _print(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
+
+
+def benchmark_page(plan: BenchmarkPlan, tables: BenchmarkTables) -> str:
+    """Returns the page, and writes its pictures beside it."""
+    alpha = StressPhases().alpha
+    alarms = alarm_rows(tables, plan.reference, alpha)
+    sections = {
+        "What it says": ["\n".join(f"- {line}" for line in findings(tables, alarms, alpha))],
+        "Leaderboard": [_LEADERBOARD, _table(map(_leaderboard_row, tables.leaderboard))],
+        "Stressors": [_STRESSORS, _table(_stressor_row(name, tables.under(name)) for name in tables.stressors)],
+        "Collapse rates": [_RATES, _table(_rate_row(agent, tables) for agent in tables.agents())],
+        "False alarms": [_ALARMS, _table(_alarm_row(row, alpha) for row in alarms)],
+        "Correlations": [_CORRELATIONS, _table(map(_correlation_row, tables.correlations))],
+        "Figures": _figures(plan),
+        "How it was made": ["\n".join(f"- {line}" for line in _making(plan, tables, alpha))],
+    }
+    parts = ["# Stress benchmark", *_opening(plan, tables)]
+    for title, paragraphs in sections.items():
+        parts += [f"## {title}", *paragraphs]
+    return "\n\n".join(parts) + "\n"
+
+
+def _opening(plan: BenchmarkPlan, tables: BenchmarkTables) -> list[str]:
+    envs, policies, _ = (set(names) for names in zip(*tables.agents(), strict=True))
     parts = [
-        f"Written by `{plan.command}`: {_count(policies, 'policy', 'policies')} of [the zoo](zoo.md), each in the\n"
-        f"environment of its training ({_count(envs, 'environment')}), under {len(tables.stressors)} stressors and "
-        "none,\nwith deterministic and with sampled actions. [What phases and scores are](stress.md)."
+        f"Written by `{plan.command}`: {_count(len(policies), 'policy', 'policies')} of [the zoo](zoo.md), each in\n"
+        f"the environment of its training ({_count(len(envs), 'environment', 'environments')}), under "
+        f"{len(tables.stressors)} stressors and none,\nwith deterministic and with sampled actions. "
+        "[What phases and scores are](stress.md)."
     ]
-    if not plan.is_full:
+    if plan.command != COMMAND:
         parts.append(f"**Not all of it.** The whole benchmark is `{COMMAND}`.")
-    if plan.missing:
-        parts.append(f"**Not trained yet, so not measured:** {', '.join(plan.missing)}.")
+    if plan.untrained:
+        parts.append(f"**Not trained yet, so not measured:** {', '.join(plan.untrained)}.")
     if tables.failures:
         errors = sorted({str(row["error"]) for row in tables.failures})
         parts.append(f"**{len(tables.failures)} cells failed and are left out:** {'; '.join(errors[:5])}.")
     return parts
 
 
-def _leaderboard(tables: StudyTables) -> str:
-    rows = []
-    for row in tables.leaderboard:
-        rows.append(
-            {
-                "environment": row["env"],
-                "mode": MODES[row["deterministic"]],
-                "rank": _rank(row, "rank_stability"),
-                "policy": short(row["policy"]),
-                "stability": bounded_number(row, "stability"),
-                "return": number(row["normalised_return"]) or f"({number(row['clean_return'])})",
-                "front": "yes" if row["pareto"] else "",
-                "identity": number(row["identity"]),
-                "published score": number(row.get("compat_score")),
-            }
-        )
-    return markdown(rows, rows[0])
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
-def _rank(row: Row, name: str) -> str:
-    return "" if row[name] is None else f"{bounded_column(row, name, str)} of {row['n_agents']}"
+def _table(rows: Iterable[Row]) -> str:
+    listed = list(rows)
+    return markdown(listed, listed[0])
 
 
-def _stressors(tables: StudyTables) -> str:
-    rows = []
+def _leaderboard_row(row: Row) -> Row:
+    rank = "" if row["rank_stability"] is None else f"{bounded_column(row, 'rank_stability', str)} of {row['n_agents']}"
+    agent = agent_columns(row)
+    return {
+        "environment": agent["environment"],
+        "mode": agent["mode"],
+        "rank": rank,
+        "policy": agent["policy"],
+        "stability": with_interval(row, "stability"),
+        "return": three_digits(row["normalised_return"]) or f"({three_digits(row['clean_return'])})",
+        "front": "yes" if row["pareto"] else "",
+        "identity": three_digits(row["identity"]),
+        "published score": three_digits(row.get("compat_score")),
+    }
+
+
+def _stressor_row(name: str, rows: list[Row]) -> Row:
+    acting = [row for row in rows if not is_silent(row)]
+    shown: Row = {"stressor": name, "agents": len(rows), "cannot act on": len(rows) - len(acting)}
+    columns = {
+        "CR_shock": "rate_shock", "beyond FPR": "excess", "CR_post": "rate_post", "identity drop": "identity_drop",
+        "episodes to recover": "recovery_episodes",
+    }  # fmt: skip
+    means = {head: three_digits(mean(row[column] for row in acting)) or _SILENT for head, column in columns.items()}
+    return shown | {"collapse": sum(map(collapsed, acting))} | means
+
+
+def _rate_row(agent: tuple, tables: BenchmarkTables) -> Row:
+    rows = tables.agents()[agent]
+    shown: Row = dict(zip(("environment", "policy", "mode"), agent, strict=True))
+    shown["none"] = three_digits(rows[BASELINE]["rate_shock"]) if BASELINE in rows else ""
     for name in tables.stressors:
-        under = tables.under(name)
-        acting = [row for row in under if not is_silent(row)]
-        shown: Row = {"stressor": name, "agents": len(under), "cannot act on": len(under) - len(acting)}
-        shown["collapse"] = sum(map(collapsed, acting))
-        for head, column in (("CR_shock", "rate_shock"), ("beyond FPR", "excess"), ("CR_post", "rate_post")):
-            shown[head] = number(mean(row[column] for row in acting)) or _SILENT
-        shown["identity drop"] = number(mean(row["identity_drop"] for row in acting)) or _SILENT
-        shown["episodes to recover"] = number(mean(row["recovery_episodes"] for row in acting)) or _SILENT
-        rows.append(shown)
-    return markdown(rows, rows[0])
+        row = rows.get(name)
+        rate = "" if row is None else _SILENT if is_silent(row) else three_digits(row["rate_shock"])
+        shown[name.replace("_", " ")] = f"**{rate}**" if row is not None and collapsed(row) else rate
+    return shown
 
 
-def _rates(tables: StudyTables) -> str:
-    rows = []
-    for (env, policy, mode), found in tables.agents().items():
-        shown: Row = {"environment": env, "policy": policy, "mode": MODES[mode]}
-        shown["none"] = number(found[BASELINE]["rate_shock"]) if BASELINE in found else ""
-        for name in tables.stressors:
-            shown[name.replace("_", " ")] = _rate(found.get(name))
-        rows.append(shown)
-    return markdown(rows, rows[0])
+def _alarm_row(row: Row, alpha: float) -> Row:
+    shown = {name: row[name] for name in ("environment", "policy", "mode", "episodes")}
+    shown |= {"false alarms": bounded_column(row, "rate", percent), "accepted": percent(alpha)}
+    shown |= {"error": percent(row["error"]), "p": f"{row['p']:.2g}"}
+    return shown | {"kept": "yes" if row["p_holm"] >= SIGNIFICANT else "**NO**"}
 
 
-def _rate(row: Row | None) -> str:
-    if row is None:
-        return ""
-    if is_silent(row):
-        return _SILENT
-    return f"**{number(row['rate_shock'])}**" if collapsed(row) else number(row["rate_shock"])
+def _correlation_row(row: Row) -> Row:
+    heads = {"Pearson": "pearson", "p": "pearson_p", "Spearman": "spearman", "p (Spearman)": "spearman_p"}
+    shown: Row = {"of": row["correlation"], "mode": MODES[row["deterministic"]], "agents": row["n"]}
+    return shown | {head: three_digits(row[name]) for head, name in heads.items()}
 
 
-def _alarms(found: list[Alarms]) -> str:
-    adjusted = holm([one.p_value for one in found]).tolist()
-    rows = [
-        {
-            "environment": one.agent[0],
-            "policy": one.agent[1],
-            "mode": MODES[one.agent[2]],
-            "episodes": one.episodes,
-            "false alarms": bounded(one.rate, one.low, one.high, percent),
-            "accepted": percent(ALPHA),
-            "error": percent(one.error),
-            "p": f"{one.p_value:.2g}",
-            "kept": "yes" if p >= ALPHA else "**NO**",
-        }
-        for one, p in zip(found, adjusted, strict=True)
-    ]
-    return markdown(rows, rows[0])
+def _figures(plan: BenchmarkPlan) -> list[str]:
+    folder = plan.page.with_suffix("")
+    names = copy_pictures(plan.folder / "figures", folder)
+    pictures = [f"![{_FIGURES[name]}]({folder.name}/{name}.png)" for name in names]
+    return [*pictures, "The command draws these and all others as PNG (300 dpi) and PDF, beside tables and LaTeX."]
 
 
-def _correlations(tables: StudyTables) -> str:
-    rows = [
-        {
-            "of": row["correlation"],
-            "mode": MODES[row["deterministic"]],
-            "agents": row["n"],
-            "Pearson": number(row["pearson"]),
-            "p": number(row["pearson_p"]),
-            "Spearman": number(row["spearman"]),
-            "p (Spearman)": number(row["spearman_p"]),
-        }
-        for row in tables.correlations
-    ]
-    return markdown(rows, rows[0])
+def copy_pictures(figures: Path, folder: Path) -> list[str]:
+    """Copies the figures of the page into a folder, smaller than those for a paper, and returns their names."""
+    from PIL import Image
+
+    make_folder(folder)
+    for old in folder.glob("*.png"):
+        old.unlink()
+    names = [name for name in _FIGURES if (figures / f"figure_{name}.png").is_file()]
+    for name in names:
+        with Image.open(figures / f"figure_{name}.png") as image:
+            small = image.convert("RGB")
+            small.thumbnail((_WIDTH, 4 * _WIDTH), Image.Resampling.LANCZOS)
+            small.quantize(_COLOURS).save(folder / f"{name}.png", optimize=True)
+    return names
 
 
-def _figures(plan: Plan, drawn: list[str]) -> list[str]:
-    shown = [f"![{SHOWN[name]}]({plan.pictures.name}/{name}.png)" for name in drawn]
-    return [*shown, "The command draws these and all others as PNG (300 dpi) and PDF, beside tables and LaTeX."]
-
-
-def _making(plan: Plan, tables: StudyTables) -> list[str]:
-    third, seeds = plan.episodes // 3, ", ".join(map(str, plan.seeds))
-    cells = sum(int(row["n_seeds"]) for row in tables.stress)
-    lines = [
-        f"- Command: `{plan.command}`. It runs `experiment=stress_benchmark`, ranks, draws, and writes this page.",
-        f"- {cells} cells: {len(tables.agents())} agents (policy and mode), {len(tables.stressors) + 1} schedules, "
-        f"seeds {seeds}.",
-        f"- {plan.episodes} episodes per cell: {third} before the shock, {third} in it, "
+def _making(plan: BenchmarkPlan, tables: BenchmarkTables, alpha: float) -> list[str]:
+    third, cells = plan.episodes // 3, sum(int(row["n_seeds"]) for row in tables.stress)
+    return [
+        f"Command: `{plan.command}`. It runs `experiment=stress_benchmark`, ranks, draws, and writes this page.",
+        f"{cells} cells: {len(tables.agents())} agents (policy and mode), {len(tables.stressors) + 1} schedules, "
+        f"seeds {', '.join(map(str, plan.seeds))}.",
+        f"{plan.episodes} episodes per cell: {third} before the shock, {third} in it, "
         f"{plan.episodes - 2 * third} after it.",
-        f"- A reference pass of {plan.reference} episodes per policy, mode and seed, on start states of its own; "
-        f"scoring rigorous, alpha = {ALPHA:g}.",
-        f"- Versions: {', '.join(f'{name} {version}' for name, version in versions().items())}.",
+        f"A reference pass of {plan.reference} episodes per policy, mode and seed, on start states of its own; "
+        f"scoring rigorous, alpha = {alpha:g}.",
+        f"Versions: {', '.join(f'{name} {version}' for name, version in versions().items())}.",
     ]
-    return ["\n".join(lines)]
-
-
-def _count(found: set[str], one: str, several: str = "") -> str:
-    """Writes a number and what is counted.
-
-    Example:
-        >>> _count({"a"}, "policy", "policies"), _count({"a", "b"}, "environment")
-        ('1 policy', '2 environments')
-    """
-    return f"{len(found)} {one if len(found) == 1 else several or one + 's'}"

@@ -10,25 +10,18 @@ from pathlib import Path
 
 from brittlestar.errors import UserError
 from brittlestar.results.load import Row
-
-BASELINE = "baseline"
-MODES = {True: "deterministic", False: "stochastic"}
+from brittlestar.studies.stress.agents import MODES
+from brittlestar.studies.stress.scoring import BASELINE
 
 
 @dataclass(frozen=True)
-class StudyTables:
-    """Rows per agent and stressor, per run, per agent; correlations over agents; cells without a result."""
+class BenchmarkTables:
+    """Rows per agent and stressor, per agent, per pair of columns that are correlated, and per failed cell."""
 
     stress: list[Row]
-    runs: list[Row]
     leaderboard: list[Row]
     correlations: list[Row]
     failures: list[Row]
-
-    @functools.cached_property
-    def silent(self) -> set[str]:
-        """Names of stressors under which no action of any agent was another one."""
-        return {name for name in self.stressors if all(is_silent(row) for row in self.under(name))}
 
     @functools.cached_property
     def stressors(self) -> list[str]:
@@ -36,9 +29,14 @@ class StudyTables:
         names = dict.fromkeys(str(row["perturbation"]) for row in self.stress)
         return [name for name in names if name != BASELINE]
 
+    @functools.cached_property
+    def silent(self) -> set[str]:
+        """Names of the stressors that changed no action of any agent."""
+        return {name for name in self.stressors if all(map(is_silent, self.under(name)))}
+
     @property
     def acting(self) -> list[str]:
-        """Names of the stressors that changed what somebody did."""
+        """Names of the stressors that changed an action of some agent."""
         return [name for name in self.stressors if name not in self.silent]
 
     def under(self, stressor: str) -> list[Row]:
@@ -47,57 +45,43 @@ class StudyTables:
 
     def agents(self) -> dict[tuple, dict[str, Row]]:
         """Returns by environment, policy and mode the rows by stressor."""
-        found: dict[tuple, dict[str, Row]] = {}
+        agents: dict[tuple, dict[str, Row]] = {}
         for row in self.stress:
-            found.setdefault(agent_of(row), {})[str(row["perturbation"])] = row
-        return found
+            agents.setdefault(tuple(agent_columns(row).values()), {})[str(row["perturbation"])] = row
+        return agents
 
 
-def agent_of(row: Row) -> tuple[str, str, bool]:
+def agent_columns(row: Row) -> Row:
     """Returns environment, policy and mode of a row."""
-    return str(row["env"]), short(row["policy"]), bool(row.get("deterministic", True))
-
-
-def short(policy: str) -> str:
-    """Returns the name of a policy of the zoo.
-
-    Example:
-        >>> short("zoo/cartpole_ppo")
-        'cartpole_ppo'
-    """
-    return policy.removeprefix("zoo/")
+    policy = str(row["policy"]).removeprefix("zoo/")
+    return {"environment": str(row["env"]), "policy": policy, "mode": MODES[bool(row.get("deterministic", True))]}
 
 
 def is_silent(row: Row) -> bool:
-    """Says whether it is proven that a stressor changed no action."""
+    """Returns whether it is proven that a stressor changed no action."""
     return str(row["verdict"]).startswith("cannot")
 
 
 def collapsed(row: Row) -> bool:
-    """Says whether more episodes collapsed than without stress, beyond chance."""
+    """Returns whether more episodes collapsed than without stress, beyond chance."""
     return bool(row["verdict"] == "collapse")
 
 
 def mean(values: Iterable[float | None]) -> float:
-    """Returns the mean of what is known; nan of nothing.
+    """Returns the mean without missing values; nan where all are missing.
 
     Example:
         >>> mean([1.0, None, 3.0])
         2.0
     """
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else float("nan")
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else float("nan")
 
 
-def read_tables(folder: Path) -> StudyTables:
+def read_tables(folder: Path) -> BenchmarkTables:
     """Reads what the sweep and the leaderboard wrote into a folder."""
-    names = ("stress", "stress_runs", "leaderboard", "correlations", "failures")
-    return StudyTables(*(_read(folder / f"{name}.json") for name in names))
-
-
-def _read(path: Path) -> list[Row]:
     try:
-        rows: list[Row] = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise UserError(f"there is no {path}: the leaderboard was not written") from None
-    return rows
+        names = ("stress", "leaderboard", "correlations", "failures")
+        return BenchmarkTables(*(json.loads((folder / f"{name}.json").read_text()) for name in names))
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {error.filename}: the leaderboard was not written") from None

@@ -1,4 +1,4 @@
-"""Which policies are measured under which noise, and the sweeps that do it."""
+"""The policies, noises and sweeps behind the page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 from brittlestar.config import options
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.zoo import cards as zoo
+from brittlestar.studies.pages import run_command
+from brittlestar.studies.results_page.published import TASKS, Published
 
-from .commands import run_sweep
-
-TASKS = {"fetch_reach": "FetchReach-v4", "fetch_push": "FetchPush-v4"}
 SAC, ROBUST, P, PUSH = "sac", "robust", "p_controller", "push_controller"
 POLICIES = {
     "fetch_reach.sac": [f"zoo/fetch_reach_sac_{i}" for i in range(3)],
@@ -23,38 +22,44 @@ POLICIES = {
     "fetch_push.p_controller": ["p_controller"],
     "fetch_push.push_controller": ["push_controller"],
 }
-"""Who plays which part in a task; several names are several trainings of one recipe."""
-EPISODES_EACH = 100
-"""Episodes of a cell, unless asked for otherwise."""
+"""The policies of each role in a task; several names are several trainings of one recipe."""
 NOISES = {"observation": (SAC, ROBUST, P, PUSH), "action": (SAC, P, PUSH), "low_pass": (SAC,)}
-"""Who is measured in the experiment `<task>_<noise>`."""
+"""The roles that are measured in the experiment `<task>_<noise>`."""
 TITLES = {SAC: "SAC", ROBUST: "SAC, trained under noise", P: "P controller", PUSH: "push controller"}
+_EPISODES = 100
 
 
 @dataclass
-class Plan:
+class ResultsPlan:
     """What is measured, how often, and where it goes."""
 
     folder: Path
     store: Path
-    episodes: int = EPISODES_EACH
+    episodes: int = _EPISODES
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
     policies: dict[str, list[str]] = field(default_factory=lambda: dict(POLICIES))
+    published: Published = field(default_factory=Published)
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
             raise UserError(f"`--episodes` must be at least 1, got {self.episodes}")
 
+    @property
+    def command(self) -> str:
+        """The command that writes the page."""
+        episodes = f" --episodes {self.episodes}" if self.episodes != _EPISODES else ""
+        return f"brittlestar results{episodes}{' --published FILE' if self.published else ''}"
+
     def names(self, task: str, role: str) -> list[str]:
-        """Returns the policies of a part that are there."""
+        """Returns the policies of a role that are trained."""
         return [name for name in self.policies.get(f"{task}.{role}", []) if not is_untrained(name)]
 
     def pairs(self, task: str) -> list[tuple[str, str]]:
-        """Returns the trainings without and with noise that belong together, where both are there."""
+        """Returns the trainings without and with noise that belong together, where both are trained."""
         both = zip(*(self.policies.get(f"{task}.{role}", []) for role in (SAC, ROBUST)), strict=False)
-        return [(clean, robust) for clean, robust in both if not is_untrained(clean) and not is_untrained(robust)]
+        return [pair for pair in both if not any(map(is_untrained, pair))]
 
-    def missing(self) -> list[str]:
+    def untrained(self) -> list[str]:
         """Returns the policies of the zoo that are not trained yet."""
         return list(dict.fromkeys(name for names in self.policies.values() for name in names if is_untrained(name)))
 
@@ -62,14 +67,24 @@ class Plan:
         """Returns the folder of a sweep."""
         return self.folder / f"{task}_{noise}"
 
-    def command(self, task: str, noise: str) -> list[str]:
-        """Returns the overrides of `brittlestar -m` that make a sweep; none without policies."""
-        found = dict.fromkeys(name for role in NOISES[noise] for name in self.names(task, role))
-        if not found:
+    def words(self, task: str, noise: str) -> list[str]:
+        """Returns the words of `brittlestar` that run a sweep; none without policies."""
+        names = dict.fromkeys(name for role in NOISES[noise] for name in self.names(task, role))
+        if not names:
             return []
-        listed = [f"policy={','.join(found)}", f"episodes={self.episodes}", f"seed={','.join(map(str, self.seeds))}"]
+        values = [f"policy={','.join(names)}", f"episodes={self.episodes}", f"seed={','.join(map(str, self.seeds))}"]
         places = [f"store={self.store}", f"hydra.sweep.dir={self.sweep(task, noise)}"]
-        return ["-m", f"experiment={task}_{noise}", *listed, *places]
+        return ["-m", f"experiment={task}_{noise}", *values, *places]
+
+    def run(self) -> None:
+        """Runs every sweep, one after the other; stored cells are not computed again."""
+        for task in TASKS:
+            for noise in NOISES:
+                words = self.words(task, noise)
+                if words:
+                    sys.stderr.write(f"{task}_{noise}\n")
+                    if not run_command(words):
+                        raise UserError(f"the sweep failed: brittlestar {' '.join(words)}")
 
 
 def is_untrained(name: str) -> bool:
@@ -79,36 +94,25 @@ def is_untrained(name: str) -> bool:
         >>> is_untrained("zoo/cartpole_ppo"), is_untrained("p_controller")
         (False, False)
     """
-    known = options("policy")
-    if name not in known:
-        raise UserError(f"there is no policy `{name}`; {nearest(name, known)}")
+    valid = options("policy")
+    if name not in valid:
+        raise UserError(f"there is no policy `{name}`; {nearest(name, valid)}")
     return name.startswith("zoo/") and not zoo.is_shipped(name.removeprefix("zoo/"))
 
 
-def choose(given: list[str]) -> dict[str, list[str]]:
-    """Returns who plays which part, with the changes that were asked for.
+def choose_policies(words: list[str]) -> dict[str, list[str]]:
+    """Returns the policies of each role, changed by words `TASK.ROLE=NAME,...`.
 
     Example:
-        >>> choose(["fetch_push.sac=push_controller"])["fetch_push.sac"]
+        >>> choose_policies(["fetch_push.sac=push_controller"])["fetch_push.sac"]
         ['push_controller']
     """
-    chosen = dict(POLICIES)
-    for text in given:
-        part, _, names = text.partition("=")
+    policies = dict(POLICIES)
+    for word in words:
+        part, _, names = word.partition("=")
         if part not in POLICIES:
             raise UserError(f"`--policy` has no part `{part}`; {nearest(part, POLICIES)}")
-        chosen[part] = [name for name in names.split(",") if name]
-        for name in chosen[part]:
+        policies[part] = [name for name in names.split(",") if name]
+        for name in policies[part]:
             is_untrained(name)
-    return chosen
-
-
-def run_sweeps(plan: Plan) -> None:
-    """Runs every sweep, one after the other; cells that are in the store are not computed again."""
-    for task in TASKS:
-        for noise in NOISES:
-            command = plan.command(task, noise)
-            if command:
-                sys.stderr.write(f"{task}_{noise}\n")
-                if not run_sweep(command):
-                    raise UserError(f"the sweep failed: brittlestar {' '.join(command)}")
+    return policies

@@ -1,4 +1,4 @@
-"""Which policies are put under stress, how often, and the sweep that does it."""
+"""The policies, episodes and folders of the benchmark, and the sweep that runs it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from brittlestar.studies.stress.rigorous import split
 
 EXPERIMENT = "stress_benchmark"
 COMMAND = "brittlestar stress-benchmark"
-PAGE = Path("docs/stress_benchmark.md")
-EPISODES, REFERENCE, SEEDS = 120, 300, (0, 1, 2)
-"""As the experiment has them."""
-STRESSORS, MODES = 8, 2
-LEAST_EPISODES = 6
+STRESSORS = 8
+"""Of the experiment, the baseline among them."""
+_LEAST_EPISODES = 6
 """Two of each phase: an interval needs two."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is measured, and where it goes.
+class BenchmarkPlan:
+    """What is measured, and where it goes; the defaults are those of the experiment.
 
     Attributes:
         policies: names of the zoo; none for all that are trained.
@@ -35,16 +33,16 @@ class Plan:
     """
 
     policies: tuple[str, ...] = ()
-    episodes: int = EPISODES
-    reference: int = REFERENCE
-    seeds: tuple[int, ...] = SEEDS
-    page: Path = PAGE
+    episodes: int = 120
+    reference: int = 300
+    seeds: tuple[int, ...] = (0, 1, 2)
+    page: Path = Path("docs/stress_benchmark.md")
     folder: Path = Path("multirun/stress_benchmark")
     store: Path = Path("outputs/store")
 
     def __post_init__(self) -> None:
-        if self.episodes < LEAST_EPISODES:
-            raise UserError(f"`--episodes` must be at least {LEAST_EPISODES}, got {self.episodes}")
+        if self.episodes < _LEAST_EPISODES:
+            raise UserError(f"`--episodes` must be at least {_LEAST_EPISODES}, got {self.episodes}")
         split(self.reference)
         for name in self.policies:
             if name not in zoo.recipes():
@@ -57,61 +55,46 @@ class Plan:
         return list(self.policies) or [name for name in zoo.recipes() if zoo.is_shipped(name)]
 
     @property
-    def missing(self) -> list[str]:
+    def untrained(self) -> list[str]:
         """The policies of the zoo that would be measured if they were trained."""
         return [] if self.policies else [name for name in zoo.recipes() if not zoo.is_shipped(name)]
 
     @property
-    def is_full(self) -> bool:
-        """Whether it is all of the experiment."""
-        return self.command == COMMAND
-
-    @property
-    def pictures(self) -> Path:
-        """Where the pictures of the page are."""
-        return self.page.with_suffix("")
-
-    @property
     def command(self) -> str:
-        """What makes this page again.
+        """The command that writes this page.
 
         Example:
-            >>> Plan(("cartpole_ppo",), episodes=30, seeds=(0,)).command
+            >>> BenchmarkPlan().command
+            'brittlestar stress-benchmark'
+            >>> BenchmarkPlan(("cartpole_ppo",), episodes=30, seeds=(0,)).command
             'brittlestar stress-benchmark --episodes 30 --seeds 0 --policies cartpole_ppo'
         """
-        options = []
-        if self.episodes != EPISODES:
-            options += ["--episodes", str(self.episodes)]
-        if self.reference != REFERENCE:
-            options += ["--reference", str(self.reference)]
-        if self.seeds != SEEDS:
-            options += ["--seeds", ",".join(map(str, self.seeds))]
-        if self.policies:
-            options += ["--policies", ",".join(self.policies)]
-        return shlex.join([*COMMAND.split(), *options])
+        words = COMMAND.split()
+        for name in ("episodes", "reference", "seeds", "policies"):
+            value = getattr(self, name)
+            if value != getattr(BenchmarkPlan, name):
+                words += [f"--{name}", ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
+        return shlex.join(words)
 
-    def sweep(self) -> list[str]:
-        """Returns the overrides of `brittlestar -m`."""
+    def words(self) -> list[str]:
+        """Returns the words of `brittlestar` that run the sweep."""
         third = self.episodes // 3
         chosen = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
-        numbers = [
-            f"episodes={self.episodes}",
-            f"study.reference={self.reference}",
-            f"seed={','.join(map(str, self.seeds))}",
-        ]
-        phases = [f"stress_schedule.pre={third}", f"stress_schedule.shock={third}"]
+        numbers = [f"episodes={self.episodes}", f"study.reference={self.reference}"]
+        numbers += [f"seed={','.join(map(str, self.seeds))}"]
+        numbers += [f"stress_schedule.pre={third}", f"stress_schedule.shock={third}"]
         places = [f"store={self.store}", f"hydra.sweep.dir={self.folder}"]
-        return ["-m", f"experiment={EXPERIMENT}", *chosen, *numbers, *phases, *places]
+        return ["-m", f"experiment={EXPERIMENT}", *chosen, *numbers, *places]
 
     def size(self) -> str:
-        """Says how much there is to do.
+        """Returns how many cells there are.
 
         Example:
-            >>> Plan(("cartpole_ppo", "cartpole_dqn"), seeds=(0,)).size()
+            >>> BenchmarkPlan(("cartpole_ppo", "cartpole_dqn"), seeds=(0,)).size()
             '2 policies x 8 stressors x 1 seeds x 2 modes = 32 cells, and 4 reference passes'
         """
-        agents = len(self.names) * len(self.seeds) * MODES
+        agents = len(self.names) * len(self.seeds) * 2
         return (
-            f"{len(self.names)} policies x {STRESSORS} stressors x {len(self.seeds)} seeds x {MODES} modes = "
+            f"{len(self.names)} policies x {STRESSORS} stressors x {len(self.seeds)} seeds x 2 modes = "
             f"{agents * STRESSORS} cells, and {agents} reference passes"
         )

@@ -1,0 +1,81 @@
+"""What the pages of results share: they start sweeps, read seeds and write numbers."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from brittlestar.errors import UserError
+from brittlestar.results.format import bounded_column, is_missing
+from brittlestar.results.load import Row
+
+
+def run_command(words: list[str]) -> bool:
+    """Runs `brittlestar` with its live line and returns whether it succeeded; stored cells are not computed again.
+
+    SIGTERM, which reaches only this process, ends the sweep as well and counts as Ctrl-C.
+    """
+    sweep = subprocess.Popen([sys.executable, "-m", "brittlestar.commands.main", *words], stdout=subprocess.DEVNULL)
+
+    def stop(*_: Any) -> None:
+        sweep.terminate()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        return not sweep.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        # Ctrl-C reached the sweep, too: it ends by itself and keeps the finished cells.
+        sweep.wait()
+
+
+def read_seeds(text: str) -> list[int]:
+    """Reads a list of seeds.
+
+    Example:
+        >>> read_seeds("0, 1,7")
+        [0, 1, 7]
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() for word in words) or len(set(words)) < len(words):
+        raise UserError(f"`--seeds` must be different whole numbers, such as 0,1,2, got {text!r}")
+    return [int(word) for word in words]
+
+
+def three_digits(value: Any, sign: str = "") -> str:
+    """Writes a number with three digits, and nothing for a missing one.
+
+    Example:
+        >>> three_digits(0.98765), three_digits(-31.0456, "+"), three_digits(None), three_digits(2e-16)
+        ('0.988', '-31', '', '0')
+    """
+    # Least squares leave such a small slope of a flat curve.
+    return "" if is_missing(value) else f"{0.0 if abs(value) < 1e-12 else value:{sign}.3g}"
+
+
+def with_interval(row: Row, name: str) -> str:
+    """Writes a column with its interval, three digits each."""
+    return bounded_column(row, name, three_digits)
+
+
+def points(value: float) -> str:
+    """Writes a difference of rates in percentage points.
+
+    Example:
+        >>> points(0.405), points(-0.03)
+        ('+40.5', '-3.0')
+    """
+    return f"{100 * value + 0.0:+.1f}"
+
+
+def percent(value: float) -> str:
+    """Writes a rate.
+
+    Example:
+        >>> percent(0.9967)
+        '99.7 %'
+    """
+    return f"{100 * value:.1f} %"
