@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
-import sys
-import types
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,71 +12,71 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.engine.lanes import Batch, Infos
-from brittlestar.envs.backends import INSTALL, available
+from brittlestar.engine.envpool_import import load_envpool
+from brittlestar.engine.lanes import Batch
 from brittlestar.envs.base import EnvSpec, check_spaces
-from brittlestar.envs.batches import copy_batch, empty_batch, put_rows, take_row
+from brittlestar.envs.batches import empty_batch, put_rows, take_row
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest
 
-# Suites that import in a moment, and how many environments of theirs are made at once.
-_SUITES = {"classic_control": 1024, "toy_text": 1024, "mujoco.gym": 64, "mujoco.robotics": 8}
-_OTHER = 64
+_POOL_SIZES = {"classic_control": 1024, "toy_text": 1024, "mujoco.gym": 64, "mujoco.robotics": 8}
+"""Suite to how many of its environments are made at once."""
+_POOL_SIZE = 64
 
-# What the engine sets itself.
-_OWN = (
+_OWN_OPTIONS = (
     "num_envs", "batch_size", "num_threads", "seed", "env_seed", "max_episode_steps", "max_num_players",
     "thread_affinity_offset", "base_path", "gym_reset_return_info", "reward_threshold",
 )  # fmt: skip
+"""Options that only the engine sets."""
 
 _ENDLESS = 2**31 - 1
 
-# Environments with action masks in Gymnasium.
 _MASKED = ("Taxi-v3",)
+"""Environments with action masks in Gymnasium."""
 
-# Seconds of one step of the simulator; an action lasts `frame_skip` of them.
 _TIMESTEPS = {
     "Acrobot": 0.2, "Pendulum": 0.05, "Ant": 0.01, "HalfCheetah": 0.01, "Hopper": 0.002, "Humanoid": 0.003,
     "HumanoidStandup": 0.003, "InvertedDoublePendulum": 0.01, "InvertedPendulum": 0.02, "Pusher": 0.01,
     "Reacher": 0.01, "Swimmer": 0.01, "Walker2d": 0.002, "FetchReach": 0.002, "FetchPush": 0.002,
     "FetchSlide": 0.002, "FetchPickAndPlace": 0.002,
 }  # fmt: skip
+"""Seconds of one step of the simulator; an action lasts `frame_skip` of them."""
 
-_BOOKKEEPING = ("env_id", "players", "elapsed_step")
-"""Keys of `info` that are EnvPool's own."""
+_OWN_INFO = ("env_id", "players", "elapsed_step")
+"""Keys of `info` that only EnvPool adds."""
 
 
 @dataclass
 class _Pool:
-    """Some environments that are made, reset and stepped together."""
+    """Environments that are made, reset and stepped together; `first` holds their observations after the reset."""
 
     envs: Any
     first: Any
-    """The observation of every environment after its reset."""
     seeds: Sequence[int]
-    taken: int = 0
-    """How many of them have got an episode."""
+    started: int = 0
+    """How many of them have started their episode."""
     left: int = 0
-    """How many of those have been left by their lane."""
+    """How many of those no lane uses any more."""
 
 
 class PoolLanes:
-    """Steps its environments with one call into EnvPool; what `rollout` needs of `Lanes`.
+    """Steps its environments with one call into EnvPool; it has what `rollout` needs of `Lanes`.
 
     EnvPool seeds an environment when it is made and never again. So an episode has an environment of its own, made
     with the episode's seed, and its numbers depend on that seed alone: not on lanes, threads or what ran before.
     """
 
     compute_reward: None = None
-    """EnvPool cannot say what the reward of another goal would be."""
+    """EnvPool cannot compute the reward of another goal."""
 
     def __init__(self, spec: EnvSpec, count: int, threads: int = 1) -> None:
-        self.spec = spec
-        self._registry = _load(spec.id)
-        self._options = _options(self._registry, spec)
+        self.spec, self.calibrations = spec, dict[Any, Any]()
+        self._envpool, suite = load_envpool(spec.id)
+        self._pool_size = _POOL_SIZES.get(suite, _POOL_SIZE)
+        self._options = _options(self._envpool, spec)
         with _quiet():
-            shape = self._registry.make_spec(spec.id, **self._options)
-            self.observation_space, self.action_space = _plain(shape.observation_space), _plain(shape.action_space)
+            shape = self._envpool.make_spec(spec.id, **self._options)
+            self.observation_space, self.action_space = map(_sorted, (shape.observation_space, shape.action_space))
         if isinstance(self.action_space, spaces.Box) and self.action_space.dtype == np.float64:
             low, high = (bound.astype(np.float32) for bound in (self.action_space.low, self.action_space.high))
             self.action_space = spaces.Box(low, high, dtype=np.float32)
@@ -89,16 +85,12 @@ class PoolLanes:
         self.max_steps = limit if limit < _ENDLESS else None
         timestep = _TIMESTEPS.get(spec.id.rpartition("-")[0].replace("Dense", ""))
         self.step_seconds = timestep and timestep * getattr(shape.config, "frame_skip", 1)
-        self.observation: Any = None
-        self.calibrations: dict[Any, Any] = {}
-        """Results of clean passes, kept with the environments that they ran in."""
         self._pools: list[_Pool] = []
-        self._places: list[_Pool | None] = []
         self.use_threads(threads)
         self.resize(count)
 
     def resize(self, count: int) -> None:
-        """Uses `count` lanes; whatever ran in them is over."""
+        """Uses `count` lanes; what ran in them is over."""
         self.count = count
         self.plan(())
         self._ids, self._steps = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int64)
@@ -109,28 +101,26 @@ class PoolLanes:
         self._threads = threads
 
     def plan(self, seeds: Iterable[int]) -> None:
-        """Tells the seeds of the coming episodes, in order, so that many environments can be made at once."""
+        """Takes the seeds of the next episodes, in order, so that many environments can be made at once."""
         self.close()
         self._seeds = deque(seeds)
 
     def reset(self, lane: int, seed: int) -> None:
         """Starts an episode in one lane, in an environment that has never run."""
-        self._leave(self._places[lane])
-        pool = self._places[lane] = self._fresh(seed)
-        self._ids[lane], self._steps[lane] = pool.taken, 0
-        put_rows(self.observation, lane, take_row(pool.first, pool.taken))
-        pool.taken += 1
+        self._leave(self._pool_of[lane])
+        pool = self._pool_of[lane] = self._fresh(seed)
+        self._ids[lane], self._steps[lane] = pool.started, 0
+        put_rows(self.observation, lane, take_row(pool.first, pool.started))
+        pool.started += 1
 
     def _fresh(self, seed: int) -> _Pool:
         """Returns a pool whose next environment has this seed."""
         newest = self._pools[-1] if self._pools else None
-        if newest and newest.taken < len(newest.seeds) and newest.seeds[newest.taken] == seed:
+        if newest and newest.started < len(newest.seeds) and newest.seeds[newest.started] == seed:
             return newest
         seeds = [seed]
         if self._seeds and self._seeds[0] == seed:
-            suite = _suite(self._registry, self.spec.id)
-            most = min(len(self._seeds), _SUITES.get(suite, _OTHER))
-            seeds = [self._seeds.popleft() for _ in range(most)]
+            seeds = [self._seeds.popleft() for _ in range(min(len(self._seeds), self._pool_size))]
         self._pools.append(self._make(seeds))
         return self._pools[-1]
 
@@ -138,7 +128,7 @@ class PoolLanes:
         # EnvPool calls an episode that ends by itself in its last step truncated only; so the steps are counted here.
         limit = _ENDLESS if self.max_steps is None else self.max_steps + 1
         with _quiet():
-            envs = self._registry.make_gymnasium(
+            envs = self._envpool.make_gymnasium(
                 self.spec.id,
                 num_envs=len(seeds),
                 seed=[_int32(seed) for seed in seeds],
@@ -150,24 +140,12 @@ class PoolLanes:
 
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
         """Steps the lanes listed in `active`, each with its row of `actions`."""
-        self.observation = copy_batch(self.observation)
-        batch = Batch(
-            self.observation,
-            np.zeros(self.count),
-            np.zeros(self.count, dtype=bool),
-            np.zeros(self.count, dtype=bool),
-            Infos(self.count),
-        )
+        batch = Batch.after(self.observation, self.count)
+        self.observation = batch.observation
         for pool in self._pools:
-            inside = [self._places[lane] is pool for lane in active.tolist()] if len(self._pools) > 1 else ...
+            inside = [self._pool_of[lane] is pool for lane in active.tolist()] if len(self._pools) > 1 else ...
             self._step_pool(pool, active[inside], actions, batch)
         return batch
-
-    def masks(self, active: np.ndarray) -> None:
-        """Returns None, because EnvPool shows no action masks; refuses an environment that should have some."""
-        if self.spec.id in _MASKED:
-            lost = f"the action masks of {self.spec.id}, which this policy was trained with"
-            raise UserError(f"`env.backend=envpool` does not show {lost}: take `gymnasium`")
 
     def _step_pool(self, pool: _Pool, lanes: np.ndarray, actions: np.ndarray, batch: Batch) -> None:
         if not len(lanes):
@@ -177,7 +155,7 @@ class PoolLanes:
         self._steps[lanes] += 1
         batch.reward[lanes], batch.terminated[lanes] = reward, terminated
         batch.truncated[lanes] = truncated | (self._steps[lanes] == (self.max_steps or -1))
-        batch.infos.put(lanes, {key: values for key, values in info.items() if key not in _BOOKKEEPING})
+        batch.infos.put(lanes, {key: values for key, values in info.items() if key not in _OWN_INFO})
 
     def _leave(self, pool: _Pool | None) -> None:
         if pool is None:
@@ -187,6 +165,12 @@ class PoolLanes:
             self._pools = [other for other in self._pools if other is not pool]
             pool.envs.close()
 
+    def masks(self, active: np.ndarray) -> None:
+        """Returns None, because EnvPool has no action masks; refuses an environment that should have some."""
+        if self.spec.id in _MASKED:
+            lost = f"the action masks of {self.spec.id}, which this policy was trained with"
+            raise UserError(f"`env.backend=envpool` does not show {lost}: take `gymnasium`")
+
     def worlds(self) -> list[World]:
         """Refuses: EnvPool shows no model."""
         raise UserError("a perturbation of the world needs `env.backend=gymnasium`")
@@ -195,72 +179,30 @@ class PoolLanes:
         """Closes every environment."""
         for pool in self._pools:
             pool.envs.close()
-        self._pools, self._places = [], [None] * self.count
+        self._pools, self._pool_of = [], list[_Pool | None]([None] * self.count)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Hides that float32 cannot hold some bounds exactly."""
+    """Hides the warning that float32 cannot hold some bounds exactly."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _load(env_id: str) -> Any:
-    """Imports the part of EnvPool that has an id, because all of it takes seconds."""
-    if not available():
-        raise UserError(f"`env.backend=envpool` needs EnvPool: {INSTALL}")
-    if "envpool" not in sys.modules:
-        _stand_in()
-    registry = importlib.import_module("envpool.registration")
-    for suite in _SUITES:
-        if env_id in registry.registry.specs:
-            return registry
-        importlib.import_module(f"envpool.{suite}.registration")
-    if env_id not in registry.registry.specs:
-        importlib.import_module("envpool.entry")
-    if env_id not in registry.registry.specs:
-        raise UserError(f"`env.id` {env_id!r}: EnvPool has no such id; {nearest(env_id, registry.list_all_envs())}")
-    return registry
-
-
-def _stand_in() -> None:
-    """Puts a package in the place of EnvPool's that imports everything only when it is asked for something."""
-    found = importlib.util.find_spec("envpool")
-    assert found is not None
-    package = types.ModuleType("envpool")
-    package.__spec__, package.__file__ = found, found.origin
-    package.__path__ = list(found.submodule_search_locations or ())
-
-    def load(name: str) -> Any:
-        if name.startswith("__") or found.loader is None:
-            raise AttributeError(f"module 'envpool' has no attribute {name!r}")
-        del package.__getattr__
-        found.loader.exec_module(package)
-        return getattr(package, name)
-
-    package.__getattr__ = load  # type: ignore[method-assign]
-    sys.modules["envpool"] = package
-
-
-def _suite(registry: Any, env_id: str) -> str:
-    return str(registry.registry.specs[env_id][0]).removeprefix("envpool.")
-
-
-def _options(registry: Any, spec: EnvSpec) -> dict[str, Any]:
-    known = registry.make_spec(spec.id).config._fields
+def _options(envpool: Any, spec: EnvSpec) -> dict[str, Any]:
+    valid = [name for name in envpool.make_spec(spec.id).config._fields if name not in _OWN_OPTIONS]
     for name in spec.kwargs:
-        if name not in known or name in _OWN:
-            valid = nearest(name, [field for field in known if field not in _OWN])
-            raise UserError(f"`env.kwargs` do not fit EnvPool's {spec.id}: {name!r} is unknown; {valid}")
+        if name not in valid:
+            raise UserError(f"`env.kwargs` do not fit EnvPool's {spec.id}: {name!r} is unknown; {nearest(name, valid)}")
     return dict(spec.kwargs)
 
 
-def _plain(space: Any) -> spaces.Space:
-    """Puts the entries of a dict in the order that Gymnasium gives them."""
+def _sorted(space: Any) -> spaces.Space:
+    """Puts the entries of a dict in Gymnasium's order."""
     return spaces.Dict(dict(sorted(space.items()))) if isinstance(space, spaces.Dict) else space
 
 
 def _int32(seed: int) -> int:
-    """Returns the lowest 32 bits of a seed as EnvPool takes them."""
+    """Returns the lowest 32 bits of a seed, in EnvPool's type."""
     return (seed + 2**31) % 2**32 - 2**31

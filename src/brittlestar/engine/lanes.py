@@ -18,19 +18,8 @@ from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
 
 
-@dataclass
-class Batch:
-    """What one step of all lanes gave; rows of lanes that did not step keep their old observation."""
-
-    observation: Any
-    reward: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
-    infos: Infos
-
-
 class Infos(Sequence[dict[str, Any]]):
-    """The `info` of every lane; of lanes that step together, made when somebody looks.
+    """The `info` of every lane; for lanes that step together, made on first use.
 
     Example:
         >>> infos = Infos(2)
@@ -49,22 +38,42 @@ class Infos(Sequence[dict[str, Any]]):
     def __getitem__(self, lane: Any) -> Any:
         while self._columns:
             lanes, columns = self._columns.pop()
-            for place, each in enumerate(lanes.tolist()):
-                self._infos[each] = {key: values[place] for key, values in columns.items()}
+            for row, each in enumerate(lanes.tolist()):
+                self._infos[each] = {key: values[row] for key, values in columns.items()}
         return self._infos[lane]
 
     def __setitem__(self, lane: int, info: dict[str, Any]) -> None:
         self._infos[lane] = info
 
     def put(self, lanes: np.ndarray, columns: dict[str, Any]) -> None:
-        """Takes one array per key, with a number for each of some lanes."""
+        """Adds one array per key, with a number for each of some lanes."""
         self._columns.append((lanes, columns))
+
+
+@dataclass
+class Batch:
+    """The results of one step of all lanes; lanes that do not step keep their observation."""
+
+    observation: Any
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    infos: Infos
+
+    @classmethod
+    def after(cls, observation: Any, count: int) -> Batch:
+        """Returns the batch of a step that no lane has made yet, with a copy of the observations before it."""
+        ends = np.zeros((2, count), dtype=bool)
+        return cls(copy_batch(observation), np.zeros(count), ends[0], ends[1], Infos(count))
 
 
 class Lanes:
     """Steps its environments with one call, on several threads when the simulator releases the GIL.
 
     All of them share one compiled model, unless `own_models`: then each can be edited alone.
+
+    Attributes:
+        calibrations: results of clean passes, stored with the environments that they ran in.
 
     Example:
         >>> lanes = Lanes(EnvSpec(id="CartPole-v1"), count=2)
@@ -79,14 +88,12 @@ class Lanes:
         self.spec, self._own_models = spec, own_models
         self.envs: list[gym.Env] = [spec.make()]
         check_spaces(self.envs[0])
-        self.observation_space = self.envs[0].observation_space
-        self.action_space = self.envs[0].action_space
+        self.observation_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
         self.step_seconds: float | None = getattr(self.envs[0].unwrapped, "dt", None)
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
-        self.observation: Any = None
         self.calibrations: dict[Any, Any] = {}
-        """Results of clean passes, kept with the environments that they ran in."""
         self._worlds: list[World] = []
+        self._pool: ThreadPoolExecutor | None = None
         self.use_threads(threads)
         self.resize(count)
 
@@ -99,79 +106,78 @@ class Lanes:
         self._fast = [env for env in fast if env is not None] if None not in fast else []
         self._groups: dict[bytes, LaneGroup] = {}
         self._steps = np.zeros(count, dtype=np.int64)
-        self._begun: dict[int, dict[str, Any]] = {}
+        self._infos, self._reset_infos = Infos(count), dict[int, dict[str, Any]]()
         self.count = count
         self.observation = empty_batch(self.observation_space, count)
 
     def use_threads(self, threads: int) -> None:
         """Sets how many threads step the lanes; an environment in plain Python gains nothing from two."""
+        if self._pool:
+            self._pool.shutdown()
         native = hasattr(self.envs[0].unwrapped, "model")
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 and native else None
         self._threads = threads if self._pool else 1
 
     def plan(self, seeds: Iterable[int]) -> None:
-        """Tells the seeds of the coming episodes; nothing here depends on them."""
+        """Takes the seeds of the next episodes; these lanes do not need them."""
 
     def reset(self, lane: int, seed: int) -> None:
         """Starts an episode in one lane."""
-        observation, self._begun[lane] = self.envs[lane].reset(seed=seed)
+        observation, self._reset_infos[lane] = self.envs[lane].reset(seed=seed)
         self._steps[lane] = 0
         put_rows(self.observation, lane, observation)
 
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
         """Steps the lanes listed in `active`, each with its row of `actions`."""
-        self.observation = copy_batch(self.observation)
-        self._rewards, self._terminated = np.zeros(self.count), np.zeros(self.count, dtype=bool)
-        self._truncated = np.zeros(self.count, dtype=bool)
-        self._begun = {}
-        self._infos = Infos(self.count)
+        batch = Batch.after(self.observation, self.count)
+        self.observation, self._infos, self._reset_infos = batch.observation, batch.infos, {}
         shares = [active[i :: self._threads] for i in range(self._threads)]
         step = self._step_together if self._fast else self._step_each
-        waiting = [self._pool.submit(step, share, actions) for share in shares[1:]] if self._pool else []
-        step(shares[0], actions)
-        for job in waiting:
-            job.result()
-        return Batch(self.observation, self._rewards, self._terminated, self._truncated, self._infos)
+        futures = [self._pool.submit(step, share, actions, batch) for share in shares[1:]] if self._pool else []
+        step(shares[0], actions, batch)
+        for future in futures:
+            future.result()
+        return batch
 
-    def _step_each(self, lanes: np.ndarray, actions: np.ndarray) -> None:
+    def _step_each(self, lanes: np.ndarray, actions: np.ndarray, batch: Batch) -> None:
         # Plain lists while lanes step: an item of a list is set much faster than one of an array.
         results = []
         for lane in lanes.tolist():
-            observation, *result, self._infos[lane] = self.envs[lane].step(actions[lane])
-            put_rows(self.observation, lane, observation)
+            observation, *result, batch.infos[lane] = self.envs[lane].step(actions[lane])
+            put_rows(batch.observation, lane, observation)
             results.append(result)
         if results:
-            self._rewards[lanes], self._terminated[lanes], self._truncated[lanes] = zip(*results, strict=True)
+            batch.reward[lanes], batch.terminated[lanes], batch.truncated[lanes] = zip(*results, strict=True)
 
-    def _step_together(self, lanes: np.ndarray, actions: np.ndarray) -> None:
-        group = self._group(lanes)
-        if not group:
+    def _step_together(self, lanes: np.ndarray, actions: np.ndarray, batch: Batch) -> None:
+        if not len(lanes):
             return
+        group = self._group(lanes)
         if self._worlds:
             group.share_models([self._worlds[lane] for lane in lanes.tolist()])
         fast = group.members[0]
         fast.begin(group, actions[lanes])
         fast.simulate(group)
-        observation, self._rewards[lanes], self._terminated[lanes], columns = fast.finish(group)
-        put_rows(self.observation, lanes, observation)
+        observation, batch.reward[lanes], batch.terminated[lanes], columns = fast.finish(group)
+        put_rows(batch.observation, lanes, observation)
         self._steps[lanes] += 1
-        self._truncated[lanes] = self._steps[lanes] == (self.max_steps or -1)
-        self._infos.put(lanes, columns)
+        batch.truncated[lanes] = self._steps[lanes] == (self.max_steps or -1)
+        batch.infos.put(lanes, columns)
 
     def _group(self, lanes: np.ndarray) -> LaneGroup:
         key = lanes.tobytes()
         if key not in self._groups:
-            # Lanes leave one by one when the episodes run out: no need to keep every set of them.
+            # Lanes leave one by one when the episodes run out: no need to store every set of them.
             if len(self._groups) > 2 * self._threads:
                 self._groups.clear()
             self._groups[key] = LaneGroup([self._fast[lane] for lane in lanes.tolist()])
         return self._groups[key]
 
     def masks(self, active: np.ndarray) -> np.ndarray | None:
-        """Returns which choices are open in each lane, `(lanes, choices)`; None if the environment does not say.
+        """Returns which choices are valid in each lane, `(lanes, choices)`; None if the environment has no masks.
 
-        It says so by `action_masks()`, its own or a wrapper's, as for sb3-contrib, or by `info["action_mask"]`, as
-        Gymnasium's Taxi does. In lanes that are not `active` every choice is open.
+        They come from `action_masks()` of the environment or of a wrapper, as for sb3-contrib, or from
+        `info["action_mask"]`, as in Gymnasium's Taxi. In lanes that are not `active` every choice is valid.
         """
         rows = [self._mask(lane) for lane in active.tolist()]
         if all(row is None for row in rows):
@@ -188,7 +194,8 @@ class Lanes:
         if env.has_wrapper_attr("action_masks"):
             mask = env.get_wrapper_attr("action_masks")()
         else:
-            mask = (self._begun[lane] if lane in self._begun else self._infos[lane]).get("action_mask")
+            infos = self._reset_infos if lane in self._reset_infos else self._infos
+            mask = infos[lane].get("action_mask")
         # Gymnasium masks several choices by a tuple, one mask for each.
         parts = mask if isinstance(mask, tuple) else (mask,)
         return None if mask is None else np.concatenate([np.ravel(part) for part in parts]).astype(bool)
@@ -199,7 +206,7 @@ class Lanes:
         return getattr(self.envs[0].unwrapped, "compute_reward", None)
 
     def worlds(self) -> list[World]:
-        """Returns the simulators, to be edited lane by lane; lanes that shared a model get their own, anew."""
+        """Returns the simulators, which can be edited lane by lane; lanes that shared a model get their own, anew."""
         if not self._own_models:
             self._own_models = True
             del self.envs[1:]
@@ -218,7 +225,7 @@ class Lanes:
 
 
 def even_lanes(lanes: int, episodes: int) -> int:
-    """Returns how many lanes, of at most so many, end their episodes together if all have the same length.
+    """Returns the number of lanes, at most `lanes`, whose episodes end together if all have the same length.
 
     Example:
         >>> even_lanes(16, episodes=20), even_lanes(16, episodes=100), even_lanes(16, episodes=3)

@@ -23,31 +23,24 @@ from brittlestar.randomness import LaneDraws
 from brittlestar.schedules import Constant, StressSchedule
 
 STREAMS = (
-    "perturbation/observation",
-    "perturbation/action",
-    "perturbation/reward",
-    "perturbation/world",
-    "mitigation/observation",
-    "mitigation/action",
-    "mitigation/policy",
-    "policy",
-)
+    "perturbation/observation", "perturbation/action", "perturbation/reward", "perturbation/world",
+    "mitigation/observation", "mitigation/action", "mitigation/policy", "policy",
+)  # fmt: skip
 """One random stream for each place where a part may draw."""
 
 
 @dataclass
 class Parts:
-    """The parts of a stack, except the environment."""
+    """The parts of a stack. `policy` is None where a learner, or a loop outside brittlestar, chooses the actions."""
 
     policy: Policy | None
-    """None where a learner, or another loop, chooses the actions."""
     perturbation: Perturbation = field(default_factory=Perturbation)
     mitigation: Mitigation = field(default_factory=Mitigation)
     schedule: StressSchedule = field(default_factory=Constant)
 
 
 class StackEnv(Protocol):
-    """What a stack needs of its environment: `Lanes`, `PoolLanes` and `OneLane` have it."""
+    """What a stack needs of its environments: `Lanes`, `PoolLanes` and `OneLane` have it."""
 
     spec: EnvSpec
     count: int
@@ -72,13 +65,12 @@ class Observed(NamedTuple):
 
 
 class Acted(NamedTuple):
-    """One action on its way to the environment, and the lanes whose simulators are edited in this step."""
+    """One action on its way to the environment; `edited` are the lanes whose simulators are edited, if any can be."""
 
     commanded: np.ndarray
     mitigated: np.ndarray
     executed: np.ndarray
     edited: np.ndarray | None
-    """`(lanes,)`; None where no simulator can be edited."""
 
 
 class Stack:
@@ -93,12 +85,12 @@ class Stack:
     Example:
         >>> from brittlestar.engine.lanes import Lanes
         >>> from brittlestar.perturbations import BiasObservation
-        >>> lanes = Lanes(EnvSpec(id="CartPole-v1"), count=2)
+        >>> lanes = Lanes(EnvSpec(id="CartPole-v1"), count=1)
         >>> stack = Stack(lanes, Parts(None, BiasObservation(bias=0.5, draw="fixed")))
         >>> stack.bind()
-        >>> stack.at(episodes=np.array([0, 1]), steps=np.zeros(2, dtype=np.int64))
-        >>> stack.observe(np.zeros((2, 4), np.float32)).mitigated.tolist()
-        [[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]]
+        >>> stack.at(episodes=np.array([0]), steps=np.array([0]))
+        >>> stack.observe(np.zeros((1, 4))).mitigated.tolist()
+        [[0.5, 0.5, 0.5, 0.5]]
     """
 
     policy: Policy
@@ -119,7 +111,7 @@ class Stack:
         """Starts all random streams anew; `name` maps one of `STREAMS` to the name that its numbers depend on."""
         self.draws = {stream: LaneDraws(seed, name(stream), self._env.count) for stream in STREAMS}
 
-    def bind(self, episodes: int | None = None, **measurements: Any) -> None:
+    def bind(self, episodes: int | None = None, **measurements: Callable | None) -> None:
         """Binds all parts to the environment, and lets them measure what they need.
 
         Args:
@@ -127,17 +119,12 @@ class Stack:
             measurements: `calibrate`, `calibrate_longer` and `measure_noise` of `Context`; None where there is none.
         """
         env, parts = self._env, self.parts
+        context: dict[str, Any] = {name: measure for name, measure in measurements.items() if measure is not None}
         if episodes is not None:
             planned = np.arange(episodes)
-            measurements["levels"] = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
-        self._context = Context(
-            policy=parts.policy,
-            compute_reward=env.compute_reward,
-            max_steps=env.max_steps,
-            default_action=env.spec.default_action,
-            sensor_groups=env.spec.sensor_groups,
-            **{name: measure for name, measure in measurements.items() if measure is not None},
-        )
+            context["levels"] = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
+        context |= {"default_action": env.spec.default_action, "sensor_groups": env.spec.sensor_groups}
+        self._context = Context(parts.policy, compute_reward=env.compute_reward, max_steps=env.max_steps, **context)
         self.bind_part(parts.perturbation)
         self.bind_part(parts.mitigation)
         if parts.policy is not None:
@@ -168,9 +155,8 @@ class Stack:
 
     def peek(self, true: Any) -> Observed:
         """Observes with copies of the parts, which remember nothing of it: for the last observation of an episode."""
-        parts = self.parts
+        parts, env = self.parts, getattr(self._env.compute_reward, "__self__", None)
         originals = parts.perturbation, parts.mitigation
-        env = getattr(self._env.compute_reward, "__self__", None)
         parts.perturbation, parts.mitigation = copy.deepcopy(originals, {id(env): env})
         try:
             return self.observe(true)
@@ -185,10 +171,9 @@ class Stack:
 
     def act(self, commanded: np.ndarray) -> Acted:
         """Returns the action that the environment gets, and edits the simulators before they step."""
-        perturbation = self.parts.perturbation
+        perturbation, edited = self.parts.perturbation, None
         mitigated = self.parts.mitigation.mitigate_action(commanded, self._step("mitigation/action"))
         executed = perturbation.perturb_action(mitigated, self._step("perturbation/action"))
-        edited = None
         if self.worlds and not perturbation.is_identity:
             perturbation.perturb_world(self.worlds, self._step("perturbation/world"))
             edited = self.effects.get(WORLD_CHANGE, self.level) > 0

@@ -16,7 +16,7 @@ from brittlestar.envs.backends import package_version
 from brittlestar.envs.base import EnvSpec
 from brittlestar.errors import UserError, require
 
-INSTALL = "`pip install brittlestar[atari]`"
+_INSTALL = "`pip install brittlestar[atari]`"
 _ATARI = re.compile(r"ALE/.+|.+NoFrameskip-v\d")
 _NOOP, _FIRE, _MOVE = 0, 1, 2
 _LUMA = np.array([9798, 19235, 3735], dtype=np.float32)
@@ -65,7 +65,7 @@ class AtariSpec(EnvSpec):
         try:
             import ale_py
         except ImportError:
-            raise UserError(f"`env.id` {self.id!r} needs ale-py: {INSTALL}") from None
+            raise UserError(f"`env.id` {self.id!r} needs ale-py: {_INSTALL}") from None
         # It would print its name and version.
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         gym.register_envs(ale_py)

@@ -12,7 +12,7 @@ from brittlestar.errors import UserError, nearest
 
 BACKENDS = ("auto", "gymnasium", "envpool")
 
-INSTALL = "`pip install brittlestar[envpool]`"
+INSTALL_ENVPOOL = "`pip install brittlestar[envpool]`"
 
 # Compared step by step from the same state: the same physics, rewards and ends. Gymnasium runs everything else, and
 # Fetch, HalfCheetah, Hopper and Walker2d too: `brittlestar.envs.fast` steps them as fast, without making pools.

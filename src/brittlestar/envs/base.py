@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import spaces
 
-from brittlestar.envs.backends import BACKENDS, INSTALL, choose, is_old, package_version
+from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose, is_old, package_version
 from brittlestar.envs.fast import accelerate
 from brittlestar.envs.success import Success
 from brittlestar.errors import UserError, nearest
@@ -188,7 +188,7 @@ def _keeps_its_model(env: gym.Env) -> bool:
 def _two_ways_out(env_id: str) -> str:
     newest = gym.envs.registration.find_highest_version(None, env_id.rpartition("-v")[0])
     return (
-        f"`env.id` {env_id!r} cannot be made by Gymnasium any more: evaluate it with EnvPool ({INSTALL}), "
+        f"`env.id` {env_id!r} cannot be made by Gymnasium any more: evaluate it with EnvPool ({INSTALL_ENVPOOL}), "
         f"or take the newer `{env_id.rpartition('-v')[0]}-v{newest}`, which is not the same environment"
     )
 
