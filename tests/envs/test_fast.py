@@ -210,15 +210,18 @@ def test_lanes_that_share_a_model_give_the_episodes_of_environments_of_their_own
     assert len(running) == 0
 
 
-def test_other_peoples_environments_keep_models_of_their_own():
-    lanes = Lanes(EnvSpec(id="AdroitHandDoor-v1"), 2)
-    assert lanes.envs[0].unwrapped.model is not lanes.envs[1].unwrapped.model
-
-
 def test_a_wrapper_that_does_more_than_count_sees_every_step():
     env = gym.wrappers.ClipAction(make("HalfCheetah-v5", fast=True))
     assert fast_env(env) is None
     assert fast_env(env.env) is not None
+
+
+@pytest.mark.parametrize(("env_id", "name"), [("HalfCheetah-v5", "_forward_reward_weight"), ("FetchReach-v4", "goal")])
+def test_another_version_without_a_private_attribute_is_left_alone(env_id, name):
+    env = make(env_id)
+    delattr(env.unwrapped, name)
+    assert not accelerate(env)
+    assert "step" not in vars(env.unwrapped)
 
 
 def test_a_runner_that_disagrees_is_left_alone(monkeypatch):

@@ -1,4 +1,4 @@
-"""The clean pass that parts are calibrated on: what it observes, and what is kept of that."""
+"""The passes that parts are calibrated on: perturbations that record what they see."""
 
 from __future__ import annotations
 
@@ -8,81 +8,87 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.envs.batches import entries
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.compose import Scheduled
 from brittlestar.perturbations.context import Calibration
 from brittlestar.perturbations.step import Step
 from brittlestar.schedules import Constant
 
-EPISODES = 8
-"""Of the clean pass."""
+CALIBRATION_EPISODES = 8
+"""Episodes of the clean pass."""
 REFERENCE_EPISODES = 60
-"""Of the longer one that stressors are calibrated on."""
+"""Episodes of the longer clean pass that stressors are calibrated on."""
 
 _ORDERS = 3
 
 
+class EpisodeSums:
+    """Sums by name and episode, so that they do not depend on lanes: `by_name` holds `(episodes + 1, ...)` arrays."""
+
+    def __init__(self, episodes: int) -> None:
+        self._episodes, self.by_name = episodes, dict[Any, np.ndarray]()
+
+    def add(self, name: Any, values: np.ndarray, step: Step) -> None:
+        """Adds the values of every lane, `(lanes, ...)`; lanes without an episode have the last row."""
+        sums = self.by_name.setdefault(name, np.zeros((self._episodes + 1, *values.shape[1:])))
+        sums[np.minimum(step.draws.episodes, self._episodes)] += values
+
+    def mean(self, name: Any, count: Any) -> np.ndarray:
+        """Returns the sum over all episodes, divided by that of another name, which is at least 1."""
+        total, number = (self.by_name.get(each, np.zeros(1))[:-1].sum(axis=0) for each in (name, count))
+        return total / np.maximum(number, 1.0)
+
+
 @dataclass
 class ObservationRecorder(Perturbation):
-    """Passes observations on and remembers their sums, episode by episode: lanes cannot change the result."""
+    """Passes observations on, and records their sums and those of their changes."""
 
-    episodes: int = EPISODES
+    episodes: int = CALIBRATION_EPISODES
 
     def __post_init__(self) -> None:
-        # By order of the difference: the observation, its change from step to step, the change of that.
-        self._squares: list[dict[str, np.ndarray]] = [{} for _ in range(_ORDERS)]
-        self._counts = np.zeros((_ORDERS, self.episodes + 1))
-        self._sums: dict[str, np.ndarray] = {}
-        self._rewards = np.zeros((2, self.episodes + 1))
-        self._last: dict[str, list[np.ndarray]] = {}
+        self._sums, self._last = EpisodeSums(self.episodes), dict[str, list[np.ndarray]]()
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Takes one observation of every lane."""
-        # Lanes without an episode stand in the last row, which nobody reads.
-        rows = np.minimum(step.draws.episodes, self.episodes)
-        for key, array in observation.items() if isinstance(observation, dict) else [("", observation)]:
-            shape = (self.episodes + 1, *array.shape[1:])
-            self._sums.setdefault(key, np.zeros(shape))[rows] += array
+        """Records one observation of every lane."""
+        steps = step.draws.steps
+        for key, array in entries(observation).items():
+            self._sums.add(("sum", key), array, step)
             for order, values in enumerate(self._differences(key, array)):
-                known = step.draws.steps.reshape(-1, *[1] * (array.ndim - 1)) >= order
-                squares = self._squares[order].setdefault(key, np.zeros(shape))
-                squares[rows] += np.where(known, values, 0.0) ** 2
+                valid = steps.reshape(-1, *[1] * (array.ndim - 1)) >= order
+                self._sums.add((order, key), np.where(valid, values, 0.0) ** 2, step)
         for order in range(_ORDERS):
-            self._counts[order, rows] += step.draws.steps >= order
+            self._sums.add(order, steps >= order, step)
         return observation
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Takes one reward of every lane."""
-        rows = np.minimum(step.draws.episodes, self.episodes)
-        self._rewards[0, rows] += reward
-        self._rewards[1, rows] += reward.astype(np.float64) ** 2
+        """Records one reward of every lane."""
+        self._sums.add("reward", reward, step)
+        self._sums.add("reward_square", reward.astype(np.float64) ** 2, step)
         return reward
 
     def result(self) -> Calibration:
         """Returns the moments over all episodes."""
-        counts = np.maximum(self._counts[:, :-1].sum(axis=1), 1.0)
-        mean = {key: sums[:-1].sum(axis=0) / counts[0] for key, sums in self._sums.items()}
-        means = [
-            {key: squares[:-1].sum(axis=0) / count for key, squares in by_key.items()}
-            for by_key, count in zip(self._squares, counts, strict=True)
-        ]
-        std = {key: np.sqrt(np.maximum(square - mean[key] ** 2, 0.0)) for key, square in means[0].items()}
-        speed, acceleration = ({key: np.sqrt(square) for key, square in by_key.items()} for by_key in means[1:])
-        reward, square = self._rewards[:, :-1].sum(axis=1) / counts[0]
+        sums = self._sums
+        mean = {key: sums.mean(("sum", key), 0) for key in self._last}
+        std, *changes = ({key: sums.mean((order, key), order) for key in mean} for order in range(_ORDERS))
+        std = {key: np.sqrt(np.maximum(square - mean[key] ** 2, 0.0)) for key, square in std.items()}
+        speed, acceleration = ({key: np.sqrt(square) for key, square in each.items()} for each in changes)
+        reward, square = sums.mean("reward", 0), sums.mean("reward_square", 0)
         reward_std = math.sqrt(max(square - reward**2, 0.0))
-        return Calibration(mean, std, speed, acceleration, float(np.median(self._counts[0, :-1])), reward_std)
+        return Calibration(mean, std, speed, acceleration, float(np.median(sums.by_name[0][:-1])), reward_std)
 
     def _differences(self, key: str, array: np.ndarray) -> list[np.ndarray]:
-        """Returns the observation, its change and the change of that, whether an episode starts between or not."""
-        found = [array.astype(np.float64)]
-        for last in self._last.get(key, [found[0], np.zeros_like(found[0])]):
-            found.append(found[-1] - last)
-        self._last[key] = found[:-1]
-        return found
+        """Returns the observation, its change and the change of that, also over the start of an episode."""
+        differences = [array.astype(np.float64)]
+        for last in self._last.get(key, [differences[0], np.zeros_like(differences[0])]):
+            differences.append(differences[-1] - last)
+        self._last[key] = differences[:-1]
+        return differences
 
 
 class NoiseRecorder(Scheduled):
-    """Lets a perturbation act at full strength, and remembers how far it moved every observed number.
+    """Lets a perturbation act at full strength, and records how far it moves every observed number.
 
     Example:
         >>> from brittlestar.perturbations import BiasObservation
@@ -94,24 +100,19 @@ class NoiseRecorder(Scheduled):
         [0.5, 0.5]
     """
 
-    def __init__(self, perturbation: Perturbation, episodes: int = EPISODES) -> None:
+    def __init__(self, perturbation: Perturbation, episodes: int = CALIBRATION_EPISODES) -> None:
         super().__init__(perturbation, Constant())
-        self._episodes, self._counts = episodes, np.zeros(episodes + 1)
-        self._squares: dict[str, np.ndarray] = {}
+        self._sums = EpisodeSums(episodes)
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Takes what is seen of one observation of every lane."""
+        """Records the error of one observation of every lane."""
         seen = super().perturb_observation(observation, step)
-        rows = np.minimum(step.draws.episodes, self._episodes)
-        self._counts[rows] += 1
-        whole = isinstance(seen, dict)
-        for key in seen if whole else [""]:
-            true, shown = (observation[key], seen[key]) if whole else (observation, seen)
-            squares = self._squares.setdefault(key, np.zeros((self._episodes + 1, *true.shape[1:])))
-            squares[rows] += (shown.astype(np.float64) - true) ** 2
+        truth = entries(observation)
+        for key, array in entries(seen).items():
+            self._sums.add(key, (array.astype(np.float64) - truth[key]) ** 2, step)
+        self._sums.add(None, np.ones(len(step.level)), step)
         return seen
 
     def result(self) -> dict[str, np.ndarray]:
         """Returns the root mean square errors over all episodes, key by key."""
-        count = max(self._counts[:-1].sum(), 1.0)
-        return {key: np.sqrt(squares[:-1].sum(axis=0) / count) for key, squares in self._squares.items()}
+        return {key: np.sqrt(self._sums.mean(key, None)) for key in self._sums.by_name if key is not None}

@@ -9,79 +9,27 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.engine.lanes import Batch
+from brittlestar.engine.motion import Motion, Path, row_squares
 from brittlestar.engine.recovery import Recovery
 from brittlestar.engine.stack import Acted
-from brittlestar.envs import EnvSpec, Signals
+from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import goal_distance
 
-MOTION = ("smoothness", "peak_action", "action_energy")
-MOTION_EXECUTED = tuple(f"{name}_executed" for name in MOTION)
+_MOTION = ("smoothness", "peak_action", "action_energy")
+_MOTION_EXECUTED = tuple(f"{name}_executed" for name in _MOTION)
 
 _SUMS = (
     "return", "return_observed", "in_success", "collisions", "observation", "touched", "action", "reward", "divergence",
 )  # fmt: skip
 
 COLUMNS = (
-    "episode",
-    "reset_seed",
-    "phase",
-    "length",
-    "terminated",
-    "truncated",
-    "return",
-    "normalised_return",
-    "success_any",
-    "success_final",
-    "dwell",
-    "solved_at_reset",
-    "time_to_success",
-    "cycle_time",
-    "completion_fraction",
-    "collision_rate",
-    *MOTION,
-    *MOTION_EXECUTED,
-    "path_length",
-    "path_length_observed",
-    "final_distance",
-    "time_to_failure",
-    "recovery_time",
-    "return_observed",
-    "action_divergence",
-    "observation_change",
-    "observation_touched",
-    "action_change",
-    "reward_change",
-)
-"""Columns of an episode row. What makes no sense for an environment is missing (nan), never zero."""
-
-
-class Motion:
-    """Smoothness, peak and energy of a stream of continuous actions.
-
-    smoothness is the mean over t >= 1 of `sum_j (a_t - a_{t-1})^2`, peak_action is `max |a|`,
-    action_energy is the sum of `a^2` over steps and dimensions.
-    """
-
-    def __init__(self, lanes: int, size: int) -> None:
-        self._last = np.zeros((lanes, size))
-        self._jumps, self._peak, self._energy = (np.zeros(lanes) for _ in range(3))
-
-    def begin(self, lane: int) -> None:
-        """Forgets a lane."""
-        self._jumps[lane] = self._peak[lane] = self._energy[lane] = 0
-
-    def update(self, action: np.ndarray, first: np.ndarray) -> None:
-        """Takes one action of every lane, `(lanes, size)`."""
-        action = action.astype(np.float64)
-        self._jumps += np.where(first, 0.0, _squares(action - self._last))
-        np.maximum(self._peak, np.abs(action).max(axis=1), out=self._peak)
-        self._energy += _squares(action)
-        self._last = action
-
-    def values(self, lane: int, length: int) -> tuple[float, float, float]:
-        """Returns the three numbers of a finished episode."""
-        smoothness = self._jumps[lane] / (length - 1) if length > 1 else np.nan
-        return smoothness, self._peak[lane], self._energy[lane]
+    "episode", "reset_seed", "phase", "length", "terminated", "truncated", "return", "normalised_return",
+    "success_any", "success_final", "dwell", "solved_at_reset", "time_to_success", "cycle_time",
+    "completion_fraction", "collision_rate", *_MOTION, *_MOTION_EXECUTED, "path_length", "path_length_observed",
+    "final_distance", "time_to_failure", "recovery_time", "return_observed", "action_divergence",
+    "observation_change", "observation_touched", "action_change", "reward_change",
+)  # fmt: skip
+"""Columns of an episode row. A metric without a meaning in an environment is missing (nan), never zero."""
 
 
 class EpisodeMetrics:
@@ -90,8 +38,8 @@ class EpisodeMetrics:
     def __init__(self, spec: EnvSpec, lanes: int, action_space: spaces.Space, step_seconds: float | None) -> None:
         self._spec, self._step_seconds = spec, step_seconds
         size = int(np.prod(action_space.shape or (1,)))
-        continuous = isinstance(action_space, spaces.Box)
-        self._motion = [Motion(lanes, size)] if continuous else []
+        self._motion = [Motion(lanes, size)] if isinstance(action_space, spaces.Box) else []
+        self._action_size = size if self._motion else 1
         self._paths = [Path(lanes, spec.signals) for _ in range(2)] if spec.signals.position_indices else []
         self.length = np.zeros(lanes, dtype=np.int64)
         self._sums = {name: np.zeros(lanes) for name in _SUMS}
@@ -118,42 +66,42 @@ class EpisodeMetrics:
             self._at_reset[lane] = solved[lane]
 
     def observe(self, true: Any, seen: Any) -> None:
-        """Takes the true observation before a step, and what the perturbation made of it."""
+        """Takes the true observation before a step, and the perturbed one."""
         first = self.length == 0
         for path, observation in zip(self._paths, (true, seen), strict=False):
             path.update(observation, first)
-        change, size = squared_change(true, seen)
         self._stressed = self._calm
-        if change is not None:
-            self._observation_size = size
+        if pairs := _changed_arrays(true, seen):
+            change = _squared_change(pairs)
+            self._observation_size = sum(before[0].size for before, _ in pairs)
             self._sums["observation"] += change
-            self._sums["touched"] += numbers_changed(true, seen)
+            self._sums["touched"] += _count_changes(pairs)
             self._stressed = change > 0
 
     def act(self, acted: Acted) -> None:
         """Takes the policy's action and what became of it, and which simulators are edited in this step."""
         first, (commanded, mitigated, executed, edited) = self.length == 0, acted
         if executed is not commanded and len(self._motion) == 1:
-            # As long as every action was sent as commanded, both have the same past.
+            # Until now every action was sent as commanded, so both have the same past.
             self._motion.append(copy.deepcopy(self._motion[0]))
         for motion, action in zip(self._motion, (commanded, executed), strict=False):
             motion.update(action.reshape(len(first), -1), first)
-        change, _ = squared_change(mitigated, executed)
-        if change is not None:
+        if pairs := _changed_arrays(mitigated, executed):
+            change = _squared_change(pairs)
             self._sums["action"] += change
             self._stressed = self._stressed | (change > 0)
         if edited is not None:
             self._stressed = self._stressed | edited
 
     def compare(self, commanded: np.ndarray, clean: np.ndarray) -> None:
-        """Takes the policy's action, and the one that it would have taken on the true observation."""
+        """Takes the policy's action, and its action on the true observation."""
         self._diverges = True
         if clean is not commanded:
             gap = (commanded.astype(np.float64) - clean).reshape(len(clean), -1)
-            self._sums["divergence"] += np.sqrt(_squares(gap)) if self._motion else gap.any(axis=1)
+            self._sums["divergence"] += np.sqrt(row_squares(gap)) if self._motion else gap.any(axis=1)
 
     def update(self, batch: Batch, seen_reward: np.ndarray) -> None:
-        """Takes what a step gave, and the reward that a learner would have seen."""
+        """Takes the results of a step, and the reward that a learner sees."""
         self.length += 1
         self._sums["return"] += batch.reward
         self._recovery.update(self._stressed, batch.reward)
@@ -183,8 +131,8 @@ class EpisodeMetrics:
             **self._success(lane, length, total),
             "observation_change": _rms(self._sums["observation"][lane], length * self._observation_size),
             "observation_touched": self._sums["touched"][lane] / (length * self._observation_size),
-            "action_change": _rms(self._sums["action"][lane], length * self._action_size()),
-            # An environment may end an episode because all is done.
+            "action_change": _rms(self._sums["action"][lane], length * self._action_size),
+            # An environment may end an episode because its task is done.
             **self._recovery.values(lane, length, bool(batch.terminated[lane]) and self._now[lane] != 1),
         }
         if self._rewards_seen:
@@ -195,8 +143,8 @@ class EpisodeMetrics:
         if self._spec.returns.known:
             row["normalised_return"] = self._spec.returns.normalise(total)
         if self._motion:
-            row |= zip(MOTION, self._motion[0].values(lane, length), strict=True)
-            row |= zip(MOTION_EXECUTED, self._motion[-1].values(lane, length), strict=True)
+            row |= zip(_MOTION, self._motion[0].values(lane, length), strict=True)
+            row |= zip(_MOTION_EXECUTED, self._motion[-1].values(lane, length), strict=True)
         if self._paths:
             row["path_length"] = self._paths[0].length_to(lane, batch.observation)
             row["path_length_observed"] = self._paths[1].length[lane]
@@ -226,75 +174,30 @@ class EpisodeMetrics:
             row["cycle_time"] = first * self._step_seconds if self._step_seconds else np.nan
         return row
 
-    def _action_size(self) -> int:
-        return self._motion[0]._last.shape[1] if self._motion else 1
+
+_Pair = tuple[np.ndarray, np.ndarray]
 
 
-class Path:
-    """Length of the way that the position signal goes, over the observations that the policy was given."""
-
-    def __init__(self, lanes: int, signals: Signals) -> None:
-        assert signals.position_indices is not None
-        self._key, self._indices = signals.position_key, signals.position_indices
-        self._last = np.zeros((lanes, len(self._indices)))
-        self.length = np.zeros(lanes)
-
-    def begin(self, lane: int) -> None:
-        """Forgets a lane."""
-        self.length[lane] = 0
-
-    def update(self, observation: Any, first: np.ndarray) -> None:
-        """Takes the observation of every lane before a step."""
-        position = self._position(observation)
-        self.length += np.where(first, 0.0, np.linalg.norm(position - self._last, axis=1))
-        self._last = position
-
-    def length_to(self, lane: int, observation: Any) -> float:
-        """Returns the length with the last observation of an episode."""
-        return float(self.length[lane] + np.linalg.norm(self._position(observation)[lane] - self._last[lane]))
-
-    def _position(self, observation: Any) -> np.ndarray:
-        array = observation[self._key] if self._key else observation
-        return array[:, self._indices].astype(np.float64)
-
-
-def squared_change(before: Any, after: Any) -> tuple[np.ndarray | None, int]:
-    """Returns per lane the summed squared difference, or None when nothing was touched, and how many numbers.
-
-    Example:
-        >>> squared_change(np.zeros((2, 3)), np.ones((2, 3)))
-        (array([3., 3.]), 3)
-    """
+def _changed_arrays(before: Any, after: Any) -> list[_Pair]:
+    """Returns the arrays, before and after, that a part has replaced; untouched entries keep their identity."""
     if after is before:
-        return None, 1
+        return []
     if not isinstance(before, dict):
-        before, after = {"": before}, {"": after}
-    touched = [key for key in before if after[key] is not before[key]]
-    if not touched:
-        return None, 1
+        return [(before, after)]
+    return [(before[key], after[key]) for key in before if after[key] is not before[key]]
+
+
+def _squared_change(pairs: list[_Pair]) -> np.ndarray:
+    """Returns per lane the sum of the squared differences."""
     total: Any = 0.0
-    for key in touched:
-        difference = after[key].astype(np.float64) - before[key]
-        total = total + _squares(difference.reshape(len(difference), -1))
-    return total, sum(before[key][0].size for key in touched)
+    for before, after in pairs:
+        total = total + row_squares((after.astype(np.float64) - before).reshape(len(before), -1))
+    return total
 
 
-def numbers_changed(before: Any, after: Any) -> np.ndarray:
-    """Returns per lane how many observed numbers differ.
-
-    Example:
-        >>> numbers_changed(np.zeros((2, 3)), np.eye(2, 3)).tolist()
-        [1, 1]
-    """
-    if not isinstance(before, dict):
-        before, after = {"": before}, {"": after}
-    touched = [key for key in before if after[key] is not before[key]]
-    counts = [(before[key] != after[key]).reshape(len(before[key]), -1).sum(axis=1) for key in touched]
-    return np.sum(counts, axis=0)
-
-
-def _squares(values: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", values, values)
+def _count_changes(pairs: list[_Pair]) -> np.ndarray:
+    """Returns per lane how many numbers differ."""
+    return np.sum([(before != after).reshape(len(before), -1).sum(axis=1) for before, after in pairs], axis=0)
 
 
 def _rms(squares: float, numbers: int) -> float:

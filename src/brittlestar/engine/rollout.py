@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.engine.calibration import EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
+from brittlestar.engine.calibration import CALIBRATION_EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
 from brittlestar.engine.effects import BOOKKEEPING, EffectLog
 from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.stack import Observed, Parts, Stack
+from brittlestar.envs.batches import entries
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations.context import Calibration
 from brittlestar.randomness import SequentialDraws, reset_seeds
@@ -122,7 +123,7 @@ class _Run:
         layout, whole = Layout.of(self.lanes.action_space), self.plan.record == "trajectories"
         return BehaviourRecorder(layout, self.plan.episodes, self.lanes.count, whole)
 
-    def _calibrate(self, episodes: int = EPISODES) -> Calibration:
+    def _calibrate(self, episodes: int = CALIBRATION_EPISODES) -> Calibration:
         if self.calibration is not None:
             return self.calibration
         cache = self.lanes.calibrations
@@ -137,7 +138,7 @@ class _Run:
 
     def _measure_noise(self) -> dict[str, np.ndarray]:
         recorder = NoiseRecorder(self.parts.perturbation)
-        plan = Plan(EPISODES, _CALIBRATION_SEED, deterministic=self.plan.deterministic)
+        plan = Plan(CALIBRATION_EPISODES, _CALIBRATION_SEED, deterministic=self.plan.deterministic)
         rollout(self.lanes, Parts(self.parts.policy, recorder), plan, calibration=self.calibration)
         # The pass has left its own episodes in it.
         self.stack.bind_part(self.parts.perturbation)
@@ -227,8 +228,7 @@ class _Run:
         return action.astype(space.dtype, copy=False)
 
     def _check_numbers(self, data: Any, what: str) -> None:
-        arrays = data if isinstance(data, dict) else {"": data}
-        for key, array in arrays.items():
+        for key, array in entries(data).items():
             # A sum is faster than a look at every number, and nan whenever one of them is.
             if array.dtype.kind != "f" or not math.isnan(np.add.reduce(array, axis=None)):
                 continue

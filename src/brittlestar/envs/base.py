@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import io
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from gymnasium import spaces
 
 from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose, is_old, package_version
 from brittlestar.envs.fast import accelerate
+from brittlestar.envs.model_sharing import share_model
 from brittlestar.envs.success import Success
 from brittlestar.errors import UserError, nearest
 
@@ -114,7 +114,7 @@ class EnvSpec:
         """
         register_robotics(self.id)
         try:
-            with warnings.catch_warnings(), _share_model(like):
+            with warnings.catch_warnings(), share_model(like):
                 # An older id is the user's choice (published studies use them); the manifest records it.
                 warnings.simplefilter("ignore")
                 env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
@@ -160,29 +160,6 @@ def registered_limit(env_id: str) -> int | None:
     register_robotics(env_id)
     spec = gym.registry.get(env_id)
     return spec.max_episode_steps if spec else None
-
-
-@contextlib.contextmanager
-def _share_model(like: gym.Env | None) -> Iterator[None]:
-    """Hands the model of one environment to those made meanwhile, instead of a compiled copy of 10 MB each.
-
-    A copy per lane costs start-up time, and pushes what the simulator reads at every step out of the caches.
-    """
-    model = getattr(like.unwrapped, "model", None) if like is not None and _keeps_its_model(like) else None
-    if model is None:
-        yield
-        return
-    kind, compile_ = type(model), type(model).from_xml_path
-    kind.from_xml_path = staticmethod(lambda *_: model)
-    try:
-        yield
-    finally:
-        kind.from_xml_path = compile_
-
-
-def _keeps_its_model(env: gym.Env) -> bool:
-    """Whether no reset and no step of an environment writes to its model; other people's might."""
-    return type(env.unwrapped).__module__.startswith(("gymnasium.envs.mujoco.", "gymnasium_robotics.envs.fetch."))
 
 
 def _two_ways_out(env_id: str) -> str:

@@ -17,6 +17,11 @@ def empty_batch(space: spaces.Space, count: int) -> Any:
     return np.zeros((count, *(space.shape or ())), dtype=space.dtype)
 
 
+def entries(batch: Any) -> dict[str, Any]:
+    """Returns the arrays of a batch by key; the key of a plain batch is empty."""
+    return batch if isinstance(batch, dict) else {"": batch}
+
+
 def copy_batch(batch: Any) -> Any:
     """Returns a copy of a batch, or of one row of it."""
     if isinstance(batch, dict):

@@ -1,4 +1,4 @@
-"""Edits of a simulator that undo themselves: fields of a MuJoCo model, attributes of any environment."""
+"""Edits of a simulator that undo themselves."""
 
 from __future__ import annotations
 
@@ -10,40 +10,46 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from brittlestar.envs.edits import NO_EDITS, Edit, Edits
-from brittlestar.errors import UserError, nearest
+from brittlestar.envs.edits import NO_EDITS, Edit
+from brittlestar.envs.fields import Fields
+from brittlestar.errors import UserError
 
-# What `mj_setConst` derives from masses, inertias and springs; edits of those must be followed by it.
 _CONSTANTS = (
     "qpos_spring", "body_invweight0", "body_subtreemass", "dof_M0", "dof_invweight0", "tendon_length0",
     "tendon_invweight0", "tendon_lengthspring", "flexedge_length0", "flexedge_invweight0", "actuator_length0",
     "actuator_acc0", "cam_pos0", "cam_poscom0", "cam_mat0", "light_pos0", "light_poscom0", "light_dir0", "eq_data",
     "stat.meaninertia", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center",
 )  # fmt: skip
+"""What `mj_setConst` derives from masses, inertias and springs; it must follow edits of those."""
 _NEED_CONSTANTS = {"body_mass", "body_inertia", "qpos_spring", "dof_armature"}
 
 SUBSTEPS = ("frame_skip", "n_substeps")
-"""Attributes that say how many substeps of MuJoCo a step lasts."""
+"""Attributes that hold how many substeps of MuJoCo a step lasts."""
 DURATIONS = (*SUBSTEPS, "tau", "dt")
-"""Attributes that say how long a step lasts, in substeps of MuJoCo or in seconds."""
+"""Attributes that hold how long a step lasts, in substeps of MuJoCo or in seconds."""
 _FORCES = "data.xfrc_applied"
 _TIMES = {*DURATIONS, "opt.timestep"}
 
-# What environments compute once, by class name: attribute to what it comes from.
 _DERIVED: dict[str, dict[str, tuple[tuple[str, ...], Edit]]] = {
     "CartPoleEnv": {
         "total_mass": (("masspole", "masscart"), lambda env: env.masspole + env.masscart),
         "polemass_length": (("masspole", "length"), lambda env: env.masspole * env.length),
     }
 }
+"""What environments compute once, by class name: attribute to its sources and its formula."""
 
 
-class World:
+class World(Fields):
     """The simulator behind one lane.
 
-    A field is named as in MuJoCo (`body_mass`, `opt.gravity`, `data.xfrc_applied`), or as the attribute of the
-    environment (`masspole`). Edits of different owners add up, in the order of their first use; an owner that edits
-    a field again replaces its own edit.
+    Edits of different owners add up, in the order of their first use; an owner that edits a field again replaces its
+    own edit.
+
+    Attributes:
+        edits: the edits, except those of `data`; worlds with the same value were edited alike.
+        interchangeable: whether worlds with equal states may step with the model of one of them; `share_edits` needs
+            that.
+        retimed: whether any step since the last `restore` may have lasted another time than usual.
 
     Example:
         >>> world = World(gym.make("CartPole-v1"))
@@ -57,27 +63,13 @@ class World:
     """
 
     def __init__(self, env: gym.Env) -> None:
-        self.env: Any = env.unwrapped
-        model = getattr(self.env, "model", None)
-        # Somebody's environment may call a network its model.
-        self.model: Any = model if type(model).__module__.startswith("mujoco") else None
-        self.data: Any = getattr(self.env, "data", None)
+        super().__init__(env)
         self._derived: dict[str, tuple[tuple[str, ...], Edit]] = {}
         for kind in type(self.env).__mro__:
             self._derived |= _DERIVED.get(kind.__name__, {})
-        self._places: dict[str, tuple[Any, str]] = {}
-        self._kept: dict[str, Any] = {}
-        self._added: set[str] = set()
-        self.edited_in_model: list[str] = []
-        """The fields of the model that may have another value than originally."""
-        self._applied = NO_EDITS
+        self.edits = self._applied = NO_EDITS
         self._forces: dict[str, dict[Any, Edit]] = {}
-        self.edits: Edits = NO_EDITS
-        """The edits, except those of `data`; worlds with the same value were edited alike."""
-        self.interchangeable = False
-        """Whether worlds with equal states may step with the model of one of them; `share_edits` needs that."""
-        self.retimed = False
-        """Whether any step since the last `restore` may have lasted another time than usual."""
+        self.interchangeable = self.retimed = False
 
     @property
     def state(self) -> tuple:
@@ -87,14 +79,7 @@ class World:
     def value(self, name: str) -> Any:
         """Returns the present value of a field: a number, or an array of its own."""
         self.apply_edits()
-        return self._value(name)
-
-    def original(self, name: str) -> Any:
-        """Returns the value that a field has without any edit."""
-        if name not in self._kept:
-            return self._value(name)
-        value = self._kept[name]
-        return np.array(value) if isinstance(value, list | tuple | np.ndarray) else value
+        return self._read(name)
 
     def edit(self, owner: Any, name: str, change: Edit) -> float:
         """Changes a field until the end of the episode.
@@ -115,14 +100,14 @@ class World:
         Args:
             owner: whose edit this is.
             changes: field to change.
-            key: what decides the changes: the same in two worlds, when the changes are. None: nobody knows.
+            key: what decides the changes: two worlds with the same key have the same changes. None: no other world.
         """
         self.apply_edits()
         for name in changes:
             if name in self._derived:
                 sources = " and ".join(f"`{source}`" for source in self._derived[name][0])
                 raise UserError(f"{type(self.env).__name__} computes `{name}` from {sources}: change those")
-            self._keep(name)
+            self._save(name)
         # Nothing follows from forces on bodies, and they are not in the model.
         forces = [name for name in changes if name.startswith("data.")]
         for name in forces:
@@ -152,11 +137,11 @@ class World:
     def _copy_attributes(self, leader: World) -> None:
         for name in leader.edits.outside:
             if getattr(*self._find(name)) is not getattr(*leader._find(name)):
-                self._keep(name)
-                self._put(name, leader._value(name))
+                self._save(name)
+                self._write(name, leader._read(name))
         for name in self.edits.outside:
-            if name not in leader.edits.by_field and name in self._kept:
-                self._put_back(name)
+            if name not in leader.edits.by_field and name in self._originals:
+                self._write_back(name)
 
     def apply_edits(self) -> None:
         """Writes the edits that the model does not have yet."""
@@ -165,21 +150,21 @@ class World:
         before, self._applied = self._applied.by_field, self.edits
         names = [name for name in before | self.edits.by_field if before.get(name) is not self._edits_of(name)]
         for name in names:
-            self._keep(name)
+            self._save(name)
             self._apply(name)
         self._derive(names)
 
     def push(self, owner: Any, body: int, force: np.ndarray) -> None:
-        """Puts a force on the centre of a body, in place of the one that the same owner put on it before."""
+        """Puts a force on the centre of a body, in place of the last one of the same owner on it."""
         edits = self._forces.setdefault(_FORCES, {})
-        mine = edits.get(owner)
-        if len(edits) == 1 and isinstance(mine, _Push) and mine.body == body:
-            # Nobody else pushes: only these three numbers are others.
-            mine.force = force
-            np.add(mine.base, force, out=mine.row)
+        own = edits.get(owner)
+        if len(edits) == 1 and isinstance(own, _Push) and own.body == body:
+            # No other owner pushes: only these three numbers change.
+            own.force = force
+            np.add(own.base, force, out=own.row)
             return
-        self._keep(_FORCES)
-        edits[owner] = _Push(body, force, self._kept[_FORCES][body, :3], self.data.xfrc_applied[body, :3])
+        self._save(_FORCES)
+        edits[owner] = _Push(body, force, self._originals[_FORCES][body, :3], self.data.xfrc_applied[body, :3])
         self._apply(_FORCES)
 
     def holds(self, owner: Any) -> bool:
@@ -187,7 +172,7 @@ class World:
         return owner in self.edits.keys or any(owner in edits for edits in self._forces.values())
 
     def drop(self, owner: Any) -> None:
-        """Undoes the edits of one owner; those of others stay."""
+        """Undoes the edits of one owner; those of others remain."""
         for name, edits in self._forces.items():
             if edits.pop(owner, None) is not None:
                 self._apply(name)
@@ -197,107 +182,47 @@ class World:
 
     def restore(self) -> None:
         """Undoes every edit."""
-        for name in self._kept:
-            self._put_back(name)
-        self._kept, self._forces, self._added, self.edited_in_model = {}, {}, set(), []
+        for name in self._originals:
+            self._write_back(name)
+        self._originals, self._forces, self._class_attributes, self.edited_in_model = {}, {}, set(), []
         self._applied = self.edits = NO_EDITS
         self.retimed = False
 
     def _edits_of(self, name: str) -> dict[Any, Edit] | None:
         return self._forces.get(name) if name.startswith("data.") else self.edits.by_field.get(name)
 
-    def _value(self, name: str) -> Any:
-        return self._numbers(name, getattr(*self._find(name)))
-
-    def _find(self, name: str) -> tuple[Any, str]:
-        if name in self._places:
-            return self._places[name]
-        *path, field = name.split(".")
-        for holder in (self.env, self.model):
-            for part in path:
-                holder = getattr(holder, part, None)
-            if holder is not None and hasattr(holder, field):
-                self._places[name] = holder, field
-                return holder, field
-        raise UserError(f"{type(self.env).__name__} has no `{name}` to change; {nearest(name, self._names())}")
-
-    def _names(self) -> list[str]:
-        """Returns what could be changed: numbers of the environment, arrays of the model."""
-        # Not by `dir`: asking an environment for a property may run its code.
-        found = {key: value for kind in type(self.env).__mro__ for key, value in vars(kind).items()} | vars(self.env)
-        names = [key for key, value in found.items() if not key.startswith("_") and _is_numbers(value)]
-        fields = [] if self.model is None else [key for key in dir(self.model) if not key.startswith(("_", "n"))]
-        return names + [key for key in fields if isinstance(getattr(self.model, key), np.ndarray)]
-
-    def _numbers(self, name: str, value: Any) -> Any:
-        if not _is_numbers(value):
-            raise UserError(f"`{name}` of {type(self.env).__name__} is no number: {value!r}")
-        return np.array(value) if isinstance(value, list | tuple | np.ndarray) else value
-
-    def _keep(self, name: str) -> None:
-        if name in self._kept:
-            return
-        holder, field = self._find(name)
-        value = getattr(holder, field)
-        self._numbers(name, value)
-        if holder is not self.env:
-            value = self._value(name)
-            if holder is not self.data:
-                self.edited_in_model.append(name)
-        elif field not in vars(holder):
-            # An attribute of the class, as Acrobot's: the edit must not leave one of the instance behind.
-            self._added.add(name)
-        self._kept[name] = value
-
     def _apply(self, name: str, owner: Any = None) -> float:
+        """Writes a field with all its edits, and returns how far one owner moved it."""
         edits = self._edits_of(name)
         if not edits:
-            self._put_back(name)
+            self._write_back(name)
             return 0.0
         value, moved = self.original(name), 0.0
-        for who, change in edits.items():
+        for each, change in edits.items():
             before, value = value, change(value.copy() if isinstance(value, np.ndarray) else value)
-            if who == owner:
+            if each == owner:
                 moved = _distance(before, value)
-        self._put(name, value)
+        self._write(name, value)
         return moved
 
-    def _put(self, name: str, value: Any) -> None:
-        holder, field = self._find(name)
-        present = getattr(holder, field)
-        if holder is not self.env and isinstance(present, np.ndarray):
-            present[...] = value
-            return
-        if isinstance(present, list | tuple) and isinstance(value, np.ndarray):
-            value = type(present)(value.tolist())
-        try:
-            setattr(holder, field, value)
-        except AttributeError:
-            raise UserError(f"`{name}` of {type(self.env).__name__} is computed and cannot be set") from None
-
-    def _put_back(self, name: str) -> None:
-        if name not in self._added:
-            self._put(name, self._kept[name])
-        elif name in vars(self.env):
-            delattr(self.env, name)
-
     def _derive(self, names: Iterable[str]) -> None:
+        """Writes what follows from edited fields."""
         for derived, (sources, compute) in self._derived.items():
             if not set(sources).isdisjoint(names):
-                self._keep(derived)
-                self._put(derived, compute(self.env))
+                self._save(derived)
+                self._write(derived, compute(self.env))
         if self.model is not None and not _NEED_CONSTANTS.isdisjoint(names):
             self._set_constants()
 
     def _set_constants(self) -> None:
         import mujoco
 
-        if _CONSTANTS[-1] not in self._kept:
+        if _CONSTANTS[-1] not in self._originals:
             for name in _CONSTANTS:
-                self._keep(name)
+                self._save(name)
         if _NEED_CONSTANTS.isdisjoint(self.edits.by_field):
             for name in _CONSTANTS:
-                self._put_back(name)
+                self._write_back(name)
             return
         if not hasattr(self, "_scratch"):
             self._scratch = mujoco.MjData(self.model)
@@ -314,13 +239,6 @@ class _Push:
     def __call__(self, forces: np.ndarray) -> np.ndarray:
         forces[self.body, :3] += self.force
         return forces
-
-
-def _is_numbers(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return bool(value) and all(_is_numbers(item) for item in value)
-    kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
-    return kind in "iuf" if kind else isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _distance(before: Any, after: Any) -> float:

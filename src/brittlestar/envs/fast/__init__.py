@@ -13,8 +13,9 @@ __all__ = ["FastEnv", "LaneGroup", "accelerate", "fast_env"]
 def accelerate(env: gym.Env) -> bool:
     """Makes an environment step faster, in place.
 
-    An unknown environment, or one whose own methods give other numbers than the fast ones, remains as it is.
-    Model fields (masses, friction, time step, ...) may be edited before or after.
+    The fast step reads private attributes of Gymnasium's runners and of Fetch. An unknown environment, or one whose
+    own methods give other numbers than the fast ones, remains as it is. Fields of the model may be edited before or
+    after.
 
     Returns:
         Whether the environment is faster now.
@@ -24,17 +25,18 @@ def accelerate(env: gym.Env) -> bool:
         False
     """
     module = type(env.unwrapped).__module__
-    fast: FastEnv | None = None
-    # A subclass of the user's own lives in another module and may override anything.
-    if module.startswith("gymnasium_robotics.envs.fetch."):
-        from brittlestar.envs.fast import fetch
-
-        fast = fetch.fast_fetch(env.unwrapped)
-    elif module.startswith("gymnasium.envs.mujoco."):
-        from brittlestar.envs.fast import runners
-
-        fast = runners.fast_runner(env.unwrapped)
-    if fast is None or not fast.agrees():
+    try:
+        # A subclass of the user's own lives in another module and may override anything.
+        if module.startswith("gymnasium_robotics.envs.fetch."):
+            from brittlestar.envs.fast.fetch import fast_fetch as find_fast
+        elif module.startswith("gymnasium.envs.mujoco."):
+            from brittlestar.envs.fast.runners import fast_runner as find_fast
+        else:
+            return False
+        fast = find_fast(env.unwrapped)
+        if fast is None or not fast.agrees():
+            return False
+    except AttributeError:  # Another version, without the private attributes that the fast step reads.
         return False
     fast.install()
     return True

@@ -1,9 +1,17 @@
-"""One MuJoCo model that replaces many that differ in a few numbers: all of them do not fit into the caches."""
+"""One MuJoCo model that replaces many that differ in a few numbers: all of them do not fit into the caches.
+
+MuJoCo has no function that copies some fields of a model, and writing a slice of an array takes several times as long
+as writing memory. So bytes are written to the addresses of the model's arrays. That relies on the layout of
+`mjModel`: the arrays of one model lie in one block, at the same distances in every copy, and the numbers in `_BEFORE`
+lie just before an array. Both are tried out. Where they do not hold, or with BRITTLESTAR_RAW_MEMORY=0, every lane
+steps with its own model; the results are the same.
+"""
 
 from __future__ import annotations
 
 import copy
 import ctypes
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +19,7 @@ import numpy as np
 
 _GAP = 512
 """Arrays that lie no further apart, in bytes, are written at once, with what is between them."""
-_ONLY_SEEN = ("cam_", "light_", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center")
+_ONLY_DRAWN = ("cam_", "light_", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center")
 """Fields that only pictures depend on: the shared model is never drawn."""
 _BEFORE = {
     "opt.gravity": (
@@ -19,11 +27,11 @@ _BEFORE = {
     ),
     "stat.center": ("meaninertia", "meanmass", "meansize", "extent"),
 }  # fmt: skip
-"""Single numbers that MuJoCo keeps just before an array; whether it does is tried out."""
+"""Single numbers that MuJoCo holds just before an array."""
 
 
 class _Span(NamedTuple):
-    """A piece of a model's memory: so many bytes from some bytes behind the start of an array on."""
+    """A piece of a model's memory: `size` bytes, from `offset` bytes behind the start of an array."""
 
     array: str
     offset: int
@@ -51,10 +59,11 @@ class SharedModel:
     """
 
     def __init__(self, model: Any) -> None:
-        self.model = copy.copy(model)
+        self._original, self.model = model, copy.copy(model)
         self.targets: tuple[memoryview, ...] = ()
         """Memory of the shared model."""
-        self._singles = _singles(self.model)
+        self._is_allowed = os.environ.get("BRITTLESTAR_RAW_MEMORY", "1") != "0"
+        self._singles = _find_singles(self.model) if self._is_allowed else {}
         self._fields: set[str] = set()
         self._places: list[_Span] = []
         self._spans: list[_Span] = []
@@ -69,14 +78,17 @@ class SharedModel:
         if self._fields.issuperset(fields):
             return True
         new = [name for name in fields if name not in self._fields]
-        places = [self._place(name) for name in new if not name.startswith(_ONLY_SEEN)]
-        known = [place for place in places if place is not None]
-        if len(known) < len(places):
+        places = [self._place(name) for name in new if not name.startswith(_ONLY_DRAWN)]
+        valid = [place for place in places if place is not None]
+        if not self._is_allowed or len(valid) < len(places):
+            return False
+        # An empty array may be anywhere.
+        spans = self._join(self._places + [place for place in valid if place.size])
+        if spans is None:
             return False
         self._fields |= set(new)
-        # An empty array may be anywhere.
-        self._places += [place for place in known if place.size]
-        self._spans, self._sources = self._lay_out(), {}
+        self._places += [place for place in valid if place.size]
+        self._spans, self._sources = spans, {}
         self.targets = tuple([_memory(address, size) for address, size in self._find(self.model)])
         return True
 
@@ -87,48 +99,48 @@ class SharedModel:
         return [ctypes.string_at(address, size) for address, size in self._sources[model]]
 
     def _find(self, model: Any) -> list[tuple[int, int]]:
-        return [(_address(model, span.array) + span.offset, span.size) for span in self._spans]
+        return [(_start(model, span), span.size) for span in self._spans]
 
     def _place(self, name: str) -> _Span | None:
         value = _value(self.model, name)
         return _Span(name, 0, value.nbytes) if isinstance(value, np.ndarray) else self._singles.get(name)
 
-    def _lay_out(self) -> list[_Span]:
-        """Joins what lies side by side."""
+    def _join(self, places: list[_Span]) -> list[_Span] | None:
+        """Joins what lies side by side; None if the distances differ between two models."""
         spans: list[_Span] = []
         end = 0
-        for place in sorted(self._places, key=self._start):
-            start = self._start(place)
+        for place in sorted(places, key=lambda place: _start(self.model, place)):
+            start = _start(self.model, place)
             # Only arrays of the model itself are surely in one block.
             if spans and start - end <= _GAP and "." not in spans[-1].array + place.array:
-                spans[-1] = spans[-1]._replace(size=start + place.size - self._start(spans[-1]))
+                distance = start - _start(self.model, spans[-1])
+                if _start(self._original, place) - _start(self._original, spans[-1]) != distance:
+                    return None
+                spans[-1] = spans[-1]._replace(size=distance + place.size)
             else:
                 spans.append(place)
             end = start + place.size
         return spans
 
-    def _start(self, span: _Span) -> int:
-        return _address(self.model, span.array) + span.offset
 
-
-def _singles(model: Any) -> dict[str, _Span]:
-    """Returns where single numbers are, as far as that can be proven by writing them; the model is private."""
-    found: dict[str, _Span] = {}
+def _find_singles(model: Any) -> dict[str, _Span]:
+    """Returns where single numbers are, as far as writing them to a private copy of a model proves it."""
+    singles: dict[str, _Span] = {}
     for array, names in _BEFORE.items():
         group = array.split(".")[0]
         holder = getattr(model, group)
         if not all(hasattr(holder, name) for name in names):
             continue
-        kept = [getattr(holder, name) for name in names]
+        originals = [getattr(holder, name) for name in names]
         for place, name in enumerate(names):
             setattr(holder, name, float(place))
         first = -8 * len(names)
         present = (ctypes.c_double * len(names)).from_address(_address(model, array) + first)
         if list(present) == list(range(len(names))):
-            found |= {f"{group}.{name}": _Span(array, first + 8 * i, 8) for i, name in enumerate(names)}
-        for name, value in zip(names, kept, strict=True):
+            singles |= {f"{group}.{name}": _Span(array, first + 8 * i, 8) for i, name in enumerate(names)}
+        for name, value in zip(names, originals, strict=True):
             setattr(holder, name, value)
-    return found
+    return singles
 
 
 def _value(model: Any, name: str) -> Any:
@@ -141,6 +153,9 @@ def _address(model: Any, name: str) -> int:
     return int(_value(model, name).__array_interface__["data"][0])
 
 
+def _start(model: Any, span: _Span) -> int:
+    return _address(model, span.array) + span.offset
+
+
 def _memory(address: int, size: int) -> memoryview:
-    # Memory is written several times faster than a slice of an array.
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")

@@ -1,0 +1,70 @@
+"""Motion of all lanes at once: how actions change, and the way that the position goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brittlestar.envs import Signals
+
+
+class Motion:
+    """Smoothness, peak and energy of a stream of continuous actions.
+
+    smoothness is the mean over t >= 1 of `sum_j (a_t - a_{t-1})^2`, peak_action is `max |a|`,
+    action_energy is the sum of `a^2` over steps and dimensions.
+    """
+
+    def __init__(self, lanes: int, size: int) -> None:
+        self.size, self._last = size, np.zeros((lanes, size))
+        self._jumps, self._peak, self._energy = np.zeros((3, lanes))
+
+    def begin(self, lane: int) -> None:
+        """Clears a lane."""
+        self._jumps[lane] = self._peak[lane] = self._energy[lane] = 0
+
+    def update(self, action: np.ndarray, first: np.ndarray) -> None:
+        """Takes one action of every lane, `(lanes, size)`."""
+        action = action.astype(np.float64)
+        self._jumps += np.where(first, 0.0, row_squares(action - self._last))
+        np.maximum(self._peak, np.abs(action).max(axis=1), out=self._peak)
+        self._energy += row_squares(action)
+        self._last = action
+
+    def values(self, lane: int, length: int) -> tuple[float, float, float]:
+        """Returns the three numbers of a finished episode."""
+        smoothness = self._jumps[lane] / (length - 1) if length > 1 else np.nan
+        return smoothness, self._peak[lane], self._energy[lane]
+
+
+class Path:
+    """Length of the way that the position signal goes, over the observations that the policy gets."""
+
+    def __init__(self, lanes: int, signals: Signals) -> None:
+        assert signals.position_indices is not None
+        self._key, self._indices = signals.position_key, signals.position_indices
+        self._last, self.length = np.zeros((lanes, len(self._indices))), np.zeros(lanes)
+
+    def begin(self, lane: int) -> None:
+        """Clears a lane."""
+        self.length[lane] = 0
+
+    def update(self, observation: Any, first: np.ndarray) -> None:
+        """Takes the observation of every lane before a step."""
+        position = self._position(observation)
+        self.length += np.where(first, 0.0, np.linalg.norm(position - self._last, axis=1))
+        self._last = position
+
+    def length_to(self, lane: int, observation: Any) -> float:
+        """Returns the length with the last observation of an episode."""
+        return float(self.length[lane] + np.linalg.norm(self._position(observation)[lane] - self._last[lane]))
+
+    def _position(self, observation: Any) -> np.ndarray:
+        array = observation[self._key] if self._key else observation
+        return array[:, self._indices].astype(np.float64)
+
+
+def row_squares(values: np.ndarray) -> np.ndarray:
+    """Returns the sum of the squares of each row."""
+    return np.einsum("ij,ij->i", values, values)
