@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from brittlestar.cells import store as records
-from brittlestar.engine.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
@@ -192,7 +192,7 @@ def save_cells_fixture():
 
 def table(layout: Layout, trajectories) -> Behaviour:
     """Behaviour of (actions, rewards, seen rewards, (violation, regret))."""
-    return Behaviour(layout, np.array([describe(layout, *trajectory) for trajectory in trajectories]))
+    return Behaviour(layout, np.array([describe_episode(layout, *trajectory) for trajectory in trajectories]))
 
 
 def make_discrete(rng, episodes: int, actions: int = 3, start: int = 0, jitter: float = 0.3):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.engine.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.engine.behaviour_recorder import BehaviourRecorder
 from brittlestar.engine.entropy import action_entropy, count_entropy, share_entropy
 from brittlestar.errors import UserError
@@ -13,7 +13,7 @@ from brittlestar.errors import UserError
 def one(layout, actions, rewards=None, seen=None) -> Behaviour:
     rewards = np.ones(len(actions)) if rewards is None else np.asarray(rewards, dtype=float)
     seen = rewards if seen is None else np.asarray(seen, dtype=float)
-    return Behaviour(layout, describe(layout, np.asarray(actions), rewards, seen, (0.0, 0.0))[None])
+    return Behaviour(layout, describe_episode(layout, np.asarray(actions), rewards, seen, (0.0, 0.0))[None])
 
 
 def test_discrete_by_hand():
@@ -103,7 +103,7 @@ def test_layout_of_a_space(space, layout):
 
 
 def test_unknown_actions_are_explained():
-    with pytest.raises(UserError, match="stress phases know no actions of Text.*valid: Box, Discrete"):
+    with pytest.raises(UserError, match="stress phases need Box, Discrete, .* actions, got Text"):
         Layout.of(spaces.Text(3))
 
 
@@ -146,4 +146,4 @@ def test_step_by_step_is_bit_for_bit_the_trajectory(kind, lanes, stressed, rng):
                     recorder.begin(lane)
     for row, (actions, rewards, seen, sums) in zip(recorder.behaviour.values, episodes, strict=True):
         totals = tuple(float(np.add.accumulate(values)[-1]) for values in sums)
-        assert row.tolist() == describe(layout, actions, rewards, seen, totals).tolist()
+        assert row.tolist() == describe_episode(layout, actions, rewards, seen, totals).tolist()

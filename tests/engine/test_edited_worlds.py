@@ -12,7 +12,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations import Gravity
 
 PERTURBATIONS = "brittlestar.perturbations."
-needs_envpool = pytest.mark.skipif(not backends.available(), reason="EnvPool is not installed: pip install envpool")
+needs_envpool = pytest.mark.skipif(not backends.envpool_available(), reason="needs `pip install envpool`")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_an_id_that_only_envpool_runs_is_refused(run, env_id, backend):
     outcome, *_ = run(env_id, "BodyMass", backend=backend, change=0.5)
     assert f"only EnvPool runs {env_id}, and it does not show the model that this cell needs" in outcome.error
     with pytest.raises(UserError, match="take a newer id"):
-        backends.choose(backend, env_id, needs_model=True)
+        backends.choose_backend(backend, env_id, needs_model=True)
 
 
 def test_an_environment_without_a_model_is_refused(run):

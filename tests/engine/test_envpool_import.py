@@ -7,10 +7,10 @@ import pytest
 
 from brittlestar.engine import envpool_import
 from brittlestar.engine.envpool_import import load_envpool
-from brittlestar.envs.backends import available
+from brittlestar.envs.backends import envpool_available
 from brittlestar.errors import UserError
 
-pytestmark = pytest.mark.skipif(not available(), reason="EnvPool is not installed: pip install envpool")
+pytestmark = pytest.mark.skipif(not envpool_available(), reason="EnvPool is not installed: pip install envpool")
 
 
 def test_the_installed_envpool_can_be_imported_suite_by_suite():

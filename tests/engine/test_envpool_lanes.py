@@ -24,7 +24,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations import ComposedPerturbation, GaussianAction, GaussianObservation
 from brittlestar.policies import PController, RandomPolicy
 
-needs_envpool = pytest.mark.skipif(not backends.available(), reason="EnvPool is not installed: pip install envpool")
+needs_envpool = pytest.mark.skipif(not backends.envpool_available(), reason="needs `pip install envpool`")
 PAIR = ComposedPerturbation([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
 RUNNERS = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
 
@@ -32,12 +32,12 @@ RUNNERS = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5"]
 @pytest.fixture
 def absent(monkeypatch):
     for module in (backends, envpool_import):
-        monkeypatch.setattr(module, "available", lambda: False)
+        monkeypatch.setattr(module, "envpool_available", lambda: False)
 
 
 @pytest.fixture
 def installed(monkeypatch):
-    monkeypatch.setattr(backends, "available", lambda: True)
+    monkeypatch.setattr(backends, "envpool_available", lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def installed(monkeypatch):
 )
 @pytest.mark.usefixtures("installed")
 def test_choice_of_a_backend(backend, env_id, options, chosen):
-    assert backends.choose(backend, env_id, **options) == chosen
+    assert backends.choose_backend(backend, env_id, **options) == chosen
 
 
 def test_bad_choices():
     with pytest.raises(UserError, match="`env.backend` 'envpol' does not exist; did you mean `envpool`"):
-        backends.choose("envpol", "CartPole-v1")
+        backends.choose_backend("envpol", "CartPole-v1")
     with pytest.raises(UserError, match="does not show the model"):
-        backends.choose("envpool", "CartPole-v1", needs_model=True)
+        backends.choose_backend("envpool", "CartPole-v1", needs_model=True)
 
 
 @pytest.mark.usefixtures("absent")

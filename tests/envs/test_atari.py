@@ -124,7 +124,7 @@ def test_wrong_settings_are_named(given, message):
     ("given", "message"),
     [
         ({"id": "PogNoFrameskip-v4"}, "did you mean `PongNoFrameskip-v4`"),
-        ({"kwargs": {"obs_type": "ram"}}, "shown pictures in colour"),
+        ({"kwargs": {"obs_type": "ram"}}, "pictures in colour"),
     ],
 )
 def test_games_that_do_not_exist_or_show_no_pictures(given, message):

@@ -44,7 +44,7 @@ def test_return_threshold_is_known_at_the_end_only():
 def test_mistakes():
     with pytest.raises(ValueError, match="`when` must be one of any, final, got 'last'"):
         GoalReached(when="last")
-    with pytest.raises(UserError, match="'nowhere:f' is no `module:function`"):
+    with pytest.raises(UserError, match="'nowhere:f' is not a `module:function`"):
         Predicate(path="nowhere:f")
     with pytest.raises(UserError, match="'won' is not in info; it has: lost"):
         InfoKey(key="won").at_step(np.zeros((1, 1)), [{"lost": 1}], ENDED)

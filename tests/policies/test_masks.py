@@ -11,7 +11,7 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
-from brittlestar.envs.backends import available
+from brittlestar.envs.backends import envpool_available
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.policies.base import DelegatingPolicy, Policy
 from brittlestar.policies.callables import as_policy
@@ -255,7 +255,7 @@ def test_masks_that_come_and_go_are_no_failed_episodes():
         lanes.masks(np.arange(2))
 
 
-@pytest.mark.skipif(not available(), reason="needs EnvPool")
+@pytest.mark.skipif(not envpool_available(), reason="needs EnvPool")
 def test_envpool_shows_no_masks():
     lanes = PoolLanes(EnvSpec(id="Taxi-v3", backend="envpool"), 2)
     with pytest.raises(UserError, match="`env.backend=envpool` does not show the action masks of Taxi-v3"):

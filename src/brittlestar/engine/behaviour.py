@@ -1,4 +1,4 @@
-"""What stays of an episode: a few numbers about its actions and rewards, enough for every scoring."""
+"""The behaviour of an episode: a few numbers about its actions and rewards, enough for every scoring."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Layout:
     """Columns of the behaviour table, for one action space.
 
     - `length`, `return` (true rewards), `return_seen` (stressed rewards): of the episode.
-    - `violation`, `regret`: sums of what a stressor says about itself; only the compat scorings read them.
+    - `violation`, `regret`: sums of what a stressor reports; only the compat scorings read them.
     - `entropy`, `entropy_axes`: of the actions, see `action_entropy` and `axis_entropy`; the same for Discrete.
     - `roughness`: Discrete: share of steps whose action differs from the one before; else the mean norm of the second
       difference of the actions.
@@ -65,7 +65,7 @@ class Layout:
             return cls(int(space.n), 1, int(space.start))
         if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
             return cls(size=max(1, int(np.prod(space.shape))))
-        raise UserError(f"stress phases know no actions of {space}; valid: Box, Discrete, MultiDiscrete, MultiBinary")
+        raise UserError(f"stress phases need Box, Discrete, MultiDiscrete or MultiBinary actions, got {space}")
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -103,21 +103,21 @@ class Behaviour:
         return Behaviour(self.layout, self.values[rows])
 
 
-def describe(
+def describe_episode(
     layout: Layout, actions: np.ndarray, rewards: np.ndarray, seen_rewards: np.ndarray, sums: tuple[float, float]
 ) -> np.ndarray:
     """Returns the row of one episode.
 
     Args:
         layout: of the action space.
-        actions: what the policy commanded, `(steps,)` or `(steps, size)`.
+        actions: the actions of the policy, `(steps,)` or `(steps, size)`.
         rewards: the true rewards, `(steps,)`.
         seen_rewards: the rewards after stress; may be the same array.
         sums: violation and regret of the stressor.
 
     Example:
         >>> layout, rewards = Layout(actions=2), np.ones(4)
-        >>> row = describe(layout, np.array([0, 1, 1, 1]), rewards, rewards, (0.0, 0.0))
+        >>> row = describe_episode(layout, np.array([0, 1, 1, 1]), rewards, rewards, (0.0, 0.0))
         >>> Behaviour(layout, row[None]).block("entry").round(3).tolist()
         [[0.25, 0.75, 0.333]]
     """
@@ -182,5 +182,5 @@ def _total(rewards: np.ndarray) -> float:
 
 def _digest(actions: np.ndarray) -> float:
     kind = np.int64 if actions.dtype.kind in "iub" else np.float64
-    found = hashlib.blake2b(actions.astype(kind).tobytes(), digest_size=_DIGEST_BYTES).digest()
-    return float(int.from_bytes(found, "big"))
+    digest = hashlib.blake2b(actions.astype(kind).tobytes(), digest_size=_DIGEST_BYTES).digest()
+    return float(int.from_bytes(digest, "big"))

@@ -1,10 +1,10 @@
-"""Records behaviour while lanes roll: per step a few writes over all lanes, per episode one row."""
+"""Records behaviour while lanes run: a few writes per step over all lanes, and one row per episode."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from brittlestar.engine.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 
 _STEPS = 256
 
@@ -12,8 +12,8 @@ _STEPS = 256
 class BehaviourRecorder:
     """Behaviour of episodes that start and end at different times in different lanes.
 
-    It holds the actions and rewards of the running episode of each lane, no more: histograms between an episode's own
-    extremes, along its own principal components, cannot be had from sums.
+    It holds the actions and rewards of the running episode of each lane, because sums are not enough: histograms are
+    between the extremes of an episode, along its own principal components.
 
     Example:
         >>> recorder = BehaviourRecorder(Layout(actions=2), episodes=1, lanes=1)
@@ -38,7 +38,7 @@ class BehaviourRecorder:
         self.behaviour = Behaviour(layout, np.full((episodes, len(layout.columns)), np.nan))
 
     def begin(self, lane: int) -> None:
-        """Starts an episode in a lane; lanes without one are left out."""
+        """Starts an episode in a lane; lanes without one are not recorded."""
         self._running[lane], self._length[lane] = 1, 0
         self._sums[:, lane] = 0.0
 
@@ -52,7 +52,7 @@ class BehaviourRecorder:
         self._actions[at] = actions.reshape(self._lanes, -1)
         self._rewards[at] = rewards
         if seen_rewards is not rewards and not self._stressed:
-            # As long as nobody changed a reward, both have the same past.
+            # Until now no reward was perturbed, so both have the same past.
             self._stressed, self._seen = True, self._rewards.copy()
         if self._stressed:
             self._seen[at] = seen_rewards
@@ -60,17 +60,17 @@ class BehaviourRecorder:
         self._longest += 1
 
     def account(self, violation: np.ndarray | float, regret: np.ndarray | float) -> None:
-        """Takes what a stressor says about its step, per lane; only the compat scorings ask for it."""
+        """Takes what a stressor reports about its step, per lane; only the compat scorings use it."""
         self._sums[0] += violation
         self._sums[1] += regret
 
     def keep(self, lane: int, episode: int) -> None:
-        """Ends the episode of a lane and writes its row."""
+        """Ends the episode of a lane, and writes its row."""
         steps = slice(int(self._place[lane]), int(self._place[lane] + self._length[lane]))
         rewards = self._rewards[steps]
         seen = self._seen[steps] if self._stressed else rewards
         sums = float(self._sums[0, lane]), float(self._sums[1, lane])
-        self.behaviour.values[episode] = describe(self._layout, self._actions[steps], rewards, seen, sums)
+        self.behaviour.values[episode] = describe_episode(self._layout, self._actions[steps], rewards, seen, sums)
         if self._whole is not None:
             self._whole[episode] = self._actions[steps].copy(), rewards.copy(), seen.copy()
         self._running[lane] = self._length[lane] = 0
@@ -80,11 +80,11 @@ class BehaviourRecorder:
         if self._whole is None:
             return {}
         arrays = map(np.concatenate, zip(*self._whole, strict=True))
-        found = dict(zip(("actions", "rewards", "seen_rewards"), arrays, strict=True))
-        return found | {"lengths": np.array([len(rewards) for _, rewards, _ in self._whole])}
+        columns = dict(zip(("actions", "rewards", "seen_rewards"), arrays, strict=True))
+        return columns | {"lengths": np.array([len(rewards) for _, rewards, _ in self._whole])}
 
     def _make_room(self) -> None:
-        # An upper bound until now: episodes may have ended since.
+        # It is an upper bound: episodes may have ended since.
         self._longest = int(self._length.max())
         if self._longest < self._room:
             return

@@ -1,4 +1,4 @@
-"""Proof of delivery: what a perturbation really did in a cell."""
+"""Proof of delivery: what a perturbation changed in a cell."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ _PROOFS = (*MEASURES, WORLD_CHANGE)
 
 
 def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | None = None) -> dict[str, float | None]:
-    """Returns what was changed, over all episodes of a cell.
+    """Returns how much the perturbation changed, over all episodes of a cell; None in a channel that it never touches.
 
     Args:
-        perturbation: whose effect it is.
-        rows: of the cell.
-        schedule: when it acted; always, if None.
+        perturbation: the perturbation of the cell.
+        rows: the rows of the cell.
+        schedule: its schedule; None for a constant one.
 
     Raises:
-        HarnessError: a strength above 0 changed nothing, or a part of a composition did: the result would pass
-            for robustness.
+        HarnessError: a strength above 0, or a part of a composition, changed nothing, which would look like robustness.
     """
     delivered: dict[str, float | None] = {}
     for name in MEASURES:
         values = rows.column(name)
-        # Missing in episodes before anything was ever changed, and for good in a channel that is left alone.
-        known = not np.isnan(values).all()
-        delivered[name] = float(np.sqrt(np.mean(np.nan_to_num(values) ** 2))) if known else None
+        # Missing in episodes before the first change, and in all episodes where the channel is never changed.
+        is_missing = np.isnan(values).all()
+        delivered[name] = None if is_missing else float(np.sqrt(np.mean(np.nan_to_num(values) ** 2)))
     delivered |= {name: float(np.mean(values)) for name, values in rows.effects.items()}
     if not perturbation.is_identity and not any(delivered.get(name) for name in _PROOFS):
         raise HarnessError(

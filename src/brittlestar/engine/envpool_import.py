@@ -13,7 +13,7 @@ import sys
 import types
 from typing import Any
 
-from brittlestar.envs.backends import INSTALL_ENVPOOL, available
+from brittlestar.envs.backends import INSTALL_ENVPOOL, envpool_available
 from brittlestar.errors import UserError, nearest
 
 _SUITES = ("classic_control", "toy_text", "mujoco.gym", "mujoco.robotics")
@@ -22,7 +22,7 @@ _SUITES = ("classic_control", "toy_text", "mujoco.gym", "mujoco.robotics")
 
 def load_envpool(env_id: str) -> tuple[Any, str]:
     """Returns EnvPool's functions, and the suite that has an id; an empty suite where EnvPool does not name it."""
-    if not available():
+    if not envpool_available():
         raise UserError(f"`env.backend=envpool` needs EnvPool: {INSTALL_ENVPOOL}")
     try:
         envpool, suite = _load_suite(env_id)

@@ -140,7 +140,7 @@ class EpisodeMetrics:
             row["reward_change"] = _rms(self._sums["reward"][lane], length)
         if self._diverges:
             row["action_divergence"] = self._sums["divergence"][lane] / length
-        if self._spec.returns.known:
+        if self._spec.returns.is_complete:
             row["normalised_return"] = self._spec.returns.normalise(total)
         if self._motion:
             row |= zip(_MOTION, self._motion[0].values(lane, length), strict=True)

@@ -1,4 +1,4 @@
-"""Time to failure after the first stress, and time to recover from it, over all lanes at once."""
+"""Time to failure after the first stress, and time to recover, over all lanes at once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _TOLERANCE = 0.1
 
 
 class Recovery:
-    """Watches stress and reward step by step.
+    """Measures recovery step by step.
 
-    A step is stressed when the perturbation changed something in it. Calm steps are those before the first
-    stress, and those after a recovery. A lane has recovered at the first step without stress whose reward is
-    back at the mean reward of its calm steps, within 10 % of it; the time counts from the last stressed step.
+    A step is stressed when the perturbation changes something in it. Steps before the first stress and after a recovery
+    are calm. A lane recovers at the first step without stress whose reward is at least the mean reward of its calm
+    steps, less 10 % of it; the time counts from the last stressed step.
 
     Example:
         >>> watch = Recovery(lanes=1)
@@ -29,7 +29,7 @@ class Recovery:
         self._shaken = np.zeros(lanes, dtype=bool)
 
     def begin(self, lane: int) -> None:
-        """Forgets a lane."""
+        """Clears a lane."""
         for array in (self._step, self._since, self._times, self._recoveries, self._calm_steps, self._calm_reward):
             array[lane] = 0
         self._onset[lane] = -1
@@ -38,7 +38,7 @@ class Recovery:
     def update(self, stressed: np.ndarray, reward: np.ndarray) -> None:
         """Takes one step of every lane: whether it was stressed, and its reward."""
         if stressed.all() and self._shaken.all():
-            # Noise that never rests: nobody has anything to recover to.
+            # Noise without a break: no lane can recover.
             self._step += 1
             self._since[:] = 0.0
             return
@@ -47,8 +47,8 @@ class Recovery:
         self._shaken |= stressed
         self._since = np.where(stressed, 0.0, self._since + self._shaken)
         usual = self._calm_reward / np.maximum(self._calm_steps, 1)
-        back = reward >= usual - _TOLERANCE * np.abs(usual)
-        recovered = self._shaken & ~stressed & back & (self._calm_steps > 0)
+        is_back = reward >= usual - _TOLERANCE * np.abs(usual)
+        recovered = self._shaken & ~stressed & is_back & (self._calm_steps > 0)
         self._times += np.where(recovered, self._since, 0.0)
         self._recoveries += recovered
         self._shaken &= ~recovered
@@ -57,7 +57,7 @@ class Recovery:
         self._calm_reward += np.where(calm, reward, 0.0)
 
     def values(self, lane: int, length: int, failed: bool) -> dict[str, float]:
-        """Returns the metrics of a finished episode; missing where it did not fail, or did not recover."""
+        """Returns the metrics of a finished episode; nan without a failure, or without a recovery."""
         time = length - max(self._onset[lane], 0.0) if failed else np.nan
         count = self._recoveries[lane]
         return {"time_to_failure": time, "recovery_time": self._times[lane] / count if count else np.nan}

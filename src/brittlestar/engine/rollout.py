@@ -113,7 +113,7 @@ class _Run:
             batch = wrong[:window]
             self._roll(batch, lambda done: None)
             wrong = self.parts.perturbation.episodes_to_rerun(self.plan.episodes)
-            # An episode that runs too early runs twice: look no farther ahead than twice what is right now.
+            # An episode that runs too early runs again: try at most twice as many as are right now.
             window = 2 * max(1, sum(episode < wrong[0] for episode in batch)) if wrong else 0
 
     def _recorder(self) -> BehaviourRecorder:
@@ -229,7 +229,7 @@ class _Run:
 
     def _check_numbers(self, data: Any, what: str) -> None:
         for key, array in entries(data).items():
-            # A sum is faster than a look at every number, and nan whenever one of them is.
+            # A sum is faster than a test of every number, and nan if one of them is.
             if array.dtype.kind != "f" or not math.isnan(np.add.reduce(array, axis=None)):
                 continue
             bad = [lane for lane in self.active.tolist() if np.isnan(array[lane]).any()]

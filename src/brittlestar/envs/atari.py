@@ -1,4 +1,4 @@
-"""Atari games (ale-py), prepared as rl-zoo does for its agents: skipped frames, small grey pictures, a fired start."""
+"""Atari games (ale-py), preprocessed as rl-zoo does: skipped frames, small grey pictures, FIRE at the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Taps = list[tuple[np.ndarray, np.ndarray]]
 
 
 def is_atari(env_id: str) -> bool:
-    """Says whether an id is that of an Atari game.
+    """Returns whether an id is that of an Atari game.
 
     Example:
         >>> is_atari("ALE/Pong-v5"), is_atari("PongNoFrameskip-v4"), is_atari("CartPole-v1")
@@ -36,17 +36,17 @@ def is_atari(env_id: str) -> bool:
 
 @dataclass
 class AtariSpec(EnvSpec):
-    """An Atari game as agents are shown it; the policy stacks its frames by itself.
+    """An Atari game, preprocessed for agents of rl-zoo; the policy stacks the frames.
 
     Steps, also those of `max_steps`, are decisions of the agent: `frame_skip` frames each.
     """
 
     noop_max: int = 30
-    """An episode starts after 1 to so many frames without a command, drawn from its seed."""
+    """Most frames without a command at the start of an episode; the number is drawn from its seed."""
     frame_skip: int = 4
-    """Frames per step; the brighter of the last two is shown."""
+    """Frames per step; the agent sees the maximum of the last two."""
     screen_size: int = 84
-    """Height and width of what is shown, in pixels."""
+    """Height and width of the observation, in pixels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,7 +61,7 @@ class AtariSpec(EnvSpec):
         return super().simulator(consecutive, needs_model) | {"ale-py": package_version("ale-py")}
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
-        """Makes one game; each has an emulator of its own."""
+        """Makes one game with its own emulator."""
         try:
             import ale_py
         except ImportError:
@@ -75,24 +75,24 @@ class AtariSpec(EnvSpec):
 
 
 class AtariFrames(gym.Wrapper):
-    """Skips frames, shows small grey pictures, and presses FIRE at the start of every life, where there is one.
+    """Skips frames, returns small grey pictures, and presses FIRE at the start of every life, if the game has it.
 
-    Rewards are those of the game, and losing a life ends no episode: an evaluation is about whole games.
+    Rewards are those of the game, and a lost life does not end the episode: an evaluation is about whole games.
     """
 
     def __init__(self, env: gym.Env, noop_max: int, frame_skip: int, screen_size: int) -> None:
         super().__init__(env)
         if not isinstance(env.observation_space, spaces.Box) or len(env.observation_space.shape) != 3:
-            raise UserError(f"Atari agents are shown pictures in colour (`obs_type: rgb`), got {env.observation_space}")
+            raise UserError(f"Atari needs pictures in colour (`obs_type: rgb`), got {env.observation_space}")
         self._noop_max, self._frame_skip, self._size = noop_max, frame_skip, screen_size
         self.observation_space = spaces.Box(0, 255, (screen_size, screen_size, 1), np.uint8)
         self._ale: Any = env.unwrapped.ale  # type: ignore[attr-defined]
         self._fires = "FIRE" in env.unwrapped.get_action_meanings()  # type: ignore[attr-defined]
-        self._begun: Any = None
+        self._start: Any = None
         self._lives = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
-        """Starts a game: some frames without a command, then FIRE."""
+        """Starts a game: frames without a command, then FIRE."""
         frame, info = self._restart(seed)
         for _ in range(int(self.unwrapped.np_random.integers(1, self._noop_max + 1)) if self._noop_max else 0):
             frame, _, terminated, truncated, info = self.env.step(_NOOP)
@@ -106,7 +106,7 @@ class AtariFrames(gym.Wrapper):
         return self._look(frame), info
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
-        """Repeats an action; a new life starts as the first one did."""
+        """Repeats an action; a new life starts with FIRE, too."""
         frame, reward, terminated, truncated, info = self._skip(int(action))
         lives = self._ale.lives()
         if self._fires and 0 < lives < self._lives:
@@ -118,15 +118,14 @@ class AtariFrames(gym.Wrapper):
         return self._look(frame), reward, terminated, truncated, info
 
     def _restart(self, seed: int | None) -> tuple[np.ndarray, dict]:
-        if seed is None or self._begun is None:
-            begun = self.env.reset(seed=seed)
-            # Without chance in the game every start is the same one, and reading the cartridge again takes most
-            # of the time of a reset.
+        if seed is None or self._start is None:
+            result = self.env.reset(seed=seed)
+            # A game without chance has one start, and reading the cartridge again takes most of the time of a reset.
             if self._ale.getFloat("repeat_action_probability") == 0:
-                self._begun = self._ale.cloneSystemState()
-            return begun
+                self._start = self._ale.cloneSystemState()
+            return result
         self.unwrapped.seed_game(seed)  # type: ignore[attr-defined]
-        self._ale.restoreSystemState(self._begun)
+        self._ale.restoreSystemState(self._start)
         return self._ale.getScreenRGB(), {"lives": self._ale.lives()}
 
     def _skip(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
@@ -144,7 +143,7 @@ class AtariFrames(gym.Wrapper):
 
 
 def grey(frame: np.ndarray) -> np.ndarray:
-    """Returns how bright each pixel of a picture in colour is: .299 red, .587 green, .114 blue, as OpenCV rounds it.
+    """Returns the brightness of each pixel: .299 red, .587 green, .114 blue, rounded as in OpenCV.
 
     Example:
         >>> grey(np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255]]], np.uint8)).tolist()
@@ -155,7 +154,7 @@ def grey(frame: np.ndarray) -> np.ndarray:
 
 
 def shrink(picture: np.ndarray, size: int) -> np.ndarray:
-    """Returns a smaller square picture: each pixel is the mean of the area that it covers, as in OpenCV's INTER_AREA.
+    """Returns a smaller square picture: each pixel is the mean of its area, as in OpenCV's INTER_AREA.
 
     Example:
         >>> shrink(np.array([[0, 10, 20, 30], [0, 10, 20, 30]], np.uint8), 2).tolist()
@@ -172,7 +171,7 @@ def shrink(picture: np.ndarray, size: int) -> np.ndarray:
 
 @functools.cache
 def _taps(length: int, size: int) -> Taps:
-    """Returns the pixels that each new one covers, first to last, and their shares of it."""
+    """Returns the indices of the pixels that each new pixel covers, and their shares of it."""
     if size > length:
         raise UserError(f"`env.screen_size` must be at most {length}, got {size}")
     scale = length / size

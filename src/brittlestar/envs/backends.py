@@ -24,14 +24,14 @@ _SAME = frozenset(
     }
 )  # fmt: skip
 
-# What Gymnasium names but can no longer make: it would need mujoco-py.
+# Ids that Gymnasium registers but can no longer make, because they need mujoco-py.
 _OLD = re.compile(
     r"(Ant|HalfCheetah|Hopper|Humanoid|Swimmer|Walker2d)-v3"
     r"|(HumanoidStandup|InvertedDoublePendulum|InvertedPendulum|Pusher|Reacher)-v2"
     r"|Fetch(Reach|Push|Slide|PickAndPlace)(Dense)?-v1"
 )
 
-# Arguments of `gymnasium.make` that EnvPool has, with the same meaning, for all of `_SAME` that know them.
+# Arguments of `gymnasium.make` that have the same meaning in EnvPool.
 _SAME_ARGUMENTS = frozenset(
     {
         "forward_reward_weight", "ctrl_cost_weight", "contact_cost_weight", "healthy_reward",
@@ -42,8 +42,8 @@ _WITH_ARGUMENTS = ("Ant-v5", "Swimmer-v5")
 
 
 @functools.cache
-def available() -> bool:
-    """Says whether EnvPool is installed, without importing it."""
+def envpool_available() -> bool:
+    """Returns whether EnvPool is installed, without importing it."""
     return importlib.util.find_spec("envpool") is not None
 
 
@@ -56,7 +56,7 @@ def package_version(name: str) -> str:
 
 
 def is_old(env_id: str) -> bool:
-    """Says whether an id needs EnvPool, because Gymnasium no longer makes it.
+    """Returns whether an id needs EnvPool, because Gymnasium no longer makes it.
 
     Example:
         >>> is_old("HalfCheetah-v3"), is_old("HalfCheetah-v5")
@@ -65,7 +65,7 @@ def is_old(env_id: str) -> bool:
     return _OLD.fullmatch(env_id) is not None
 
 
-def choose(
+def choose_backend(
     backend: str,
     env_id: str,
     arguments: Iterable[str] = (),
@@ -76,14 +76,14 @@ def choose(
     """Returns `gymnasium` or `envpool`.
 
     Args:
-        backend: one of them, or `auto`: EnvPool where it is installed and known to be the same environment.
+        backend: one of them, or `auto`: EnvPool where it is installed and has the same environment.
         env_id: the registered id.
         arguments: names of the arguments of the environment.
-        consecutive: whether the reset seeds are those of a published table, which mean Gymnasium's streams.
-        needs_model: whether something edits or draws the simulator's model, which EnvPool does not show.
+        consecutive: whether the reset seeds are those of a published table, which need Gymnasium's streams.
+        needs_model: whether a part edits or draws the simulator's model, which EnvPool does not show.
 
     Example:
-        >>> choose("auto", "FetchReach-v4")
+        >>> choose_backend("auto", "FetchReach-v4")
         'gymnasium'
     """
     if backend not in BACKENDS:
@@ -96,7 +96,7 @@ def choose(
         )
     if backend != "auto":
         return backend
-    if not available() or needs_model:
+    if not envpool_available() or needs_model:
         return "gymnasium"
     if is_old(env_id):
         return "envpool"
@@ -104,5 +104,5 @@ def choose(
 
 
 def _is_same(env_id: str, arguments: Iterable[str]) -> bool:
-    known = _SAME_ARGUMENTS if env_id in _WITH_ARGUMENTS else frozenset()
-    return env_id in _SAME and known.issuperset(arguments)
+    valid = _SAME_ARGUMENTS if env_id in _WITH_ARGUMENTS else frozenset()
+    return env_id in _SAME and valid.issuperset(arguments)

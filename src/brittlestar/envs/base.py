@@ -1,4 +1,4 @@
-"""An environment and what is known about it: success, reference returns, signals."""
+"""An environment: its id, success, reference returns and signals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import spaces
 
-from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose, is_old, package_version
+from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose_backend, is_old, package_version
 from brittlestar.envs.fast import accelerate
 from brittlestar.envs.model_sharing import share_model
 from brittlestar.envs.success import Success
@@ -21,13 +21,13 @@ from brittlestar.errors import UserError, nearest
 
 @dataclass
 class Returns:
-    """Two fixed returns that a normalised return is measured between."""
+    """The two fixed returns that a normalised return lies between."""
 
     random: float | None = None
     reference: float | None = None
 
     @property
-    def known(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether a return can be normalised."""
         return self.random is not None and self.reference is not None
 
@@ -44,10 +44,10 @@ class Returns:
 
 @dataclass
 class Signals:
-    """Where the environment shows its motion, progress and collisions; null where it does not."""
+    """Where the environment shows its motion, progress and collisions; None where it does not."""
 
     position_key: str | None = None
-    """Entry of a dict observation; null with indices set means a plain observation."""
+    """Entry of a dict observation; None with indices for a plain observation."""
     position_indices: list[int] | None = None
     completion_key: str | None = None
     collision_key: str | None = None
@@ -65,14 +65,14 @@ class EnvSpec:
     id: str
     kwargs: dict[str, Any] = field(default_factory=dict)
     max_steps: int | None = None
-    """Time limit in steps; null keeps the registered one."""
+    """Time limit in steps; None for the registered one."""
     success: Success | None = None
     returns: Returns = field(default_factory=Returns)
     signals: Signals = field(default_factory=Signals)
     default_action: float | list[float] | None = None
-    """What is sent when nothing else is, for perturbations that take commands away; null leaves it to them."""
+    """The action of perturbations that drop commands; None leaves it to them."""
     sensor_groups: dict[str, list[int]] | None = None
-    """Sensors that fail together: name to places in the observation, or in its entry `observation`."""
+    """Sensors that fail together: name to indices in the observation, or in its entry `observation`."""
     lanes: int = 16
     """How many copies run side by side; changes the speed, never the result."""
     backend: str = "auto"
@@ -91,7 +91,7 @@ class EnvSpec:
         """Name of the column that the curve shows."""
         if self.success is not None:
             return f"success_{self.success.when}"
-        return "normalised_return" if self.returns.known else "return"
+        return "normalised_return" if self.returns.is_complete else "return"
 
     def simulator(self, consecutive: bool = False, needs_model: bool = False) -> dict[str, str]:
         """Returns the backend that steps the lanes, and versions of packages that belong to it.
@@ -103,11 +103,11 @@ class EnvSpec:
         # A subclass makes its environments in its own way, which EnvPool does not know.
         if type(self) is not EnvSpec:
             return {"backend": "gymnasium"}
-        backend = choose(self.backend, self.id, self.kwargs, consecutive=consecutive, needs_model=needs_model)
+        backend = choose_backend(self.backend, self.id, self.kwargs, consecutive=consecutive, needs_model=needs_model)
         return {"backend": backend} | ({"envpool": package_version("envpool")} if backend == "envpool" else {})
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
-        """Makes one environment with Gymnasium, whatever the backend, or says which id is meant.
+        """Makes one environment with Gymnasium, whatever the backend; refuses a bad id with the nearest valid one.
 
         Args:
             like: an environment of the same spec; the new one shares its MuJoCo model, if it has one.
@@ -115,7 +115,7 @@ class EnvSpec:
         register_robotics(self.id)
         try:
             with warnings.catch_warnings(), share_model(like):
-                # An older id is the user's choice (published studies use them); the manifest records it.
+                # Warnings about older ids: published studies use them, and the manifest records the id.
                 warnings.simplefilter("ignore")
                 env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
         except (gym.error.Error, ImportError) as error:
@@ -131,8 +131,8 @@ class EnvSpec:
 def check_spaces(env: Any) -> None:
     """Refuses observation and action types that no lane can hold."""
     flat = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
-    seen = env.observation_space
-    parts = seen.spaces.values() if isinstance(seen, spaces.Dict) else [seen]
+    observed = env.observation_space
+    parts = observed.spaces.values() if isinstance(observed, spaces.Dict) else [observed]
     for space in [*parts, env.action_space]:
         if not isinstance(space, flat):
             raise UserError(f"{type(space).__name__} spaces are not supported, got {space}")
@@ -181,8 +181,8 @@ def _one_line(error: Exception) -> str:
 def _record(kind: type, value: Any, name: str) -> Any:
     if isinstance(value, kind):
         return value
-    known = [f.name for f in dataclasses.fields(kind)]
+    valid = [f.name for f in dataclasses.fields(kind)]
     for key in value or {}:
-        if key not in known:
-            raise UserError(f"`{name}.{key}` does not exist; {nearest(str(key), known)}")
+        if key not in valid:
+            raise UserError(f"`{name}.{key}` does not exist; {nearest(str(key), valid)}")
     return kind(**(value or {}))

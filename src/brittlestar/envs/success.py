@@ -1,4 +1,4 @@
-"""What counts as success in an environment: per step where it can be seen, else per episode."""
+"""What counts as success in an environment: per step where possible, else per episode."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WHEN = ("any", "final")
 
 @dataclass
 class Success:
-    """Base class: override `at_step` (and `at_reset` where it is known), or `at_end`.
+    """Base class: override `at_step` (and `at_reset` where possible), or `at_end`.
 
-    Every row records any-step and final-step success; `when` says which one is the headline.
+    Every row records any-step and final-step success; the headline is the one that `when` names.
     """
 
     when: str = "any"
@@ -29,15 +29,15 @@ class Success:
             raise ValueError(f"`when` must be one of {', '.join(WHEN)}, got {self.when!r}")
 
     def at_reset(self, observation: Any) -> np.ndarray | None:
-        """Returns which lanes are solved before the first step, or None where that is not known."""
+        """Returns which lanes are solved before the first step; None if only a step can show it."""
         return None
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Returns which lanes are in success after a step, or None when only `at_end` can tell."""
+        """Returns which lanes are in success after a step; None if only the end of an episode decides."""
         return None
 
     def at_end(self, episode_return: float) -> bool:
-        """Returns whether a finished episode was a success; asked only where `at_step` gives None."""
+        """Returns whether a finished episode was a success; called only where `at_step` returns None."""
         raise NotImplementedError
 
 
@@ -78,10 +78,10 @@ class InfoKey(Success):
 
 @dataclass
 class Terminated(Success):
-    """The environment ended the episode by itself: the flag was reached."""
+    """The environment terminates the episode, because its goal is reached."""
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Takes the environment's own word."""
+        """Returns the flag of the environment."""
         return terminated
 
 
@@ -103,7 +103,7 @@ class ReturnAtLeast(Success):
 
 @dataclass
 class Predicate(Success):
-    """A function of yours, `package.module:function`, on (observation, info) of one lane."""
+    """A function of the user, `package.module:function`, of the observation and the info of one lane."""
 
     path: str = ""
 
@@ -113,10 +113,10 @@ class Predicate(Success):
         try:
             self._function: Callable[[Any, dict], bool] = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError, ValueError) as error:
-            raise UserError(f"`env.success.path` {self.path!r} is no `module:function`: {error}") from None
+            raise UserError(f"`env.success.path` {self.path!r} is not a `module:function`: {error}") from None
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Asks the function, lane by lane."""
+        """Calls the function for every lane."""
         return np.array([bool(self._function(take_row(observation, i), info)) for i, info in enumerate(infos)])
 
 

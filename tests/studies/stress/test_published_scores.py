@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar.engine.behaviour import Behaviour, Layout, describe
+from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.studies.stress import compat, rigorous
 from brittlestar.studies.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
 from brittlestar.studies.stress.phases import summarise
@@ -56,7 +56,7 @@ def read_study(path: Path) -> dict[str, Episodes]:
         ends = np.cumsum(arrays[f"{name}/lengths"])[:-1]
         actions, rewards = (np.split(arrays[f"{name}/{what}"], ends) for what in ("actions", "rewards"))
         sums = arrays[f"{name}/sums"].tolist()
-        rows = [describe(layout, a, r, r, tuple(s)) for a, r, s in zip(actions, rewards, sums, strict=True)]
+        rows = [describe_episode(layout, a, r, r, tuple(s)) for a, r, s in zip(actions, rewards, sums, strict=True)]
         study[name] = Episodes(Behaviour(layout, np.array(rows)), thirds(len(rows)))
     return study
 

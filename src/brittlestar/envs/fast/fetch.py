@@ -36,7 +36,7 @@ def _robot_joints(env: Any) -> list[str]:
 
 
 class FastFetch(FastEnv):
-    """One Fetch environment, on ids and array views that are looked up once instead of by name."""
+    """One Fetch environment, with ids and array views that are looked up once instead of by name."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -70,14 +70,15 @@ class FastFetch(FastEnv):
     def _effect_of(self, act: Callable[[], None]) -> list[np.ndarray]:
         written = (self.ctrl, self.mocap_pos, self.mocap_quat)
         before = [array.copy() for array in written]
-        act()
-        after = [array.copy() for array in written]
-        for array, kept in zip(written, before, strict=True):
-            array[:] = kept
-        return after
+        try:
+            act()
+            return [array.copy() for array in written]
+        finally:
+            for array, original in zip(written, before, strict=True):
+                array[:] = original
 
     def install(self) -> None:
-        """Lets the environment's reset observe this way, too."""
+        """Replaces the method that `reset` observes by, too."""
         super().install()
         self.env._get_obs = self._get_obs
 
@@ -108,12 +109,12 @@ class FastFetch(FastEnv):
             mujoco.mj_step(model, data, substeps)
             if env.block_gripper:
                 fast.qpos[self.finger_qpos] = 0.0
-                # All that the observation needs of `mj_forward`, which would look for collisions, too.
+                # All that the observation needs of `mj_forward`, which would search for collisions, too.
                 mujoco.mj_kinematics(model, data)
                 mujoco.mj_comPos(model, data)
 
     def finish(self, group: LaneGroup) -> StepResults:
-        """Observes, and judges the distance to the goal."""
+        """Observes, and rewards by the distance to the goal."""
         env, observation = self.env, self._observe(group)
         gap = observation["achieved_goal"] - observation["desired_goal"]
         distance = np.sqrt(np.add.reduce(gap * gap, axis=1))

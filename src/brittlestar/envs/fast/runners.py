@@ -11,47 +11,49 @@ from brittlestar.envs.fast.base import FastEnv, StepResults
 from brittlestar.envs.fast.lane_group import LaneGroup
 
 _CLIPS = {"HalfCheetahEnv": False, "HopperEnv": True, "Walker2dEnv": True}
-"""The class names, and whether the observed velocities are clipped; those that clip can fall, too."""
+"""Class name to whether the observed velocities are clipped; those that clip can fall, too."""
 
 
 _NO_ISLANDS = int(getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0))
-"""MuJoCo looks for parts of a model that do not touch each other, to solve them apart. A runner is one part, so that
-leads to the same numbers, and takes a tenth of a step."""
+"""MuJoCo searches for parts of a model that do not touch each other, to solve them apart. A runner is one part, so the
+search changes no number, and takes a tenth of a step."""
 
 
 def fast_runner(env: Any) -> FastEnv | None:
     """Returns the faster runner, None for any other environment."""
-    known = type(env).__name__ in _CLIPS and type(env).__module__.endswith("_v5") and env.render_mode != "human"
-    return FastRunner(env) if known else None
+    is_runner = type(env).__name__ in _CLIPS and type(env).__module__.endswith("_v5") and env.render_mode != "human"
+    return FastRunner(env) if is_runner else None
 
 
 class FastRunner(FastEnv):
-    """One runner, on array views that are looked up once."""
+    """One runner, with array views that are looked up once."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         self.qpos, self.qvel, self.ctrl = self.data.qpos, self.data.qvel, self.data.ctrl
-        self.shown = self.qpos[1:] if env._exclude_current_positions_from_observation else self.qpos
+        self.observed = self.qpos[1:] if env._exclude_current_positions_from_observation else self.qpos
         self.clips = _CLIPS[type(env).__name__]
         self.before, self.substeps = self.qpos[:1], [env.frame_skip]
 
     def agrees(self) -> bool:
-        """Compares a step with the environment's own, and takes both back."""
+        """Compares a step with the environment's own, and undoes both."""
         env, kind = self.env, mujoco.mjtState.mjSTATE_INTEGRATION
         state = np.empty(mujoco.mj_stateSize(self.model, kind))
         mujoco.mj_getState(self.model, self.data, state, kind)
         action = np.linspace(-0.9, 0.7, self.model.nu, dtype=np.float32)
-        answers, flags = [], self.model.opt.disableflags
+        results, flags = [], self.model.opt.disableflags
         for step, more in ((type(env).step.__get__(env), 0), (self.step, _NO_ISLANDS)):
             self.model.opt.disableflags = flags | more
-            observation, *rest, info = step(action)
-            answers.append([observation.tobytes(), *map(_exactly, rest), {k: _exactly(v) for k, v in info.items()}])
-            mujoco.mj_setState(self.model, self.data, state, kind)
-        self.model.opt.disableflags = flags
-        return bool(answers[0] == answers[1])
+            try:
+                observation, *rest, info = step(action)
+            finally:
+                mujoco.mj_setState(self.model, self.data, state, kind)
+                self.model.opt.disableflags = flags
+            results.append([observation.tobytes(), *map(_exactly, rest), {k: _exactly(v) for k, v in info.items()}])
+        return bool(results[0] == results[1])
 
     def install(self) -> None:
-        """Spares the look for islands, too."""
+        """Turns the search for islands off, too."""
         super().install()
         self.model.opt.disableflags |= _NO_ISLANDS
 
@@ -74,7 +76,7 @@ class FastRunner(FastEnv):
         """Observes, and rewards the distance run."""
         env, positions = self.env, group.rows("qpos")
         after = positions[:, 0].copy()
-        hidden = positions.shape[1] - len(self.shown)
+        hidden = positions.shape[1] - len(self.observed)
         observation = np.concatenate([positions[:, hidden:], group.rows("qvel")], axis=1)
         velocity = (after - self.before) / (group.timesteps() * self.substeps)
         forward = env._forward_reward_weight * velocity
@@ -82,7 +84,7 @@ class FastRunner(FastEnv):
         infos = {"x_position": after, "x_velocity": velocity, "reward_forward": forward, "reward_ctrl": -cost}
         if not self.clips:
             return StepResults(observation, forward - cost, np.zeros(len(after), dtype=bool), infos)
-        velocities = observation[:, len(self.shown) :]
+        velocities = observation[:, len(self.observed) :]
         np.clip(velocities, -10, 10, out=velocities)
         healthy = [fast.env.is_healthy for fast in group.members]
         survive = [is_healthy * env._healthy_reward for is_healthy in healthy]
