@@ -139,7 +139,7 @@ def test_a_list_without_a_sweep_is_refused(shell, lists):
         ("hub:me/agents/a.onnx", "onnx"),
     ],
 )
-def test_the_path_tells_the_option(tmp_path, path, option):
+def test_the_path_implies_the_option(tmp_path, path, option):
     (tmp_path / "agent").mkdir()
     for name in ("a.zip", "a.onnx"):
         (tmp_path / "agent" / name).touch()
@@ -181,8 +181,8 @@ def test_settings_are_overrides(tmp_path):
         ("- {path: a.zip, polcy: sb3}", "`polcy` does not exist for `policy: sb3`; did you mean `policy`?"),
         ("- b.zip", "there is no .*/b.zip; did you mean `a.zip`?"),
         ("- fodler/x/a.zip", "there is no .*/fodler/x/a.zip; did you mean `folder`?"),
-        ("- notes.txt", "notes.txt does not tell what it is, add `policy:`"),
-        ("- a.zip\n- a.zip", "entry 2 of .* is called as entry 1: give it another `name`"),
+        ("- notes.txt", "the kind of notes.txt is unknown, add `policy:`"),
+        ("- a.zip\n- a.zip", "entry 2 of .* has the name of entry 1: give it another `name`"),
     ],
 )
 def test_bad_lists(tmp_path, text, message):
@@ -203,20 +203,20 @@ def test_a_lenient_list_takes_files_that_are_missing_or_of_no_known_kind(tmp_pat
 
 
 @pytest.mark.parametrize("path", [None, "hub:sb3/ppo-CartPole-v1", "module:attribute", "here.zip", "."])
-def test_names_and_files_that_are_there_are_no_missing_files(tmp_path, monkeypatch, path):
+def test_names_and_existing_files_are_accepted(tmp_path, monkeypatch, path):
     (tmp_path / "here.zip").touch()
     monkeypatch.chdir(tmp_path)
     check_file(path)
 
 
-def test_a_missing_file_is_named_with_what_is_near(tmp_path, monkeypatch):
+def test_a_missing_file_is_named_with_the_nearest_name(tmp_path, monkeypatch):
     (tmp_path / "here.zip").touch()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="there is no her.zip; did you mean `here.zip`?"):
         check_file("her.zip")
 
 
-def test_the_plot_names_a_model_that_stands_alone_in_its_panel(make_cell, tmp_path, monkeypatch):
+def test_the_plot_names_a_model_that_is_alone_in_its_panel(make_cell, tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
     from brittlestar.reports.curve_plot import plot_curves

@@ -16,54 +16,49 @@ if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
 FIELDS = ("path", "name", "policy", "env")
-"""Keys of an entry; any other is a key of its policy, or starts with `env.`."""
+"""Keys of an entry. Any other key is one of its policy, or starts with `env.`."""
 BY_SUFFIX = {".zip": "sb3", ".onnx": "onnx", ".pt": "torchscript", ".pth": "cleanrl", ".cleanrl_model": "cleanrl"}
 """The option of an entry that names none; a folder is `zoo_folder`."""
-Options = Mapping[str, Collection[str] | None]
-"""Options of the group `policy` and the keys of each; None where they are not known."""
-
-
 LISTED = ("policy", "policy.path", "model")
-"""Keys that every entry of a list sets, or leaves out on purpose."""
+"""Keys that belong to the entries of a list."""
+Options = Mapping[str, Collection[str] | None]
+"""Options of the group `policy` and the keys of each; None for an option that other files compose."""
 
 
 def models_of(overrides: Sequence[Override], loader: Any, lenient: bool = False) -> list[dict[str, str]]:
-    """Returns the overrides of every model that a sweep lists, by key; one of nothing without a list.
+    """Returns the overrides of every model that a sweep lists, by key; a single empty dict without a list.
 
     Args:
         overrides: of the sweep.
-        loader: Hydra's, which knows the options.
-        lenient: leave it to the cell of a model to say that its file is missing.
+        loader: Hydra's config loader.
+        lenient: accept a missing file, whose cell reports it.
     """
-    given = {override.key_or_group: override for override in overrides}
-    if "models" not in given or given["models"].value() is None:
+    by_key = {override.key_or_group: override for override in overrides}
+    if "models" not in by_key or by_key["models"].value() is None:
         return [{}]
-    if given["models"].is_sweep_override():
-        raise UserError(f"`{given['models'].input_line}`: `models` takes one file")
-    if not given["models"].value():
-        raise UserError(
-            f"`{given['models'].input_line}` names no file: `models=my_models.yaml`, a yaml list of policies"
-        )
+    models = by_key["models"]
+    if models.is_sweep_override():
+        raise UserError(f"`{models.input_line}`: `models` takes one file")
+    if not models.value():
+        raise UserError(f"`{models.input_line}` names no file: `models=my_models.yaml`, a yaml list of policies")
     for key in LISTED:
-        if key in given:
-            raise UserError(
-                f"`{given[key].input_line}` and `models` contradict each other: the list says which policies"
-            )
+        if key in by_key:
+            raise UserError(f"`{by_key[key].input_line}` and `models` contradict each other: the list has the policies")
     options = {}
     shipped = [f"zoo/{name}" for name in loader.get_group_options("policy/zoo")]
     for name in [*loader.get_group_options("policy"), *shipped]:
-        found = loader.repository.load_config(f"policy/{name}")
-        options[name] = None if found.defaults_list else list(found.config)
-    env = {} if "env" in given else {"env": "env=auto"}
-    return [env | model for model in read_models(str(given["models"].value()), options, lenient)]
+        file = loader.repository.load_config(f"policy/{name}")
+        options[name] = None if file.defaults_list else list(file.config)
+    env = {} if "env" in by_key else {"env": "env=auto"}
+    return [env | model for model in read_models(str(models.value()), options, lenient)]
 
 
 def without_policies(overrides: Sequence[Override], own: int) -> list[Override]:
-    """Returns overrides without the policies that an experiment sweeps, if the command line lists models instead.
+    """Returns overrides without the policies of an experiment, if the command line lists models instead.
 
     Args:
         overrides: of a sweep.
-        own: how many of them, from the first, are the experiment's.
+        own: number of overrides at the front that are the experiment's.
     """
     if not any(override.key_or_group == "models" for override in overrides[own:]):
         return list(overrides)
@@ -71,39 +66,37 @@ def without_policies(overrides: Sequence[Override], own: int) -> list[Override]:
 
 
 def check_file(path: Any) -> None:
-    """Refuses the path of a policy where there is nothing."""
+    """Raises a `UserError` if the path of a policy does not exist."""
     if isinstance(path, str) and not _is_name(path) and not (place := Path(path).expanduser()).exists():
-        raise UserError(f"there is no {place}{_hint(place)}")
+        raise UserError(f"there is no {place}{_suggestion(place)}")
 
 
 def read_models(file: str, options: Options, lenient: bool = False) -> list[dict[str, str]]:
-    """Reads a list of models.
+    """Returns the overrides of every model of a list, by the key that they set.
 
     Args:
         file: yaml, a list of paths or of dicts with the keys `FIELDS`.
-        options: what an entry may choose.
-        lenient: take an entry whose file is missing, or does not tell what it is.
-
-    Returns:
-        For every model its overrides by the key that they set.
+        options: the options that an entry may choose.
+        lenient: accept an entry whose file is missing, or of an unknown kind.
     """
     place = Path(file).expanduser()
-    entries = [entry if isinstance(entry, dict) else {"path": entry} for entry in _load(place)]
-    folder = Folder(place.parent, lenient)
-    models = [_model(entry, f"entry {i} of {file}", folder, options) for i, entry in enumerate(entries, 1)]
-    names = [model["model"] for model in models]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise UserError(
-                f"entry {i + 1} of {file} is called as entry {names.index(name) + 1}: give it another `name`"
-            )
-    return [model | {"models": f"models={_quoted(file)}"} for model in models]
+    models: dict[str, dict[str, str]] = {}
+    for number, content in enumerate(_load(place), 1):
+        entry = content if isinstance(content, dict) else {"path": content}
+        model = _model(_Entry(entry, f"entry {number} of {file}", place.parent, lenient), options)
+        if model["model"] in models:
+            first = list(models).index(model["model"]) + 1
+            raise UserError(f"entry {number} of {file} has the name of entry {first}: give it another `name`")
+        models[model["model"]] = model | {"models": f"models={_quoted(file)}"}
+    return list(models.values())
 
 
-class Folder(NamedTuple):
-    """Where a list lies, and whether a file that is not there stands in no way."""
+class _Entry(NamedTuple):
+    """An entry of a list: its values, its name in messages, the folder of the list, and whether files may lack."""
 
-    place: Path
+    values: dict[Any, Any]
+    where: str
+    folder: Path
     lenient: bool
 
 
@@ -111,83 +104,78 @@ def _load(place: Path) -> list[Any]:
     if place.is_dir():
         raise UserError(f"`models`: {place} is a folder, not a yaml list of policies")
     if not place.is_file():
-        raise UserError(f"`models`: there is no file {place}{_hint(place)}")
+        raise UserError(f"`models`: there is no file {place}{_suggestion(place)}")
     try:
         entries = yaml.safe_load(place.read_bytes())
     except (yaml.YAMLError, ValueError) as error:
         raise UserError(f"{place} is no yaml: {' '.join(str(error).split())}") from None
     if not isinstance(entries, list) or not entries:
-        raise UserError(f"{place} must be a list of models (lines that start with `- `), got {_kind(entries)}")
+        kind = f"a {type(entries).__name__}" if entries else "nothing"
+        raise UserError(f"{place} must be a list of models (lines that start with `- `), got {kind}")
     return entries
 
 
-def _model(entry: dict[Any, Any], where: str, folder: Folder, options: Options) -> dict[str, str]:
+def _model(entry: _Entry, options: Options) -> dict[str, str]:
+    values = entry.values
     for key in FIELDS:
-        if key in entry and not isinstance(entry[key], str):
-            raise UserError(f"{where}: `{key}` must be text, got {entry[key]!r}")
-    option = _option(entry, where, folder, options)
-    _check_keys(entry, where, option, options[option])
+        if key in values and not isinstance(values[key], str):
+            raise UserError(f"{entry.where}: `{key}` must be text, got {values[key]!r}")
+    option = _option(entry, options)
+    _check_keys(entry, option, options[option])
     model = {"policy": f"policy={option}"}
-    if "env" in entry:
-        model["env"] = f"env={entry['env']}"
-    if "path" in entry:
-        model["policy.path"] = f"policy.path={_quoted(_locate(entry['path'], where, folder))}"
-    model["model"] = f"model={_quoted(entry.get('name') or entry.get('path') or option)}"
-    for key, value in entry.items():
+    if "env" in values:
+        model["env"] = f"env={values['env']}"
+    if "path" in values:
+        model["policy.path"] = f"policy.path={_quoted(_locate(entry))}"
+    model["model"] = f"model={_quoted(values.get('name') or values.get('path') or option)}"
+    for key, value in values.items():
         if key not in FIELDS:
             model |= dict(_settings(key if key.startswith("env.") else f"policy.{key}", value))
     return model
 
 
-def _option(entry: dict[Any, Any], where: str, folder: Folder, options: Options) -> str:
-    """Returns the option of the group `policy` that an entry asks for, or that its path tells."""
-    option, path = entry.get("policy"), entry.get("path")
+def _option(entry: _Entry, options: Options) -> str:
+    """Returns the option of the group `policy` that an entry names, or that its path implies."""
+    option, path = entry.values.get("policy"), entry.values.get("path")
     if option is not None:
         if option not in options:
-            raise UserError(f"{where}: `policy: {option}` does not exist; {nearest(option, options)}")
+            raise UserError(f"{entry.where}: `policy: {option}` does not exist; {nearest(option, options)}")
         return str(option)
     if path is None:
-        unknown = [str(key) for key in entry if key not in FIELDS]
-        raise UserError(
-            f"{where} has no `path`" + (f": `{unknown[0]}`, {nearest(unknown[0], FIELDS)}" if unknown else "")
-        )
+        unknown = [f": `{key}`, {nearest(str(key), FIELDS)}" for key in entry.values if key not in FIELDS]
+        raise UserError(f"{entry.where} has no `path`{''.join(unknown[:1])}")
     if path.startswith(HUB):
         return BY_SUFFIX.get(Path(path).suffix, "sb3")
-    place = Path(_locate(path, where, folder))
-    option = "zoo_folder" if place.is_dir() else BY_SUFFIX.get(place.suffix)
-    if option is None and folder.lenient:
-        # Any reader of files will say why it cannot read this one.
-        return "sb3"
+    place = Path(_locate(entry))
+    # The reader of zips reports why it cannot read another file.
+    option = "zoo_folder" if place.is_dir() else BY_SUFFIX.get(place.suffix, "sb3" if entry.lenient else None)
     if option is None:
-        raise UserError(
-            f"{where}: {path} does not tell what it is, add `policy:` (one of {', '.join(sorted(options))})"
-        )
+        valid = ", ".join(sorted(options))
+        raise UserError(f"{entry.where}: the kind of {path} is unknown, add `policy:` (one of {valid})")
     return option
 
 
-def _check_keys(entry: dict[Any, Any], where: str, option: str, keys: Collection[str] | None) -> None:
+def _check_keys(entry: _Entry, option: str, keys: Collection[str] | None) -> None:
     if keys is None:
         return
-    valid = [*FIELDS, *keys]
-    for key in entry:
+    where, valid = entry.where, [*FIELDS, *keys]
+    for key in entry.values:
         if key not in valid and not str(key).startswith("env."):
             raise UserError(f"{where}: `{key}` does not exist for `policy: {option}`; {nearest(str(key), valid)}")
-    if ("path" in entry) != ("path" in keys):
+    if ("path" in entry.values) != ("path" in keys):
         raise UserError(f"{where}: `policy: {option}` " + ("needs a `path`" if "path" in keys else "takes no `path`"))
 
 
-def _locate(path: str, where: str, folder: Folder) -> str:
-    """Returns a path as seen from here; `hub:...` and `module:attribute` stay as they are."""
+def _locate(entry: _Entry) -> str:
+    """Returns the path of an entry, relative to the list or to the current folder; `hub:...` as it is."""
+    path = entry.values["path"]
     if _is_name(path):
-        return path
-    given = Path(path).expanduser()
-    for place in (folder.place / given, given):
-        if place.exists():
-            return str(place)
-    place = folder.place / given
-    if folder.lenient:
-        return str(place)
-    raise UserError(f"{where}: there is no {place}{_hint(place)}")
+        return str(path)
+    places = [entry.folder / Path(path).expanduser(), Path(path).expanduser()]
+    existing = [place for place in places if place.exists()]
+    if not existing and not entry.lenient:
+        raise UserError(f"{entry.where}: there is no {places[0]}{_suggestion(places[0])}")
+    return str((existing or places)[0])
 
 
 def _is_name(path: str) -> bool:
@@ -195,8 +183,8 @@ def _is_name(path: str) -> bool:
     return path.startswith(HUB) or re.fullmatch(r"[\w.]+:[\w.]+", path) is not None
 
 
-def _hint(place: Path) -> str:
-    """Says which name is nearest to the first part of a path that does not exist."""
+def _suggestion(place: Path) -> str:
+    """Returns the name that is nearest to the first part of a path that does not exist."""
     place = place.absolute()
     while not place.parent.is_dir():
         place = place.parent
@@ -205,26 +193,26 @@ def _hint(place: Path) -> str:
 
 
 def _settings(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Writes a setting as overrides; a dict key by key, because Hydra adds no new keys otherwise."""
+    """Yields a setting as overrides by key. Hydra adds new keys of a dict only one by one."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
             for deeper, text in _settings(f"{key}.{name}", inner):
                 yield deeper, text if text.startswith("++") else f"++{text}"
     else:
-        yield key, f"{key}={_written(value)}"
+        yield key, f"{key}={_in_grammar(value)}"
 
 
-def _written(value: Any) -> str:
+def _in_grammar(value: Any) -> str:
     """Writes a value of a yaml file in Hydra's grammar.
 
     Example:
-        >>> _written([1, True, None, "it's"])
+        >>> _in_grammar([1, True, None, "it's"])
         "[1,true,null,'it\\\\'s']"
     """
     if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
+        return f"[{','.join(map(_in_grammar, value))}]"
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(str(key))}:{_written(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ",".join(f"{_quoted(str(key))}:{_in_grammar(inner)}" for key, inner in value.items()) + "}"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value) if isinstance(value, int | float) else _quoted(str(value))
@@ -232,7 +220,3 @@ def _written(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "\\'") + "'"
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if not value else f"a {type(value).__name__}"
