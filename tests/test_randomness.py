@@ -33,7 +33,7 @@ def test_a_skipped_draw_changes_no_other():
             assert np.array_equal(sometimes.normal((2,)), first)
 
 
-def test_streams_seeds_episodes_steps_and_sites_differ():
+def test_streams_seeds_episodes_steps_and_draws_differ():
     base = draws_at([0], [0])
     numbers = [base.normal((3,)), base.normal((3,))]
     for other in (
@@ -47,7 +47,7 @@ def test_streams_seeds_episodes_steps_and_sites_differ():
     assert len({array.tobytes() for array in numbers}) == len(numbers)
 
 
-def test_per_episode_draws_stay_through_the_episode():
+def test_per_episode_draws_hold_through_the_episode():
     first, later = draws_at([4], [0]).normal((2,), per_episode=True), draws_at([4], [99]).normal((2,), per_episode=True)
     assert np.array_equal(first, later)
 

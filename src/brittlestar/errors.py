@@ -1,4 +1,4 @@
-"""The one exception for a user's mistake, and the nearest valid name."""
+"""Errors that a user sees as one line, and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-_SHOWN = 20
+_MOST_NAMES = 20
 _SHORT = 2
-"""So few letters are in many names."""
+"""A name of so few letters is part of many names."""
 
 
 class UserError(Exception):
-    """A mistake of the user: shown as one line, without a traceback."""
+    """A mistake of the user, reported as one line without a traceback."""
 
 
 class MissingFileError(UserError):
@@ -20,11 +20,11 @@ class MissingFileError(UserError):
 
 
 class HarnessError(UserError):
-    """Something in a cell went wrong that is not a failed episode."""
+    """An error of a cell that is not a failed episode."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """Says which valid name is meant, or lists them all.
+    """Returns a suggestion of the nearest valid name, or a list of all.
 
     Example:
         >>> nearest("sgima", ["sigma", "keys"])
@@ -40,9 +40,9 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close or len(longer) == 1:
         return f"did you mean `{(close or longer)[0]}`?"
     if longer:
-        return f"did you mean one of {', '.join(longer[:_SHOWN])}?"
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"valid: {', '.join(names[:_SHOWN])}{more}"
+        return f"did you mean one of {', '.join(longer[:_MOST_NAMES])}?"
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"valid: {', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def require_choice(name: str, value: str, valid: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Random numbers that depend on (seed, stream, episode, step) and on nothing else."""
+"""Random numbers as functions of (seed, stream, episode, step) alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK_NUMBERS = 4096
 
 
 class Jumper:
-    """One generator that jumps to any (seed, stream, counter): ten times faster than making a new one.
+    """One generator that jumps to any counter of its (seed, stream), ten times faster than a new generator.
 
     Example:
         >>> jumper = Jumper(seed=0, stream="noise")
@@ -29,8 +29,8 @@ class Jumper:
         self._generator = np.random.Generator(self._bits)
 
     def to(self, first: int, second: int = 0) -> np.random.Generator:
-        """Returns the generator at the start of a sequence; the next jump moves it away."""
-        # The lowest word counts the numbers drawn; the others choose the sequence.
+        """Returns the generator at the start of a sequence, until the next jump."""
+        # The lowest word counts the numbers of a sequence; the others choose the sequence.
         self._state["state"]["counter"] = np.array([0, first, second, 0], dtype=np.uint64)
         self._bits.state = self._state
         return self._generator
@@ -47,26 +47,25 @@ def generator(seed: int, stream: str) -> np.random.Generator:
 
 
 def reset_seeds(seed: int, episodes: int, consecutive: bool = False) -> list[int]:
-    """Returns the seeds that `env.reset` gets, one per episode.
+    """Returns the seeds of `env.reset`, one per episode.
 
     Args:
-        seed: the cell's seed.
-        episodes: how many.
+        seed: of the cell.
+        episodes: number of episodes.
         consecutive: `seed + episode`, as in published tables; neighbouring seeds then share start states.
     """
     if consecutive:
         return [seed + episode for episode in range(episodes)]
     jumper = Jumper(seed, "reset")
-    # Below 2**53, so that a table of floats holds them exactly.
+    # A float holds integers below 2**53 exactly.
     return [int(jumper.to(episode).integers(2**53)) for episode in range(episodes)]
 
 
 class LaneDraws:
-    """Draws for all lanes at once, each lane from its own episode's stream.
+    """Draws for all lanes at once, each lane from the stream of its own episode.
 
-    A number is a function of (seed, stream, episode, step, how many draws this step made before it).
-    So it does not matter which lane an episode runs in, what the other lanes do, or whether a draw is
-    skipped at some steps.
+    A number is a function of (seed, stream, episode, step, number of earlier draws in this step). So it depends neither
+    on the lane of the episode, nor on the other lanes, nor on draws that other steps skip.
 
     Example:
         >>> draws = LaneDraws(seed=0, stream="noise", lanes=2)
@@ -105,28 +104,28 @@ class LaneDraws:
         return self._steps
 
     def child(self, name: str) -> LaneDraws:
-        """Returns an independent stream at the same place, for one part of a composition."""
+        """Returns an independent stream at the same episodes and steps, for one part of a composition."""
         if name not in self._children:
             self._children[name] = LaneDraws(self._seed, f"{self._stream}/{name}", len(self._lanes))
         self._children[name].at(self._episodes, self._steps)
         return self._children[name]
 
     def normal(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
-        """Standard normal numbers, `(lanes, *shape)`; `per_episode` gives the same ones at every step."""
+        """Returns standard normal numbers, `(lanes, *shape)`; with `per_episode`, the same ones at every step."""
         return self._draw(shape, per_episode, np.random.Generator.standard_normal)
 
     def uniform(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
-        """Uniform numbers in [0, 1), `(lanes, *shape)`."""
+        """Returns uniform numbers in [0, 1), `(lanes, *shape)`."""
         return self._draw(shape, per_episode, np.random.Generator.random)
 
     def ahead(self, episode: int, steps: int, kind: str = "normal", nth: int = 0) -> np.ndarray:
-        """Returns what the n-th draw of every step of an episode gives, `(steps,)`: numbers without a shape.
+        """Returns the n-th scalar draw of every step of an episode, `(steps,)`.
 
         Example:
             >>> draws = LaneDraws(seed=0, stream="noise", lanes=1)
-            >>> coming = draws.ahead(episode=7, steps=100)
+            >>> numbers = draws.ahead(episode=7, steps=100)
             >>> draws.at(episodes=np.array([7]), steps=np.array([99]))
-            >>> bool(draws.normal()[0] == coming[99])
+            >>> bool(draws.normal()[0] == numbers[99])
             True
         """
         jumper = self._jumpers.setdefault(nth, Jumper(self._seed, f"{self._stream}/{nth}"))
@@ -148,9 +147,8 @@ class LaneDraws:
 class SequentialDraws(LaneDraws):
     """Normal numbers as a plain loop draws them: one `default_rng(seed)` over all episodes in order.
 
-    Published tables come from such loops, so this repeats their very noise. It needs to know how many
-    draws an episode makes, and leaves no two episodes independent of each other's length: use it to
-    compare with a table, not to measure.
+    Published tables come from such loops, so this repeats their noise. It needs the number of draws of an episode, and
+    the numbers of an episode depend on the lengths of earlier ones: use it to compare with a table, not to measure.
 
     Example:
         >>> draws = SequentialDraws(seed=0, stream="noise", lanes=1, draws_per_episode=2)
@@ -166,7 +164,7 @@ class SequentialDraws(LaneDraws):
         self._numbers = np.empty((0,))
 
     def normal(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
-        """Returns the first draw of a step from the sequence, any other from the lane's own stream."""
+        """Returns the first draw of a step from the sequence, any other draw from the stream of the lane."""
         if self._used or per_episode:
             return super().normal(shape, per_episode)
         self._used += 1
@@ -181,7 +179,7 @@ class SequentialDraws(LaneDraws):
 
 
 class _Site:
-    """The n-th draw of a step: a block of coming numbers per lane, filled as lanes reach it."""
+    """The n-th draw of a step: a block of numbers per lane, filled when the lane reaches it."""
 
     def __init__(self, jumper: Jumper, lanes: int) -> None:
         self.jumper = jumper
@@ -196,12 +194,12 @@ class _Site:
         shape: tuple[int, ...],
         kind: Callable,
     ) -> np.ndarray:
-        """Returns a draw of each lane; without `steps`, that of the first step."""
+        """Returns one draw of each lane; without `steps`, the draw of the first step."""
         if self.layout != (shape, kind, steps is None):
             self._lay_out(len(lanes), shape, kind, steps is None)
         stale = self.episodes != episodes
         if steps is not None:
-            # Unsigned, so that a step before the block is as far off as one behind it.
+            # As unsigned numbers, steps before the block are beyond its length too.
             stale |= (steps - self.starts).view(np.uint64) >= self.length
         if stale.any():
             for lane in np.flatnonzero(stale).tolist():
@@ -210,7 +208,7 @@ class _Site:
 
     def _lay_out(self, lanes: int, shape: tuple[int, ...], kind: Callable, only_first: bool) -> None:
         self.layout, self.kind = (shape, kind, only_first), kind
-        # A block begins with the same numbers, however long it is.
+        # The length of a block does not change its first numbers.
         self.length = 1 if only_first else max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(math.prod(shape), 1)))
         self.numbers = np.empty((lanes, self.length, *shape))
         self.episodes[:] = -1

@@ -16,14 +16,14 @@ def test_a_known_environment_brings_its_success_and_references():
 
 
 def test_any_other_id_is_run_as_it_is():
-    found = resolve_env(AUTO, {"path": "LunarLander-v3.zip"})
-    assert (found["id"], found["success"]) == ("LunarLander-v3", None)
+    env = resolve_env(AUTO, {"path": "LunarLander-v3.zip"})
+    assert (env["id"], env["success"]) == ("LunarLander-v3", None)
 
 
 def test_another_version_of_a_known_environment_has_its_sensors_but_not_its_returns():
-    found, newest = (resolve_env(AUTO, {"path": f"HalfCheetah-{version}.zip"}) for version in ("v3", "v5"))
-    assert found["sensor_groups"] == newest["sensor_groups"] and found["sensor_groups"]
-    assert (found["returns"]["reference"], newest["returns"]["reference"]) == (None, 4800.0)
+    old, newest = (resolve_env(AUTO, {"path": f"HalfCheetah-{version}.zip"}) for version in ("v3", "v5"))
+    assert old["sensor_groups"] == newest["sensor_groups"] and old["sensor_groups"]
+    assert (old["returns"]["reference"], newest["returns"]["reference"]) == (None, 4800.0)
 
 
 def test_the_goals_of_an_older_fetch_are_those_of_the_newest():
@@ -32,10 +32,10 @@ def test_the_goals_of_an_older_fetch_are_those_of_the_newest():
     assert old["id"] == "FetchReach-v1"
 
 
-def test_what_the_user_adds_is_kept():
-    asked = AUTO | {"max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium"}
-    found = resolve_env(asked, {"path": "CartPole-v1.zip"})
-    assert {key: found[key] for key in ("id", "max_steps", "kwargs", "backend")} == {
+def test_settings_of_the_user_hold():
+    added = AUTO | {"max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium"}
+    env = resolve_env(added, {"path": "CartPole-v1.zip"})
+    assert {key: env[key] for key in ("id", "max_steps", "kwargs", "backend")} == {
         "id": "CartPole-v1", "max_steps": 7, "kwargs": {"gravity": 1}, "backend": "gymnasium",
     }  # fmt: skip
 
@@ -52,6 +52,6 @@ def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
     ("policy", "message"),
     [({}, "this policy has none"), ({"path": "model.zip"}, "model.zip does not name its environment")],
 )
-def test_a_policy_that_does_not_say(policy, message):
+def test_a_policy_that_does_not_name_its_environment_is_refused(policy, message):
     with pytest.raises(UserError, match=message):
         resolve_env(AUTO, policy)

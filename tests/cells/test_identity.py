@@ -67,7 +67,7 @@ def test_the_same_number_is_the_same_cell():
     assert one == two
 
 
-def test_strength_zero_is_the_same_cell_whatever_the_perturbation():
+def test_strength_zero_is_the_same_cell_for_every_perturbation():
     nodes = [
         {"_target_": NOISE, "sigma": 0},
         {"_target_": NOISE, "sigma": 0.0, "keys": ["other"]},
@@ -103,7 +103,7 @@ def test_versions_and_engine_count(name, monkeypatch):
     assert hash_of(BASE) != before
 
 
-def test_provenance_tells_versions_and_host():
+def test_provenance_holds_versions_and_host():
     facts = identity.provenance()
     assert facts["versions"]["mujoco"].startswith("3.")
     assert facts["host"]["python"]

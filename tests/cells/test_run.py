@@ -8,28 +8,7 @@ import pytest
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
-from brittlestar.cells.job import Job
 from brittlestar.engine.metrics import COLUMNS
-
-
-@pytest.fixture
-def job(tmp_path):
-    config = {
-        "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "Pendulum-v1", "max_steps": 5, "lanes": 2},
-        "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
-        "perturbation": {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.1},
-        "mitigation": {"_target_": "brittlestar.mitigations.Mitigation"},
-        "stress_schedule": {"_target_": "brittlestar.schedules.Constant", "level": 1.0},
-        "episodes": 3,
-        "seed": 0,
-        "episode_seeds": "independent",
-        "deterministic": True,
-        "lanes": 2,
-        "threads": None,
-        "store": str(tmp_path / "store"),
-        "study": None,
-    }
-    return Job(config, str(tmp_path / "job"), {"env": "pendulum"}, ["seed=0"])
 
 
 def test_a_cell_is_computed_once(job):
@@ -38,7 +17,7 @@ def test_a_cell_is_computed_once(job):
     assert first.cell == second.cell
 
 
-def test_the_manifest_tells_everything(job):
+def test_the_manifest_holds_request_result_and_provenance(job):
     cell.run(job)
     manifest = records.read_manifest(Path(job.folder))
     assert manifest["status"] == "done"
@@ -61,7 +40,7 @@ def test_rows_are_one_per_episode_in_order(job):
     assert rows[:, 0].tolist() == [0, 1, 2]
 
 
-def test_strength_zero_is_shared_but_shown_under_its_own_name(job):
+def test_cells_of_strength_zero_share_rows_but_keep_their_names(job):
     job.config["perturbation"]["sigma"] = 0.0
     first = cell.run(job)
     job.config["perturbation"] = {"_target_": "brittlestar.perturbations.GaussianAction", "sigma": 0}
@@ -133,7 +112,7 @@ def test_lanes_and_threads_change_no_byte(job):
     assert rows[0] == rows[1]
 
 
-def test_nan_rows_are_kept_missing(job):
+def test_metrics_that_an_environment_lacks_are_nan(job):
     cell.run(job)
     rows = records.read_rows(Path(job.folder))
     assert np.isnan(rows[:, COLUMNS.index("success_any")]).all()

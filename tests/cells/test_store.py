@@ -7,7 +7,7 @@ from brittlestar.cells import store as records
 from brittlestar.errors import UserError
 
 
-def test_a_cell_comes_back(tmp_path):
+def test_a_written_cell_is_read_back(tmp_path):
     rows = np.array([[0.0, np.nan], [1.0, 2.0]])
     records.write_cell(tmp_path / "cell", {"status": "done", "x": float("nan")}, rows)
     assert records.read_manifest(tmp_path / "cell")["status"] == "done"
@@ -15,7 +15,7 @@ def test_a_cell_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"status": "do', b"\xff\xfe"])
-def test_no_complete_manifest_no_cell(tmp_path, content):
+def test_an_incomplete_manifest_is_no_cell(tmp_path, content):
     if content is not None:
         (tmp_path / "manifest.json").write_bytes(content)
     assert records.read_manifest(tmp_path) is None
@@ -31,13 +31,13 @@ def test_the_manifest_comes_last(tmp_path, monkeypatch):
     assert records.read_manifest(tmp_path) is None
 
 
-def test_damaged_rows_say_what_to_do(tmp_path):
+def test_an_error_of_damaged_rows_names_the_remedy(tmp_path):
     (tmp_path / "episodes.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(UserError, match=r"episodes.npy cannot be read .*remove .* and run again"):
         records.read_rows(tmp_path)
 
 
-def test_rows_are_linked_again_and_again(tmp_path):
+def test_rows_are_linked_repeatedly(tmp_path):
     for value in (1.0, 2.0, 2.0):
         records.write_cell(tmp_path / "store", {}, np.full((1, 1), value))
         records.link_rows(tmp_path / "store", tmp_path / "job")
@@ -56,7 +56,7 @@ def test_rows_are_copied_across_file_systems(tmp_path, monkeypatch):
     assert records.read_rows(tmp_path / "job")[0, 0] == 1
 
 
-def test_cells_are_found_in_the_order_of_their_numbers(tmp_path):
+def test_cells_are_listed_in_the_order_of_their_numbers(tmp_path):
     for name in ("10", "9", "0"):
         records.write_manifest(tmp_path / name, {})
     assert [path.name for path in records.find_cells(tmp_path)] == ["0", "9", "10"]

@@ -37,7 +37,7 @@ def test_one_cell_prints_its_result_and_is_reused(call):
         (["episodes=abc"], "`episodes`: Value 'abc' of type 'str' could not be converted to Integer"),
         (["lanes=0"], "`lanes` must be at least 1, got 0"),
         (["+lane=3"], "`lane` does not exist; did you mean `lanes`?"),
-        (["episode_seeds=consequtive"], "`episode_seeds` must be one of independent, consecutive, got consequtive"),
+        (["episode_seeds=consequtive"], "`episode_seeds` cannot be 'consequtive'; did you mean `consecutive`?"),
         (["policy=p_controller"], "p_controller needs the dict observation of a Fetch environment"),
         (["policy=callable", "policy.path=nowhere:policy"], "there is no module `nowhere`"),
         (["policy=callable", "policy.path=missing/model.py"], "missing/model.py"),

@@ -50,7 +50,7 @@ def test_every_option_composes_and_builds(group, name, request):
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
-def test_every_option_lists_all_fields_and_says_what_it_is(group, name):
+def test_every_option_lists_all_fields_and_has_a_help_text(group, name):
     path = config_folder() / group / f"{name}.yaml"
     node = yaml.safe_load(path.read_text())
     assert path.read_text().startswith("# "), "the first line is the help text"
@@ -73,7 +73,7 @@ def test_every_experiment_composes(name):
     assert config.hydra.sweeper.params
 
 
-def test_the_names_others_rely_on():
+def test_names_that_other_rooms_use():
     config = compose("config", return_hydra_config=True)
     assert config.store == "outputs/store"
     assert config.lanes == config.env.lanes

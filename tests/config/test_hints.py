@@ -18,7 +18,7 @@ def test_the_command_that_trains(env_id, command):
     assert train_hint({"env": {"id": env_id}, "policy": SB3}) == f"train one: `brittlestar train {command}`"
 
 
-def test_no_command_where_the_environment_is_not_known():
+def test_no_command_for_an_unknown_environment():
     assert env_option("auto") == train_hint({"env": {"id": "auto"}, "policy": SB3}) == train_hint({"policy": SB3}) == ""
 
 

@@ -1,4 +1,4 @@
-"""Every option of the groups that disturb and help: it runs where it makes sense, and says so where not."""
+"""Every option of the groups runs in the environments that it supports, and is refused in the others."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ STRESSORS = (
     "baseline", "concept_drift", "resource_constraint", "trust_violation", "valence_inversion", "observation_noise",
     "sensor_blackout", "reward_noise",
 )  # fmt: skip
-GIVEN = {"env_parameter": {"half_cheetah": "dof_armature", "cartpole": "length", "fetch_reach": "dof_armature"}}
+ATTRIBUTES = {"env_parameter": {"half_cheetah": "dof_armature", "cartpole": "length", "fetch_reach": "dof_armature"}}
 
 
 def names(group: str) -> list[str]:
@@ -60,13 +60,13 @@ def roll(env: str, perturbation=None, mitigation="none", schedule="constant", ep
 def option(name: str, env: str) -> Perturbation:
     if name == "stuck_observation" and env == "CliffWalking-v1":
         return load("perturbation", name, p=0.9, within_steps=5)  # one number alone is seldom stuck
-    attribute = GIVEN.get(name, {}).get(env)
+    attribute = ATTRIBUTES.get(name, {}).get(env)
     return load("perturbation", name, **({"attribute": attribute} if attribute else {}))
 
 
 @pytest.mark.parametrize("env", ENVS.values())
 @pytest.mark.parametrize("name", names("perturbation"))
-def test_every_perturbation_acts_or_says_why_not(name, env):
+def test_every_perturbation_acts_or_is_refused_with_a_reason(name, env):
     try:
         perturbation = option(name, env)
         rows = roll(env, perturbation)
@@ -113,7 +113,7 @@ def refused_rightly(name: str, env: str) -> bool:
 
 @pytest.mark.parametrize("env", ENVS.values())
 @pytest.mark.parametrize("name", names("mitigation"))
-def test_every_mitigation_acts_or_says_why_not(name, env):
+def test_every_mitigation_acts_or_is_refused_with_a_reason(name, env):
     noise = load("perturbation", "confused_observation") if env == "CliffWalking-v1" else None
     observes = name.endswith("_observation") or name in ("ensemble", "compose")
     acts = (name.endswith("_action") and name != "hold_action") or name in ("low_pass", "compose")
@@ -158,5 +158,5 @@ def test_every_schedule_runs(name, env):
 @pytest.mark.parametrize("group", ["perturbation", "mitigation", "stress_schedule"])
 def test_the_docs_name_every_option(group):
     page = (ROOT / "docs" / "perturbations.md").read_text()
-    known = set(re.findall(r"`(\w+)`", page)) | {"none"}
-    assert set(names(group)) <= known
+    names_on_page = set(re.findall(r"`(\w+)`", page)) | {"none"}
+    assert set(names(group)) <= names_on_page

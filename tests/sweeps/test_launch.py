@@ -1,4 +1,4 @@
-"""Sweeps: what varied, reuse, resume after a kill, and the same bytes whatever the workers."""
+"""Sweeps: columns, reuse, continuing after a kill, and the same bytes for any number of workers."""
 
 import contextlib
 import os
@@ -57,7 +57,7 @@ def test_strength_zero_of_two_perturbations_is_computed_once(shell):
     ]  # fmt: skip
 
 
-def test_whatever_varied_becomes_a_column(shell):
+def test_every_key_that_varied_becomes_a_column(shell):
     shell.sweep(
         "env=pendulum", "policy=random,constant", "episodes=2", "mitigation=low_pass", "mitigation.alpha=0.3,0.5",
         "perturbation=gaussian_action", "perturbation.sigma=0,0.2",

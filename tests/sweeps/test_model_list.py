@@ -71,13 +71,13 @@ def test_one_table_compares_models_of_different_environments(shell, lists):
     assert {row["model"]: row["policy"] for row in rows} == dict(
         zip(names, ("zoo_folder", "sb3", "random", "sb3"), strict=True)
     )
-    # The name stands for the settings.
+    # The name replaces the settings.
     assert not any(key.startswith(("policy.", "env.")) for key in rows[0])
     assert {row["length"] for row in shell.table("sweep", "cells") if row["env"] == "pendulum"} == {20}
     report = (folder / "report.md").read_text()
     assert all(name in text for name in names for text in (report, done.stdout))
     assert "model = was better, baseline mismatch: recorded 9000" in report.partition("![curve]")[0]
-    # Twenty steps are no record's.
+    # The recorded return is not one of twenty steps.
     checked = {row["model"]: row.get("baseline_check") for row in rows}
     assert checked['it\'s "a2c", swinging'] == "time limit differs"
     shell.sweep(*ask, "hydra/launcher=joblib", "hydra.launcher.n_jobs=1", name="joblib")
@@ -85,7 +85,7 @@ def test_one_table_compares_models_of_different_environments(shell, lists):
         assert shell.table("joblib", table) == shell.table("sweep", table)
 
 
-def test_a_model_is_the_cell_that_its_policy_is_alone(shell, lists):
+def test_a_model_of_a_list_is_the_same_cell_as_its_policy_alone(shell, lists):
     shell("policy=zoo_folder", "policy.path=lists/agents/ppo/CartPole-v1_1", "env=auto", "episodes=3")
     (lists / "one.yaml").write_text("- {path: agents/ppo/CartPole-v1_1, name: mine}\n")
     done, _ = shell.sweep("models=lists/one.yaml", "episodes=3")
@@ -149,7 +149,7 @@ def test_the_path_implies_the_option(tmp_path, path, option):
     assert "env" not in model
 
 
-def test_paths_are_seen_from_the_list_then_from_here(tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_list_then_to_the_current_folder(tmp_path, monkeypatch):
     for folder in ("list", "here"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "both.zip").touch()
@@ -185,7 +185,7 @@ def test_settings_are_overrides(tmp_path):
         ("- a.zip\n- a.zip", "entry 2 of .* has the name of entry 1: give it another `name`"),
     ],
 )
-def test_bad_lists(tmp_path, text, message):
+def test_a_mistake_in_a_list_is_named(tmp_path, text, message):
     (tmp_path / "folder").mkdir()
     (tmp_path / "a.zip").touch()
     (tmp_path / "notes.txt").touch()

@@ -28,7 +28,7 @@ def test_a_log_file_gets_whole_lines():
     assert stream.getvalue() == "1/1 cells: 0 done, 0 failed, 1 cached, 0 running\n"
 
 
-def test_clock():
+def test_durations_are_written_as_a_clock():
     assert [clock(s) for s in (5, 65, 3700)] == ["0:05", "1:05", "1:01:40"]
 
 

@@ -1,1 +1,1 @@
-"""One cell: resolve it, find it by its hash, or compute and record it."""
+"""One cell: resolve its job, find it in the store by its hash, or compute and record it."""

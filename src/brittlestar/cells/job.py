@@ -100,7 +100,7 @@ class ResolvedJob(Job):
 
 @functools.lru_cache(maxsize=64)
 def build_env(node: str) -> EnvSpec:
-    """Builds an environment's config node, given as JSON, once per process."""
+    """Builds the config node of an environment, as JSON, once per process."""
     return build(json.loads(node), "env")
 
 

@@ -17,7 +17,7 @@ from brittlestar.cells.identity import provenance
 from brittlestar.cells.job import Job, Outcome, ResolvedJob, build_env, resolve
 from brittlestar.config.build import build
 from brittlestar.config.hints import train_hint
-from brittlestar.errors import MissingFileError, UserError
+from brittlestar.errors import MissingFileError, UserError, require_choice
 
 EPISODE_SEEDS = ("independent", "consecutive")
 
@@ -96,7 +96,7 @@ def fail(job: Job, cell: str, error: Exception) -> Outcome:
 
 
 def _show(job: ResolvedJob, manifest: dict[str, Any]) -> None:
-    """Puts a finished cell into the job's folder, under the config that asked for it."""
+    """Puts a finished cell into the job's folder, with the config of the job."""
     folder = Path(job.folder)
     names = manifest.get("files", (records.ROWS,))
     records.link_rows(records.store_folder(job.config["store"], job.cell), folder, names)
@@ -104,12 +104,8 @@ def _show(job: ResolvedJob, manifest: dict[str, Any]) -> None:
 
 
 def _request(job: Job) -> dict[str, Any]:
-    return {
-        "config": job.config,
-        "choices": job.choices,
-        "overrides": job.overrides,
-        "strength": _strength(job),
-    }
+    request = {"config": job.config, "choices": job.choices, "overrides": job.overrides}
+    return request | {"strength": _strength(job)}
 
 
 def _strength(job: Job) -> dict[str, Any]:
@@ -125,8 +121,7 @@ def _plan(job: ResolvedJob) -> Any:
     from brittlestar.engine.plan import Plan
 
     config = job.config
-    if config["episode_seeds"] not in EPISODE_SEEDS:
-        raise UserError(f"`episode_seeds` must be one of {', '.join(EPISODE_SEEDS)}, got {config['episode_seeds']}")
+    require_choice("episode_seeds", config["episode_seeds"], EPISODE_SEEDS)
     if config["lanes"] < 1:
         raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
     return Plan(

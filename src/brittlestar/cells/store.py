@@ -1,4 +1,4 @@
-"""Cells on disk: one folder per cell, rows first, manifest last, each by an atomic rename."""
+"""Cells on disk: one folder per cell, its rows first and its manifest last, each by an atomic rename."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ BEHAVIOUR, TRAJECTORIES = "behaviour.npy", "trajectories.npz"
 
 
 def store_folder(store: str, cell_hash: str) -> Path:
-    """Returns where a finished cell lies in the store."""
+    """Returns the folder of a finished cell in the store."""
     return Path(store) / cell_hash[:2] / cell_hash
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Returns the manifest of a folder, or None where there is no complete one."""
+    """Returns the manifest of a folder; None without a complete one."""
     try:
         return json.loads((folder / MANIFEST).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (json.JSONDecodeError, UnicodeDecodeError):
-        # A manifest appears by rename after fsync, so this one was damaged afterwards: compute it again.
+        # A manifest appears by rename after fsync, so this one was damaged later: the cell is computed again.
         return None
 
 
@@ -47,10 +47,10 @@ def write_cell(folder: Path, manifest: dict[str, Any], rows: np.ndarray, more: M
     """Writes a finished cell; the manifest comes last, so a folder with one is complete.
 
     Args:
-        folder: where to.
-        manifest: what the cell is.
+        folder: of the cell.
+        manifest: config, hash, provenance and status.
         rows: one per episode.
-        more: further files, each an array, or a dict of arrays for one that ends in `.npz`.
+        more: further files by name, each an array, or a dict of arrays for `.npz`.
     """
     make_folder(folder)
     for name, content in {ROWS: rows, **(more or {})}.items():
@@ -66,13 +66,13 @@ def _save(content: Any, file: Any) -> None:
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any], durable: bool = False) -> None:
-    """Writes a manifest by rename, after fsync where it must survive a power cut."""
+    """Writes a manifest; `durable` ones survive a power cut."""
     make_folder(folder)
     write_file(folder / MANIFEST, json.dumps(manifest, allow_nan=True), durable)
 
 
 def link_rows(source: Path, target: Path, names: Iterable[str] = (ROWS,)) -> None:
-    """Shows files of a stored cell in another folder: hard links, or copies across file systems."""
+    """Puts files of a stored cell into another folder: hard links, or copies across file systems."""
     make_folder(target)
     for name in names:
         temporary = target / f".{name}.{os.getpid()}"
@@ -81,18 +81,18 @@ def link_rows(source: Path, target: Path, names: Iterable[str] = (ROWS,)) -> Non
             os.link(source / name, temporary)
         except OSError:
             shutil.copyfile(source / name, temporary)
-        # Renaming one hard link onto another of the same file does nothing and leaves both: so remove first.
+        # A rename of one hard link onto another of the same file does nothing.
         (target / name).unlink(missing_ok=True)
         temporary.rename(target / name)
 
 
 def find_cells(folder: Path) -> list[Path]:
     """Returns the folders below `folder` that hold a manifest, in a fixed order."""
-    found = [Path(root) for root, _, files in os.walk(folder) if MANIFEST in files]
-    return sorted(found, key=lambda path: [(len(part), part) for part in path.relative_to(folder).parts])
+    cells = [Path(root) for root, _, files in os.walk(folder) if MANIFEST in files]
+    return sorted(cells, key=lambda path: [(len(part), part) for part in path.relative_to(folder).parts])
 
 
 def forget_cells(folder: Path) -> None:
-    """Removes what an earlier sweep shows in this folder; the store keeps the cells themselves."""
+    """Removes the manifests of an earlier sweep from its folder; the store keeps the cells."""
     for cell in find_cells(folder):
         (cell / MANIFEST).unlink(missing_ok=True)

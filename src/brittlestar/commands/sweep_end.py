@@ -42,7 +42,7 @@ class AggregateSweep(Callback):
 
 
 def import_table_modules() -> None:
-    """Imports what tables and plots need, which takes a second; a sweep calls it while its workers run."""
+    """Imports what tables and plots need, which takes a second; a sweep does so while its workers run."""
     for name in _TABLE_MODULES:
         importlib.import_module(name)
 

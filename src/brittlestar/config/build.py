@@ -1,7 +1,6 @@
-"""Makes the parts of a cell from their config nodes: `_target_` and dataclass fields, nothing else.
+"""Builds the parts of a cell from their config nodes: `_target_` and dataclass fields.
 
-This is what `hydra.utils.instantiate` does, without importing Hydra in every worker, and with errors that
-name the key, the value and what is valid.
+`hydra.utils.instantiate` does the same, but workers would import Hydra, and its errors do not name the valid keys.
 """
 
 from __future__ import annotations
@@ -107,12 +106,12 @@ def _hints(target: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(target)
     except NameError:
-        # A type that is only imported for type checkers: then nothing is known.
+        # A type that is only imported for type checkers.
         return {}
 
 
 def _is_plain(hint: Any) -> bool:
-    """Says whether a type is made of numbers, strings, lists and dicts only; objects are left to their owners."""
+    """Whether a type is made of numbers, strings, lists and dicts only; classes check their own objects."""
     parts = typing.get_args(hint)
     return all(_is_plain(part) for part in parts) if parts else hint in _PLAIN or hint is type(None)
 
@@ -131,7 +130,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _in_words(hint: Any) -> str:
-    """Says what a type is.
+    """Writes a type for a message.
 
     Example:
         >>> _in_words(list[float] | None), _in_words(float)

@@ -30,7 +30,7 @@ def train_hint(config: dict[str, Any]) -> str:
 
 @functools.cache
 def env_option(env_id: str) -> str:
-    """Returns the override that chooses an environment; empty for one that no option names.
+    """Returns the overrides that choose an environment; empty for an id that cannot be chosen.
 
     Example:
         >>> env_option("FetchReach-v4"), env_option("LunarLander-v3")
@@ -43,9 +43,9 @@ def env_option(env_id: str) -> str:
 
 
 def _algorithm(env_id: str) -> str:
-    """Returns an algorithm that is tuned for an environment, else one that learns in any."""
+    """Returns an algorithm that is tuned for an environment, else one for any environment."""
     for name in _FIRST:
-        # A look at the text: Hydra would take longer than the message is worth.
+        # A search in the text is quicker than a composition by Hydra.
         text = (config_folder() / "algo" / f"{name}.yaml").read_text()
         if re.search(rf"^  {re.escape(env_id)}:", text, re.MULTILINE):
             return name

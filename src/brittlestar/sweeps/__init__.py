@@ -1,1 +1,1 @@
-"""Many cells: compose, launch, show progress."""
+"""Many cells: compose their configs, run them on workers, show the progress."""

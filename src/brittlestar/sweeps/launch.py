@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +24,8 @@ if TYPE_CHECKING:
     from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
 
-def launch(
-    launcher: CellLauncher,
-    job_overrides: Sequence[Sequence[str]],
-    first: int,
-    meanwhile: Callable[[], None] | None = None,
-) -> list[JobReturn]:
-    """Runs the cells of a sweep and returns their outcomes, in order.
-
-    Args:
-        launcher: of Hydra.
-        job_overrides: one list for each cell.
-        first: number of the first cell.
-        meanwhile: called in a thread while the workers run.
-    """
+def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+    """Runs the cells of a sweep and returns their outcomes, in order."""
     composer = composer_of(launcher)
     jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]
     _refuse_common_mistake(jobs)
@@ -45,7 +33,7 @@ def launch(
     make_folder(sweep_folder)
     if first == 0:
         records.forget_cells(sweep_folder)
-    outcomes = run_jobs(jobs, dict(launcher.joblib), meanwhile)
+    outcomes = run_jobs(jobs, dict(launcher.joblib))
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
 
 
@@ -86,27 +74,22 @@ def _mistake(job: Job) -> str:
     return ""
 
 
-def run_jobs(
-    jobs: Sequence[Job], options: dict[str, Any], meanwhile: Callable[[], None] | None = None
-) -> list[Outcome]:
+def run_jobs(jobs: Sequence[Job], options: dict[str, Any]) -> list[Outcome]:
     """Runs cells on workers, with a live line, and returns their outcomes, in order.
 
     Args:
         jobs: each with a folder of its own.
         options: `n_jobs` and settings of joblib.
-        meanwhile: called in a thread while the workers run.
     """
     outcomes = {}
     with Progress(len(jobs)) as progress:
-        for outcome in _outcomes(jobs, options, progress, meanwhile):
+        for outcome in _outcomes(jobs, options, progress):
             outcomes[outcome.folder] = outcome
             progress.add(outcome.status, outcome.episodes)
     return [outcomes[job.folder] for job in jobs]
 
 
-def _outcomes(
-    jobs: Sequence[Job], options: dict[str, Any], progress: Progress, meanwhile: Callable[[], None] | None
-) -> Iterator[Outcome]:
+def _outcomes(jobs: Sequence[Job], options: dict[str, Any], progress: Progress) -> Iterator[Outcome]:
     """Yields outcomes as cells end: stored ones, then computed ones, each followed by jobs of the same cell."""
     todo: dict[str, list[ResolvedJob]] = {}
     for job in jobs:
@@ -122,7 +105,7 @@ def _outcomes(
     twins = {jobs[0].folder: jobs[1:] for jobs in todo.values()}
     # A long cell at the end would leave the other workers idle.
     longest_first = sorted((jobs[0] for jobs in todo.values()), key=lambda job: -job.config["episodes"])
-    for outcome in run_on_workers(_share_cores(longest_first, workers), workers, options, meanwhile):
+    for outcome in run_on_workers(_share_cores(longest_first, workers), workers, options):
         yield outcome
         for twin in twins[outcome.folder]:
             yield cell.run(twin)

@@ -1,4 +1,4 @@
-"""`policy=glob(zoo/*)`: options in a folder of a group, which Hydra's own glob does not see."""
+"""`policy=glob(zoo/*)`: options in a folder of a group, which Hydra's own glob does not match."""
 
 from __future__ import annotations
 
@@ -14,23 +14,19 @@ if TYPE_CHECKING:
 
 
 def expand_options(overrides: Sequence[Override], loader: Any) -> list[Override]:
-    """Returns overrides with every glob over a folder of a group as a list of its options.
-
-    Args:
-        overrides: of a sweep, parsed.
-        loader: Hydra's, which knows the options.
-    """
+    """Returns the parsed overrides of a sweep, with every glob over a folder of a group as a list of its options."""
     return [_expanded(override, loader) if _folders(override) else override for override in overrides]
 
 
 def choose_options(names: Iterable[str], include: Sequence[str], exclude: Sequence[str] = ()) -> list[str]:
-    """Returns the options that a glob means; policies of the zoo that are not trained yet are left out.
+    """Returns the options that match a glob, without policies of the zoo that are not trained yet.
 
     Example:
         >>> choose_options(["zoo/cartpole_ppo", "zoo/never_trained", "random"], ["zoo/*"])
         ['zoo/cartpole_ppo']
     """
-    return [name for name in names if _is_any(name, include) and not _is_any(name, exclude) and _is_there(name)]
+    matches = [name for name in names if _is_any(name, include) and not _is_any(name, exclude)]
+    return [name for name in matches if not name.startswith("zoo/") or zoo.is_shipped(name.removeprefix("zoo/"))]
 
 
 def _expanded(override: Override, loader: Any) -> Override:
@@ -38,17 +34,17 @@ def _expanded(override: Override, loader: Any) -> Override:
 
     glob: Any = override.value()
     group = override.key_or_group
-    known = list(loader.get_group_options(group))
+    options = list(loader.get_group_options(group))
     for folder in _folders(override):
-        known += [f"{folder}/{name}" for name in loader.get_group_options(f"{group}/{folder}")]
-    names = choose_options(known, glob.include, glob.exclude)
+        options += [f"{folder}/{name}" for name in loader.get_group_options(f"{group}/{folder}")]
+    names = choose_options(options, glob.include, glob.exclude)
     if not names:
         raise UserError(f"`{override.input_line}` matches no option of `{group}`")
     return OverridesParser.create(config_loader=loader).parse_override(f"{group}={','.join(names)}")
 
 
 def _folders(override: Override) -> list[str]:
-    """Returns the folders that a glob asks for; none if it is no such glob."""
+    """Returns the folders in the patterns of a glob; none for any other override."""
     from hydra.core.override_parser.types import Glob
 
     value = override.value()
@@ -59,7 +55,3 @@ def _folders(override: Override) -> list[str]:
 
 def _is_any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern) for pattern in patterns)
-
-
-def _is_there(name: str) -> bool:
-    return not name.startswith("zoo/") or zoo.is_shipped(name.removeprefix("zoo/"))

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,25 +45,14 @@ def start(env: str | None = None) -> bool:
     return True
 
 
-def run_on_workers(
-    jobs: Sequence[Job], count: int, options: dict[str, Any], meanwhile: Callable[[], None] | None = None
-) -> Iterator[Outcome]:
-    """Yields the outcomes of jobs as they end.
-
-    Args:
-        jobs: the cells to run.
-        count: number of workers.
-        options: settings of joblib.
-        meanwhile: called in a thread of this process while the workers run.
-    """
+def run_on_workers(jobs: Sequence[Job], count: int, options: dict[str, Any]) -> Iterator[Outcome]:
+    """Yields the outcomes of jobs as they end."""
     global _started
     from joblib import Parallel, delayed
     from joblib.externals.loky.backend import context
 
     if start():
         context.set_start_method("forkserver", force=True)
-    if meanwhile is not None:
-        threading.Thread(target=meanwhile, daemon=True).start()
     _started = True
     yield from Parallel(
         n_jobs=count, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **options

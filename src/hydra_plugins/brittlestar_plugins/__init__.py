@@ -1,1 +1,1 @@
-"""Hydra plugins of brittlestar: found by Hydra through the `hydra_plugins` namespace."""
+"""Hydra plugins of brittlestar: Hydra finds them in the namespace `hydra_plugins`."""

@@ -1,5 +1,6 @@
-"""Sweeper and launcher for many cheap cells: Hydra's own basic sweeper and joblib launcher, less their overhead."""
+"""Sweeper and launcher for many cheap cells: Hydra's basic sweeper and joblib launcher without their overhead."""
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +11,18 @@ from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 
 
 class CellLauncher(JoblibLauncher):
-    """Fans cells out over joblib workers; composes configs once, and never starts a cell that is in the store."""
+    """Runs cells on joblib workers; composes configs once, and takes cells that the store has from there."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         from brittlestar.commands.sweep_end import import_table_modules
         from brittlestar.sweeps.launch import launch
 
-        return launch(self, job_overrides, initial_job_idx, import_table_modules)
+        threading.Thread(target=import_table_modules, daemon=True).start()
+        return launch(self, job_overrides, initial_job_idx)
 
 
 class CellSweeper(BasicSweeper):
-    """The basic sweeper, which also takes a list of models, adds the cells of a study, and composes nothing twice."""
+    """The basic sweeper, with lists of models and the extra cells of a study."""
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
         from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
@@ -30,7 +32,7 @@ class CellSweeper(BasicSweeper):
         assert self.hydra_context is not None and self.config is not None
         refuse_swept_study(overrides)
         loader, jobs = self.hydra_context.config_loader, []
-        # Hydra puts those of the experiment first.
+        # Hydra puts the overrides of the experiment first.
         overrides = expand_options(without_policies(overrides, len(self.params)), loader)
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (rest,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)

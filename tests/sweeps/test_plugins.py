@@ -1,0 +1,23 @@
+"""The parts of Hydra that the sweeper and the launcher extend."""
+
+import inspect
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
+
+from hydra_plugins.brittlestar_plugins.cells import CellLauncher, CellSweeper
+
+
+def test_hydras_sweeper_still_splits_validates_and_launches():
+    assert list(inspect.signature(BasicSweeper.split_arguments).parameters) == ["overrides", "max_batch_size"]
+    assert list(inspect.signature(BasicSweeper.split_overrides_to_chunks).parameters) == ["lst", "n"]
+    sweep = inspect.getsource(BasicSweeper.sweep)
+    for call in ("self.split_arguments(overrides, self.max_batch_size)", "self.validate_batch_is_legal(batch)"):
+        assert sweep.count(call) == 1
+    sweeper = CellSweeper(max_batch_size=None, params={"seed": "0,1"})
+    assert (sweeper.params, sweeper.launcher, sweeper.config) == ({"seed": "0,1"}, None, None)
+
+
+def test_hydras_joblib_launcher_still_holds_its_options():
+    assert list(inspect.signature(JoblibLauncher.launch).parameters) == ["self", "job_overrides", "initial_job_idx"]
+    assert CellLauncher(n_jobs=2, verbose=1).joblib == {"n_jobs": 2, "verbose": 1}
