@@ -10,6 +10,7 @@ from scipy import stats as reference
 
 from brittlestar.statistics.intervals import (
     Interval,
+    at_least_wilson,
     clopper_pearson,
     percentile_interval,
     t_half_width,
@@ -126,6 +127,15 @@ def test_percentile_interval_cuts_both_ends_and_ignores_nan():
 def test_percentile_interval_takes_infinite_replicates():
     interval = percentile_interval([0.1] * 50 + [math.inf] * 50, "bootstrap", n=3)
     assert (interval.low, interval.high) == (0.1, math.inf)
+
+
+def test_seeds_that_agree_are_widened_to_wilson():
+    expected = wilson([24, 27], 30)
+    interval = at_least_wilson([0.8, NAN], [0.8, NAN], [24, 27], 30)
+    assert interval.low == pytest.approx(expected.low)
+    assert interval.high == pytest.approx(expected.high)
+    assert at_least_wilson(-0.5, 1.5, 24, 30).low == 0
+    assert at_least_wilson(-0.5, 1.5, 24, 30).high == 1
 
 
 @pytest.mark.parametrize(("n_a", "n_b"), [(5, 5), (3, 20)])

@@ -17,7 +17,7 @@ from brittlestar.results.grouping import Grouping, group, sort_key
 from brittlestar.results.load import RATES, Cell, Row, hold_rows
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.curves import critical_level
-from brittlestar.statistics.intervals import t_half_width, wilson
+from brittlestar.statistics.intervals import at_least_wilson, t_half_width, wilson
 
 _DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
 """Columns of a label that do not concern the policy."""
@@ -172,17 +172,18 @@ def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[st
     episodes are, but takes all of them for independent.
     """
     name, seeds, episodes = curve.measures[index], np.array(columns["n_seeds"]), columns["n_episodes"]
-    over_episodes = wilson(np.nansum(curve.scores[index], axis=(1, 2)), episodes)
+    successes = np.nansum(curve.scores[index], axis=(1, 2))
+    over_episodes = wilson(successes, episodes)
     t_low, t_high = columns[f"{name}_low"], columns[f"{name}_high"]
-    low = np.where(seeds == 1, over_episodes.low, np.fmin(t_low, over_episodes.low))
-    high = np.where(seeds == 1, over_episodes.high, np.fmax(t_high, over_episodes.high))
+    several = [np.where(seeds == 1, np.nan, bound) for bound in (t_low, t_high)]
+    interval = at_least_wilson(several[0], several[1], successes, episodes)
     return {
         f"{name}_wilson_low": np.asarray(over_episodes.low).tolist(),
         f"{name}_wilson_high": np.asarray(over_episodes.high).tolist(),
         f"{name}_t_low": t_low,
         f"{name}_t_high": t_high,
-        f"{name}_low": np.clip(low, 0, 1).tolist(),
-        f"{name}_high": np.clip(high, 0, 1).tolist(),
+        f"{name}_low": np.asarray(interval.low).tolist(),
+        f"{name}_high": np.asarray(interval.high).tolist(),
         f"{name}_method": [
             f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
             for k, n in zip(seeds.tolist(), episodes, strict=True)

@@ -59,6 +59,21 @@ def clopper_pearson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) ->
     return Interval(as_number(low), as_number(high), "Clopper-Pearson", _whole(total), level)
 
 
+def at_least_wilson(low: ArrayLike, high: ArrayLike, successes: ArrayLike, n: ArrayLike) -> Interval:
+    """Widens an interval of a success rate over seeds to Wilson's over episodes; seeds may agree by chance.
+
+    nan bounds give Wilson's, and the rate remains within 0 and 1.
+
+    Example:
+        >>> interval = at_least_wilson(0.8, 1.1, 90, 100)
+        >>> interval.low, interval.high
+        (0.8, 1.0)
+    """
+    episodes = wilson(successes, n)
+    bounds = np.clip(np.fmin(low, episodes.low), 0, 1), np.clip(np.fmax(high, episodes.high), 0, 1)
+    return Interval(as_number(bounds[0]), as_number(bounds[1]), "at least Wilson", episodes.n, LEVEL)
+
+
 def exact_bounds(k: Array, n: Array, level: float) -> tuple[Array, Array]:
     """Bounds of Clopper and Pearson's interval for `k` successes of `n`."""
     quantile, share = special().betaincinv, tail(level)

@@ -9,7 +9,7 @@ import numpy as np
 
 from brittlestar.results.grouping import sort_key
 from brittlestar.results.load import Row
-from brittlestar.statistics.intervals import LEVEL, t_interval, wilson
+from brittlestar.statistics.intervals import LEVEL, at_least_wilson, t_interval, wilson
 from brittlestar.statistics.resampling import RESAMPLES
 from brittlestar.studies.stress.agents import Agent
 from brittlestar.studies.stress.latex import Markup, escape, interval, number, stacked, table, with_interval
@@ -116,12 +116,10 @@ def _rate(rows: list[Row], scoring: str) -> Markup:
     n = sum(row["n_shock"] for row in rows)
     if not n:
         return number(None)
-    over_episodes = wilson(round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), n)
-    over_seeds = t_interval(seeds)
-    low = max(0.0, float(np.fmin(over_seeds.low, over_episodes.low)))
-    high = min(1.0, float(np.fmax(over_seeds.high, over_episodes.high)))
+    successes, over_seeds = round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), t_interval(seeds)
+    bounds = at_least_wilson(over_seeds.low, over_seeds.high, successes, n)
     shown = number(float(seeds.mean())) + (r"\dag" if same else "")
-    return stacked(shown, interval(low, high))
+    return stacked(shown, interval(bounds.low, bounds.high))
 
 
 def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:

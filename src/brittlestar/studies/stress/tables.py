@@ -63,7 +63,7 @@ def _summary(stressor: Stressor) -> Row:
     for name in (*PHASE_RATES, *DROPS, "residual", *TAILS, "recovery_episodes"):
         values = np.array([one[name] for one in each])
         known = values[~np.isnan(values)]
-        low, high = _within(stressor, name) if len(values) == 1 else _between(known)
+        low, high = _within(stressor, name) if len(values) == 1 else _bounds(intervals.t_interval(known))
         if name in PHASE_RATES:
             low, high = _rate_bounds(stressor, name.removeprefix("rate_"), low, high)
         mean = float(known.mean()) if len(known) else math.nan
@@ -74,19 +74,15 @@ def _summary(stressor: Stressor) -> Row:
     return row | {"recovered": float(np.mean(recovered))}
 
 
-def _between(known: np.ndarray) -> tuple[float, float]:
-    if len(known) < 2:
-        return math.nan, math.nan
-    interval = intervals.t_interval(known)
-    return float(interval.low), float(interval.high)
-
-
 def _rate_bounds(stressor: Stressor, phase: str, low: float, high: float) -> tuple[float, float]:
     events = np.concatenate([run.scored.event[run.scored.within(phase)] for run in stressor.runs])
     if not len(events):
         return math.nan, math.nan
-    wilson = intervals.wilson(int(events.sum()), len(events))
-    return max(0.0, float(np.fmin(low, wilson.low))), min(1.0, float(np.fmax(high, wilson.high)))
+    return _bounds(intervals.at_least_wilson(low, high, int(events.sum()), len(events)))
+
+
+def _bounds(interval: intervals.Interval) -> tuple[float, float]:
+    return float(interval.low), float(interval.high)
 
 
 def _within(stressor: Stressor, name: str) -> tuple[float, float]:
@@ -125,9 +121,8 @@ def _false_alarms(agent: Agent, scoring: str) -> Row:
     if not events:
         return {"false_alarms": math.nan, "false_alarms_low": math.nan, "false_alarms_high": math.nan}
     total = np.concatenate(events)
-    wilson = intervals.wilson(int(total.sum()), len(total))
-    low, high = _between(np.array([each.mean() for each in events]))
-    low, high = max(0.0, float(np.fmin(low, wilson.low))), min(1.0, float(np.fmax(high, wilson.high)))
+    over_seeds = intervals.t_interval([each.mean() for each in events])
+    low, high = _bounds(intervals.at_least_wilson(over_seeds.low, over_seeds.high, int(total.sum()), len(total)))
     return {"false_alarms": float(total.mean()), "false_alarms_low": low, "false_alarms_high": high}
 
 
