@@ -162,10 +162,27 @@ def test_the_readme_is_short_and_starts_with_the_two_commands():
     assert text.index("make run") < text.index("make test") < text.index("docs/curve.png")
 
 
-def test_the_architecture_page_names_every_room_and_only_modules_that_exist():
+@pytest.mark.parametrize("page", ["architecture.md", "dependencies.md"])
+def test_pages_about_the_code_name_only_modules_that_exist(page):
+    for path in re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / page).read_text()):
+        assert (ROOT / "src" / "brittlestar" / path).exists() or (ROOT / path).exists(), path
+
+
+def test_the_architecture_page_names_every_room():
     text = (ROOT / "docs" / "architecture.md").read_text()
-    package = ROOT / "src" / "brittlestar"
-    for path in re.findall(r"`([\w/]+\.py)`", text):
-        assert (package / path).exists() or (ROOT / path).exists(), path
-    rooms = {path.name + "/" * path.is_dir() for path in package.iterdir() if path.name[0] != "_"} - {"py.typed"}
+    entries = [path for path in (ROOT / "src" / "brittlestar").iterdir() if path.name[0] != "_"]
+    rooms = {path.name + "/" * path.is_dir() for path in entries} - {"py.typed"}
     assert {name for name in rooms if f"`{name}`" not in text} == set()
+
+
+def test_the_page_of_dependencies_states_the_bounds_and_the_locked_versions():
+    page, project, lock = (
+        (ROOT / name).read_text() for name in ("docs/dependencies.md", "pyproject.toml", "requirements.lock")
+    )
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if "`<" in line]
+    assert len(rows) > 5
+    for names, bounds, versions, _ in rows:
+        for i, name in enumerate(names.split(", ")):
+            bound, version = (texts.split(", ")[min(i, texts.count(", "))] for texts in (bounds, versions))
+            assert re.search(rf'"{name}>=[\d.]+,{bound.strip("`")}"', project), name
+            assert re.search(rf"^{name.replace('-', '[-_]')}=={version}\b", lock, re.MULTILINE), name
