@@ -162,7 +162,7 @@ class Case:
 
     def training(self) -> Bits:
         spec, observed, rewarded, parts = self.spec(), [], [], (self.perturbation, self.mitigation, self.schedule)
-        env = LaneVecEnv(spec, 1, SEED, *parts, calibrate=lambda: self.calibration)
+        env = LaneVecEnv(spec, 1, SEED, Parts(None, *parts), calibrate=lambda: self.calibration)
         observation, ended, actions = env.reset(), 0, iter(self.actions)
         while ended < EPISODES:
             observed.append(first_lane(observation))

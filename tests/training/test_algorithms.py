@@ -12,10 +12,7 @@ from brittlestar.checkpoints import ALGORITHMS
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.envs import EnvSpec
-from brittlestar.mitigations import Mitigation
-from brittlestar.perturbations import Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.schedules import Constant
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
@@ -70,7 +67,7 @@ def test_each_algorithm_trains_and_its_policy_acts_as_the_model(file, tmp_path):
     env = ENVS.get(file.stem, "Pendulum-v1")
     algo = short(file, env)
     spec = EnvSpec(id=env, max_steps=20)
-    session = Session(TrainingSpec(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), tmp_path)
+    session = Session(TrainingSpec(spec, algo, episodes=5), tmp_path)
     facts = session.run()
     assert facts["steps"] >= algo.steps
     policy = Sb3Policy(str(tmp_path / "final" / "policy.zip"))

@@ -3,12 +3,11 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import BiasObservation, Perturbation
 from brittlestar.policies.base import StatelessPolicy
-from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coach
 from brittlestar.training.session import Session
@@ -34,8 +33,8 @@ def session(folder, perturbation=None, seed=0, **phases):
     coach = Coach(Brake(), lessons=16, batch=64, **({"unjudged": phases["alone"]} | phases))
     algo = Algorithm("sac", steps=400, envs=2, coach=coach, options=OPTIONS)
     spec = EnvSpec(id="Pendulum-v1", max_steps=20)
-    parts = perturbation or Perturbation(), Mitigation(), Constant()
-    return Session(TrainingSpec(spec, algo, *parts, seed, 1, 200, 5), folder)
+    parts = Parts(None, perturbation or Perturbation())
+    return Session(TrainingSpec(spec, algo, parts, seed, 1, 200, 5), folder)
 
 
 def distance_to_coach(model, seen, truth) -> float:

@@ -9,9 +9,6 @@ pytest.importorskip("stable_baselines3")
 from brittlestar.config import config_folder
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.mitigations import Mitigation
-from brittlestar.perturbations import Perturbation
-from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.replay import FIRST_UNTESTED, _columns, load_replay, save_replay
 from brittlestar.training.session import Session
@@ -23,7 +20,7 @@ OPTIONS = {"policy_kwargs": {"net_arch": [8]}, "learning_starts": 60, "batch_siz
 def session(folder, env="Pendulum-v1", goals=False, **options):
     algo = Algorithm("sac", steps=90, envs=2, goals=goals, options=OPTIONS | options)
     spec = EnvSpec(id=env, max_steps=20)
-    return Session(TrainingSpec(spec, algo, Perturbation(), Mitigation(), Constant(), episodes=5), folder)
+    return Session(TrainingSpec(spec, algo, episodes=5), folder)
 
 
 @pytest.mark.filterwarnings("ignore:The last trajectory:UserWarning")
@@ -99,7 +96,7 @@ def test_a_checkpoint_has_only_the_filled_rows(tmp_path):
 def test_random_search_continues_from_its_weights(tmp_path):
     algo = Algorithm("ars", steps=200, envs=1, options={"n_delta": 2})
     env = EnvSpec(id="Pendulum-v1", max_steps=20)
-    spec = TrainingSpec(env, algo, Perturbation(), Mitigation(), Constant(), episodes=5)
+    spec = TrainingSpec(env, algo, episodes=5)
     one = Session(spec, tmp_path)
     one.run()
     one.close()

@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.mitigations import LowPass, Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.schedules import Constant
 from brittlestar.statistics import intervals
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.session import Session
@@ -21,7 +21,7 @@ CARTPOLE = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=10.0, when=
 
 
 def spec(perturbation=None, mitigation=None, env=CARTPOLE, algo=ALGO, **more):
-    return TrainingSpec(env, algo, perturbation or Perturbation(), mitigation or Mitigation(), Constant(), **more)
+    return TrainingSpec(env, algo, Parts(None, perturbation or Perturbation(), mitigation or Mitigation()), **more)
 
 
 def trained(folder, *parts, **more):

@@ -6,13 +6,12 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.errors import UserError
-from brittlestar.mitigations import Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.folder import find_checkpoint, write_checkpoint
 from brittlestar.training.session import Session
@@ -26,7 +25,7 @@ NORMALISED = Algorithm("a2c", steps=64, envs=4, normalise=True, options=SMALL)
 
 def spec(algo, perturbation=None, **more):
     env = EnvSpec(id="Pendulum-v1", max_steps=20)
-    return TrainingSpec(env, algo, perturbation or Perturbation(), Mitigation(), Constant(), episodes=5, **more)
+    return TrainingSpec(env, algo, Parts(None, perturbation or Perturbation()), episodes=5, **more)
 
 
 def weights_after(folder: Path, algo, **more) -> dict[str, bytes]:
@@ -140,9 +139,7 @@ DQN = Algorithm("dqn", steps=256, envs=2, options=SMALL | {"learning_starts": 20
 
 
 def run_cartpole(folder, algo, show=lambda session: None):
-    session = Session(
-        TrainingSpec(CARTPOLE, algo, Perturbation(), Mitigation(), Constant(), save_every=100, episodes=5), folder
-    )
+    session = Session(TrainingSpec(CARTPOLE, algo, save_every=100, episodes=5), folder)
     try:
         return session.run(show)
     finally:

@@ -13,9 +13,6 @@ pytest.importorskip("stable_baselines3")
 
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import ReturnAtLeast
-from brittlestar.mitigations import Mitigation
-from brittlestar.perturbations import Perturbation
-from brittlestar.schedules import Constant
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
@@ -131,6 +128,11 @@ def test_a_grid_trains_what_it_can_and_names_the_failed_ones(launcher, shell):
         (["algo=sac"], "`algo.name: sac` cannot learn actions of Discrete(2)"),
         (["algo=ppo", "episodes=2"], "`episodes` must be at least 5, got 2"),
         (["algo=ppo", "steps=0"], "`steps` must be null or at least 1, got 0"),
+        (
+            ["algo=ppo", "mitigation=ensemble"],
+            "Ensemble changes how a policy chooses its actions, but here a learner chooses them: train with "
+            "`mitigation=none`, and evaluate the trained policy with this mitigation",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(words, line, shell):
@@ -148,9 +150,6 @@ def test_the_command_that_it_names_runs(shell):
 PPO_SPEC = TrainingSpec(
     EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=15.0, when="final")),
     Algorithm("ppo", steps=256, envs=4, options={"n_steps": 16, "batch_size": 32, "n_epochs": 1}),
-    Perturbation(),
-    Mitigation(),
-    Constant(),
     save_every=100,
     episodes=5,
 )

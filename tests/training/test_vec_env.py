@@ -3,16 +3,23 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
-from brittlestar.perturbations import DriftObservation, GaussianAction, GaussianObservation, InvertedReward
+from brittlestar.perturbations import (
+    DriftObservation,
+    GaussianAction,
+    GaussianObservation,
+    InvertedReward,
+    Perturbation,
+)
 from brittlestar.training.vec_env import LaneVecEnv
 
 SPEC = EnvSpec(id="Pendulum-v1", max_steps=7)
 
 
-def roll(count, steps=16, episodes=None, **parts):
+def roll(count, steps, perturbation):
     """Returns observations and rewards by (episode, step), for any number of lanes."""
-    env = LaneVecEnv(SPEC, count, seed=3, **parts)
+    env = LaneVecEnv(SPEC, count, seed=3, parts=Parts(None, perturbation))
     rows, observation = {}, env.reset()
     for _ in range(steps):
         places = list(zip(env._episodes.tolist(), env._steps.tolist(), strict=True))
@@ -26,25 +33,25 @@ def roll(count, steps=16, episodes=None, **parts):
 
 
 @pytest.mark.parametrize(
-    "parts",
+    "perturbation",
     [
-        {},
-        {"perturbation": GaussianObservation(sigma=0.1)},
-        {"perturbation": DriftObservation(sigma=0.1)},
-        {"perturbation": GaussianAction(sigma=0.1)},
-        {"perturbation": InvertedReward(inversion=1.0)},
+        Perturbation(),
+        GaussianObservation(sigma=0.1),
+        DriftObservation(sigma=0.1),
+        GaussianAction(sigma=0.1),
+        InvertedReward(inversion=1.0),
     ],
-    ids=lambda parts: type(parts.get("perturbation")).__name__,
+    ids=lambda perturbation: type(perturbation).__name__,
 )
-def test_an_episode_is_the_same_in_any_lane(parts):
-    one, three = roll(1, steps=42, **parts), roll(3, steps=14, **parts)
+def test_an_episode_is_the_same_in_any_lane(perturbation):
+    one, three = roll(1, 42, perturbation), roll(3, 14, perturbation)
     assert one == three
     assert sum(ended for *_, ended in one.values()) == 6
 
 
 def test_the_last_observation_is_disturbed_and_does_not_change_the_next_episode():
     walk = DriftObservation(sigma=0.5)
-    env = LaneVecEnv(SPEC, 2, perturbation=walk)
+    env = LaneVecEnv(SPEC, 2, parts=Parts(None, walk))
     env.reset()
     for _ in range(6):
         env.step(np.zeros((2, 1), np.float32))
@@ -68,7 +75,7 @@ def test_an_update_runs_while_the_simulators_run():
 
 
 def test_learners_see_the_disturbed_reward_and_scores_the_true_one():
-    env = LaneVecEnv(SPEC, 1, perturbation=InvertedReward(inversion=1.0))
+    env = LaneVecEnv(SPEC, 1, parts=Parts(None, InvertedReward(inversion=1.0)))
     env.reset()
     total = sum(float(env.step(np.zeros((1, 1), np.float32))[1][0]) for _ in range(6))
     _, reward, _, infos = env.step(np.zeros((1, 1), np.float32))

@@ -14,7 +14,7 @@ from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.training.schema import compose_training
-from brittlestar.training.zoo_adoption import MAX_ZOO_BYTES, adopt, check_card, score
+from brittlestar.training.zoo_adoption import MAX_ZOO_BYTES, adopt, check_card, score_policy
 from brittlestar.training.zoo_pages import summary, zoo_list
 
 SHIPPED = [name for name in zoo.recipes() if zoo.is_shipped(name)]
@@ -103,7 +103,7 @@ def test_check_lists_every_difference_from_the_card(tiny, tmp_path):
 
 def test_other_seeds_give_other_episodes():
     config = compose_training(zoo.recipe("cartpole_ppo"))
-    one, two, again = (score(load("policy", "random"), config, 20, seed)["return"]["mean"] for seed in (1, 2, 1))
+    one, two, again = (score_policy(load("policy", "random"), config, 20, seed)["return"]["mean"] for seed in (1, 2, 1))
     assert one == again != two
 
 

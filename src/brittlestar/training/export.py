@@ -18,10 +18,6 @@ def export_policy(model: Any, path: Path) -> None:
 
     Optimizers, critics, buffers and pickled objects are left out. The file has a tenth of the size of
     Stable-Baselines3's own, which cannot load it.
-
-    Args:
-        model: a model of Stable-Baselines3 or sb3-contrib.
-        path: the zip.
     """
     import torch
 
@@ -32,10 +28,11 @@ def export_policy(model: Any, path: Path) -> None:
         data = json.loads(archive.read("data"))
         entries = {name: archive.read(name) for name in ("system_info.txt", "_stable_baselines3_version")}
     text = {key: _without_pickles(value) for key, value in data.items() if not key.startswith("_last")}
+    entries = {"data": json.dumps(text).encode(), "policy.pth": tensors.getvalue()} | entries
 
     def pack(file: BinaryIO) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in ({"data": json.dumps(text), "policy.pth": tensors.getvalue()} | entries).items():
+            for name, content in entries.items():
                 archive.writestr(name, content)
 
     write_file(path, pack)

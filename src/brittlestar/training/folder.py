@@ -29,13 +29,7 @@ def training_folder(config: dict[str, Any]) -> Path:
 
 
 def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[str, Any]) -> None:
-    """Replaces a checkpoint; a reader finds the old or the new one, never a mixture.
-
-    Args:
-        folder: the folder of the checkpoint.
-        save: writes the files of the checkpoint into an empty folder.
-        progress: counts that `find_checkpoint` returns with the folder.
-    """
+    """Replaces a checkpoint by what `save` writes into an empty folder; a reader finds the old or the new one."""
 
     def fill(fresh: Path) -> None:
         save(fresh)

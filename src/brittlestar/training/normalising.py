@@ -35,7 +35,7 @@ def normalised(lanes: Any, spec: EnvSpec, algo: Algorithm, statistics: Path | No
     if statistics is not None:
         return VecNormalize.load(str(statistics), lanes)
     if algo.normalise == POOLED:
-        wrapped = VecNormalize(lanes, training=False, norm_reward=False)
+        wrapped: Any = VecNormalize(lanes, training=False, norm_reward=False)
         calibration = random_pass(spec)
         for key, mean in calibration.mean.items():
             running = wrapped.obs_rms[key] if key else wrapped.obs_rms

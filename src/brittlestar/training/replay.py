@@ -26,14 +26,7 @@ _COUNTS = "counts"
 
 
 def save_replay(model: Any, folder: Path) -> None:
-    """Writes the replay buffer of a model, if it has one.
-
-    A buffer of another class, or one that keeps dicts, is pickled whole.
-
-    Args:
-        model: a model of Stable-Baselines3.
-        folder: the folder of the checkpoint.
-    """
+    """Writes the replay buffer of a model, if it has one; a buffer of another class or with dicts is pickled whole."""
     buffer = getattr(model, "replay_buffer", None)
     if buffer is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ class Scorer:
     @property
     def is_disturbed(self) -> bool:
         """Whether the training has a perturbation or a mitigation."""
-        return not self.spec.perturbation.is_identity or type(self.spec.mitigation) is not Mitigation
+        parts = self.spec.parts
+        return not parts.perturbation.is_identity or type(parts.mitigation) is not Mitigation
 
     def calibrate(self) -> Calibration:
         """Returns the calibration of the training: that of its folder, or a new one.
@@ -59,11 +61,11 @@ class Scorer:
         """Runs episodes."""
         spec = self.spec
         if self._lanes is None:
-            self._lanes = make_lanes(spec.env, 1, spec.threads, needs_model=spec.perturbation.needs_world)
-        parts = () if clean else copy.deepcopy((spec.perturbation, spec.mitigation, spec.schedule))
+            self._lanes = make_lanes(spec.env, 1, spec.threads, needs_model=spec.parts.perturbation.needs_world)
+        parts = Parts(policy) if clean else dataclasses.replace(copy.deepcopy(spec.parts), policy=policy)
         plan = Plan(episodes, seed=spec.seed + _OTHER_EPISODES)
         # The calibration of the training, so that a policy is scored under what it learns under.
-        return evaluate(self._lanes, Parts(policy, *parts), plan, calibration=self.calibration)
+        return evaluate(self._lanes, parts, plan, calibration=self.calibration)
 
     def close(self) -> None:
         """Closes the environments."""

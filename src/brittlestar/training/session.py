@@ -21,7 +21,7 @@ from brittlestar.training.replay import load_replay, save_replay
 from brittlestar.training.scorer import Scorer
 from brittlestar.training.scores import mean_scores, score_intervals
 from brittlestar.training.spec import TrainingSpec
-from brittlestar.training.stopping import StoppedError, StopRequest
+from brittlestar.training.stopping import StopRequest
 from brittlestar.training.vec_env import LaneVecEnv
 
 _MODEL = "model.zip"
@@ -42,10 +42,8 @@ class Session:
         self.spec, self.folder, self.algo = spec, folder, spec.algo
         self.stop = StopRequest()
         self.scorer = Scorer(spec, folder)
-        self.scores: dict[str, float] = {}
-        parts = spec.perturbation, spec.mitigation, spec.schedule
         self.lanes = LaneVecEnv(
-            spec.env, self.algo.envs, spec.seed, *parts, spec.threads, calibrate=self.scorer.calibrate
+            spec.env, self.algo.envs, spec.seed, spec.parts, spec.threads, calibrate=self.scorer.calibrate
         )
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.coaching: Coaching | None = None
@@ -67,7 +65,7 @@ class Session:
             model.set_random_seed(self.spec.seed + self.progress["steps"])
         if self.algo.coach is not None:
             self.coaching = Coaching(self.algo.coach, model, self.spec.seed)
-            self.lanes.witness = self.coaching.ask
+            self.lanes.on_actions = self.coaching.ask
             if checkpoint is not None:
                 self.coaching.load(checkpoint[0])
         return model
@@ -96,7 +94,7 @@ class Session:
             self.save()
             self.model.logger.dump(self.model.num_timesteps)
         if self.stop.received and self.model.num_timesteps < self.algo.steps:
-            raise StoppedError(int(self.model.num_timesteps))
+            raise KeyboardInterrupt(f"stopped after {self.model.num_timesteps:,} steps")
         return self._finish()
 
     def _after_step(self, on_step: Callable[[Session], None], *_: Any) -> bool:
@@ -116,7 +114,7 @@ class Session:
     def save(self) -> None:
         """Writes a checkpoint, scores it, keeps it if it is the best so far, and logs the scores."""
         policy = Sb3Policy(str(self._export("scratch")))
-        scores = self.scores = mean_scores(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
+        scores = mean_scores(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
         best = self.progress["best"]
         if best is None or scores["return"] >= best:
             self.progress["best"] = scores["return"]
@@ -156,9 +154,9 @@ class Session:
             "env": self.spec.env.id,
             "algorithm": self.algo.name,
             "settings": dataclasses.asdict(self.algo),
-            "perturbation": _described(self.spec.perturbation),
-            "mitigation": _described(self.spec.mitigation),
-            "stress_schedule": _described(self.spec.schedule),
+            "perturbation": _described(self.spec.parts.perturbation),
+            "mitigation": _described(self.spec.parts.mitigation),
+            "stress_schedule": _described(self.spec.parts.schedule),
             "calibration": scorer.calibration_values(),
             "steps": int(self.model.num_timesteps),
             "seconds": round(self.progress["seconds"], 1),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from brittlestar.config.build import build
+from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, require
-from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation
-from brittlestar.schedules import StressSchedule
+from brittlestar.policies.base import Policy
 from brittlestar.training.algorithms import Algorithm
+
+AROUND = ("perturbation", "mitigation", "stress_schedule")
+"""Config groups of the parts around a policy."""
 
 
 @dataclass
@@ -21,9 +23,8 @@ class TrainingSpec:
     env: EnvSpec
     algo: Algorithm
     """The algorithm with the settings of the environment."""
-    perturbation: Perturbation
-    mitigation: Mitigation
-    schedule: StressSchedule
+    parts: Parts = field(default_factory=lambda: Parts(None))
+    """Perturbation, mitigation and schedule around the learner."""
     seed: int = 0
     threads: int = 1
     save_every: int = 20_000
@@ -39,20 +40,20 @@ class TrainingSpec:
 
     @classmethod
     def build(cls, config: dict[str, Any], threads: int) -> TrainingSpec:
-        """Builds the parts of a resolved config.
-
-        Args:
-            config: the config, as `train.yaml` lists its keys.
-            threads: threads for the simulators where the config leaves them null.
-        """
+        """Builds the parts of a resolved config; `threads` is for the simulators where the config has null."""
         env = build(config["env"], "env")
         algo = build(config["algo"], "algo").settings(env)
-        parts = (build(config[group], group) for group in ("perturbation", "mitigation", "stress_schedule"))
+        parts = build_parts(config)
         try:
             if config["steps"] is not None:
                 require(config["steps"] >= 1, "steps", "null or at least 1", config["steps"])
                 algo.steps = config["steps"]
             threads = threads if config["threads"] is None else config["threads"]
-            return cls(env, algo, *parts, config["seed"], threads, config["save_every"], config["episodes"])
+            return cls(env, algo, parts, config["seed"], threads, config["save_every"], config["episodes"])
         except ValueError as error:
             raise UserError(str(error)) from None
+
+
+def build_parts(config: dict[str, Any], policy: Policy | None = None) -> Parts:
+    """Builds the parts around a policy, or around a learner."""
+    return Parts(policy, *(build(config[group], group) for group in AROUND))

@@ -10,16 +10,8 @@ from typing import Any
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class StoppedError(KeyboardInterrupt):
-    """A training was interrupted and has saved its progress."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(f"stopped after {steps:,} steps")
-        self.steps = steps
-
-
 class StopRequest:
-    """Becomes true on Ctrl-C or SIGTERM inside its `with` block; a second signal raises `KeyboardInterrupt` at once."""
+    """Notes Ctrl-C or SIGTERM in a `with` block; a second signal raises `KeyboardInterrupt` at once."""
 
     def __init__(self) -> None:
         self.received = False

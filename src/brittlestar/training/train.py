@@ -87,13 +87,7 @@ def _recent_score(session: Session) -> str:
 
 
 def set_threads(share: int | None = None) -> None:
-    """Gives half of the cores to the networks and leaves the others to the simulators.
-
-    Networks as small as these learn hardly faster on more.
-
-    Args:
-        share: how many cores the training may use; all by default.
-    """
+    """Gives half of a share of the cores to the networks; more hardly help networks as small as these."""
     import torch
 
     torch.set_num_threads(max(1, (share or cores()) // 2))

@@ -15,11 +15,8 @@ from brittlestar.engine.lanes import Batch
 from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.batches import copy_batch, take_row
-from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.context import Calibration
 from brittlestar.randomness import Jumper
-from brittlestar.schedules import Constant, StressSchedule
 
 _RECENT = 100
 
@@ -35,11 +32,11 @@ def training_stream(stream: str) -> str:
 
 
 class LaneVecEnv(VecEnv):
-    """Steps lanes together, perturbed and mitigated as in an evaluation; whoever learns sees the disturbed side.
+    """Steps lanes together and returns the disturbed observations and rewards.
 
-    The simulators run in threads of their own from `step_async` on; `meanwhile`, if set, is called before they are
-    waited for, so that a learner can use the other core. Episodes are numbered as they start; start states and noise
-    depend on the seed and the number alone.
+    The simulators run in another thread after `step_async`. `step_wait` runs the update in `meanwhile`, if there is
+    one, before it waits for them. Episodes are numbered in the order of their starts; start states and noise depend on
+    the seed and the number alone.
 
     Example:
         >>> env = LaneVecEnv(EnvSpec(id="CartPole-v1"), count=2, seed=0)
@@ -56,13 +53,11 @@ class LaneVecEnv(VecEnv):
         spec: EnvSpec,
         count: int,
         seed: int = 0,
-        perturbation: Perturbation | None = None,
-        mitigation: Mitigation | None = None,
-        schedule: StressSchedule | None = None,
+        parts: Parts | None = None,
         threads: int = 1,
         calibrate: Callable[[], Calibration] | None = None,
     ) -> None:
-        parts = Parts(None, perturbation or Perturbation(), mitigation or Mitigation(), schedule or Constant())
+        parts = parts or Parts(None)
         self.lanes = make_lanes(spec, count, threads, needs_model=parts.perturbation.needs_world)
         self._success = spec.success
         self._stack = Stack(self.lanes, parts, seed, training_stream)
@@ -72,19 +67,19 @@ class LaneVecEnv(VecEnv):
         self._returns, self._active = np.zeros(count), np.arange(count)
         self.next_episode = 0
         self.meanwhile: Callable[[], None] | None = None
-        self.witness: Callable[[Any, Any], None] | None = None
+        self.on_actions: Callable[[Any, Any], None] | None = None
+        """Called before every step with the true and the returned observation of the actions."""
         self.ended: deque[tuple[float, float]] = deque(maxlen=_RECENT)
         """Return and final success (nan where unknown) of the last episodes."""
-        self._other = ThreadPoolExecutor(1)
+        self._thread = ThreadPoolExecutor(1)
         self._running: Future[Batch] | None = None
         super().__init__(count, self._stack.observation_space, self.lanes.action_space)
 
     def reset(self) -> Any:
-        """Starts an episode in every lane, from the next number on."""
+        """Starts the next episode in every lane."""
         for lane in range(self.num_envs):
             self._start(lane)
-        self._returned = self._observe()
-        return self._returned
+        return self._observe()
 
     def _start(self, lane: int) -> None:
         if self._stack.worlds:
@@ -94,19 +89,19 @@ class LaneVecEnv(VecEnv):
         self.lanes.reset(lane, int(self._resets.to(int(self._episodes[lane])).integers(2**53)))
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Sends the actions; the simulators run on."""
-        if self.witness is not None:
-            self.witness(self.lanes.observation, self._returned)
+        """Starts a step of the simulators."""
+        if self.on_actions is not None:
+            self.on_actions(self.lanes.observation, self._returned)
         acted = self._stack.act(np.asarray(actions))
-        self._running = self._other.submit(self.lanes.step, acted.executed, self._active)
+        self._running = self._thread.submit(self.lanes.step, acted.executed, self._active)
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Lets the learner work, then waits for the simulators; lanes that end start anew."""
+        """Runs the update of the learner, then waits for the simulators; an ended lane starts its next episode."""
         assert self._running is not None
         try:
             if self.meanwhile is not None:
-                work, self.meanwhile = self.meanwhile, None
-                work()
+                update, self.meanwhile = self.meanwhile, None
+                update()
         finally:
             batch = self._running.result()
         reward = self._stack.reward(batch.reward, batch.observation)
@@ -116,26 +111,17 @@ class LaneVecEnv(VecEnv):
         infos = [dict(batch.infos[lane]) for lane in range(self.num_envs)]
         if done.any():
             self._end(np.flatnonzero(done).tolist(), batch, infos)
-        self._returned = self._observe()
-        return self._returned, reward.astype(np.float32), done, infos
-
-    def recent(self) -> dict[str, float]:
-        """Returns mean return and success of the last episodes, where they are known."""
-        if not self.ended:
-            return {}
-        returns, successes = (np.array(values) for values in zip(*self.ended, strict=True))
-        rate = {"success": float(np.nanmean(successes))} if not np.isnan(successes).all() else {}
-        return {"return": float(returns.mean())} | rate
+        return self._observe(), reward.astype(np.float32), done, infos
 
     def _end(self, ended: list[int], batch: Batch, infos: list[dict[str, Any]]) -> None:
-        # The last observation is perturbed like any other, but what a perturbation remembers belongs to the next.
+        # The last observation is perturbed like any other, but the state of the perturbation belongs to the next one.
         self._stack.at(self._episodes, self._steps)
         last = self._stack.peek(self.lanes.observation).mitigated
         at_step = self._success.at_step(batch.observation, infos, batch.terminated) if self._success else None
         for lane in ended:
             if self._success is not None:
-                won = self._success.at_end(float(self._returns[lane])) if at_step is None else at_step[lane]
-                infos[lane]["is_success"] = bool(won)
+                success = self._success.at_end(float(self._returns[lane])) if at_step is None else at_step[lane]
+                infos[lane]["is_success"] = bool(success)
             infos[lane]["terminal_observation"] = copy_batch(take_row(last, lane))
             infos[lane]["TimeLimit.truncated"] = bool(batch.truncated[lane] and not batch.terminated[lane])
             infos[lane]["episode"] = {"r": float(self._returns[lane]), "l": int(self._steps[lane]), "t": 0.0}
@@ -145,34 +131,43 @@ class LaneVecEnv(VecEnv):
     def _observe(self) -> Any:
         self._stack.at(self._episodes, self._steps)
         seen = self._stack.observe(self.lanes.observation).mitigated
-        return copy_batch(seen) if seen is self.lanes.observation else seen
+        self._returned = copy_batch(seen) if seen is self.lanes.observation else seen
+        return self._returned
+
+    def recent(self) -> dict[str, float]:
+        """Returns mean return and success of the last episodes, where they are known."""
+        if not self.ended:
+            return {}
+        returns, successes = (np.array(values) for values in zip(*self.ended, strict=True))
+        rate = {"success": float(np.nanmean(successes))} if not np.isnan(successes).all() else {}
+        return {"return": float(returns.mean())} | rate
 
     def close(self) -> None:
         """Undoes every edit and closes the environments."""
-        self._other.shutdown()
+        self._thread.shutdown()
         self._stack.restore()
         self.lanes.close()
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Calls a method of the environments; hindsight replay asks for rewards of other goals."""
+        """Calls a method of the environments; hindsight replay computes rewards of other goals."""
         if method_name == "compute_reward" and self.lanes.compute_reward is not None:
             return [self.lanes.compute_reward(*args, **kwargs)]
-        return [getattr(env.unwrapped, method_name)(*args, **kwargs) for env in self._chosen(indices)]
+        return [getattr(env.unwrapped, method_name)(*args, **kwargs) for env in self._at(indices)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Returns an attribute of the environments; they have no picture to show."""
+        """Returns an attribute of the environments; they are not rendered."""
         if attr_name == "render_mode":
             return [None] * self.num_envs
-        return [getattr(env.unwrapped, attr_name) for env in self._chosen(indices)]
+        return [getattr(env.unwrapped, attr_name) for env in self._at(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refuses: environments are edited by perturbations."""
+        """Raises an error, because only perturbations edit environments."""
         raise NotImplementedError(f"{attr_name} of the environments is set by perturbations only")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Says that no wrapper is around the lanes; they count episodes themselves."""
+        """Returns False for every lane; lanes count their episodes without a wrapper."""
         return [False] * self.num_envs
 
-    def _chosen(self, indices: Any) -> Sequence[Any]:
+    def _at(self, indices: Any) -> Sequence[Any]:
         envs = getattr(self.lanes, "envs", ())
         return [envs[i] for i in self._get_indices(indices)] if envs else []

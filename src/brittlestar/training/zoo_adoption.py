@@ -25,6 +25,7 @@ from brittlestar.policies.zoo.cards import CARD, HOME, files, read_card, recipe
 from brittlestar.training.folder import METADATA, RESOLVED_CONFIG
 from brittlestar.training.schema import compose_training
 from brittlestar.training.scores import rank, score_intervals
+from brittlestar.training.spec import AROUND, build_parts
 
 MAX_ZOO_BYTES = 1_000_000
 """Largest size of a policy with its statistics."""
@@ -34,19 +35,12 @@ CHOICE = (100, 2_000_000)
 """Episodes and seed of the evaluation that chooses between the candidates."""
 CARD_EVALUATION = (200, 3_000_000)
 """Episodes and seed of the evaluation for the card. Choosing the better of two biases the scores of the choice."""
-_PARTS = ("perturbation", "mitigation", "stress_schedule")
 _SOFTWARE = ("Python", "Stable-Baselines3", "PyTorch")
 _OF_ONE_RUN = ("tensorboard_log", "start_time")
 
 
 def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
-    """Copies the better checkpoint of a finished training into the zoo, evaluates it, and returns its card.
-
-    Args:
-        name: the name of the recipe.
-        training: the folder of the training.
-        home: folder of the policies.
-    """
+    """Copies the better checkpoint of a finished training into the zoo, evaluates it, and returns its card."""
     facts, config = _read(training, METADATA), _read(training, RESOLVED_CONFIG)
     _check_recipe(name, training, facts, config)
     candidate, candidate_rank = max(_ranks(training, config).items(), key=lambda item: item[1])
@@ -72,15 +66,19 @@ def check_card(name: str, home: Path = HOME) -> list[str]:
         lines.append(f"{size:,} bytes, at most {MAX_ZOO_BYTES:,}")
     if lines:
         return lines
-    policy, config = _load(home / name), {"env": card["env_config"]} | {group: card[group] for group in _PARTS}
+    policy, config = _load(home / name), {"env": card["env_config"]} | {group: card[group] for group in AROUND}
     for kind in ("clean", "disturbed"):
         if card[kind]:
-            scores = score(policy, config, card[kind]["episodes"], card[kind]["seed"], disturbed=kind == "disturbed")
+            scores = score_policy(
+                policy, config, card[kind]["episodes"], card[kind]["seed"], disturbed=kind == "disturbed"
+            )
             lines += [f"{kind} {line}" for line in _outside(card[kind], scores)]
     return lines
 
 
-def score(policy: Policy, config: dict[str, Any], episodes: int, seed: int, disturbed: bool = False) -> dict[str, Any]:
+def score_policy(
+    policy: Policy, config: dict[str, Any], episodes: int, seed: int, disturbed: bool = False
+) -> dict[str, Any]:
     """Evaluates a policy; returns mean return and success rates with 95 % intervals over episodes.
 
     Args:
@@ -90,8 +88,8 @@ def score(policy: Policy, config: dict[str, Any], episodes: int, seed: int, dist
         seed: the seed of the evaluation; another one has other start states and other noise.
         disturbed: with the perturbation, mitigation and schedule of the training, or clean.
     """
-    parts = (build(config[group], group) for group in _PARTS if disturbed)
-    rows = evaluate(build(config["env"], "env"), Parts(policy, *parts), Plan(episodes, seed), threads=cores())
+    parts = build_parts(config, policy) if disturbed else Parts(policy)
+    rows = evaluate(build(config["env"], "env"), parts, Plan(episodes, seed), threads=cores())
     return {"episodes": episodes, "seed": seed} | score_intervals(rows)
 
 
@@ -114,7 +112,7 @@ def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict
         "environment": (facts["env"], expected["env"]["id"]),
         "algorithm": (facts["algorithm"], expected["algo"]["name"]),
         "seed": (facts["seed"], expected["seed"]),
-        **{group: (config[group], expected[group]) for group in _PARTS},
+        **{group: (config[group], expected[group]) for group in AROUND},
     }
     for key, (value, wanted) in pairs.items():
         if value != wanted:
@@ -128,7 +126,8 @@ def _ranks(training: Path, config: dict[str, Any]) -> dict[str, tuple[float, flo
     if not names:
         raise UserError(f"{training} has neither {' nor '.join(f'{name}/{POLICY}' for name in CANDIDATES)}")
     return {
-        name: rank([score(_load(training / name), config, *CHOICE, disturbed=kind) for kind in kinds]) for name in names
+        name: rank([score_policy(_load(training / name), config, *CHOICE, disturbed=kind) for kind in kinds])
+        for name in names
     }
 
 
@@ -169,10 +168,10 @@ def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any
         "seed": facts["seed"],
         "steps": facts["steps"],
         "seconds": facts["seconds"],
-        **{group: config[group] if disturbed else None for group in _PARTS},
+        **{group: config[group] if disturbed else None for group in AROUND},
         "versions": {name: software[name] for name in _SOFTWARE if name in software} | facts["versions"],
-        "clean": score(policy, config, *CARD_EVALUATION),
-        "disturbed": score(policy, config, *CARD_EVALUATION, disturbed=True) if disturbed else None,
+        "clean": score_policy(policy, config, *CARD_EVALUATION),
+        "disturbed": score_policy(policy, config, *CARD_EVALUATION, disturbed=True) if disturbed else None,
         "bytes": sum(path.stat().st_size for path in folder.iterdir()),
         "sha256": _digests(folder),
     }

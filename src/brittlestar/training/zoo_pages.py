@@ -43,12 +43,7 @@ def zoo_list(home: Path = HOME) -> str:
 
 
 def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:
-    """Returns the text of every file that is written from the cards.
-
-    Args:
-        home: folder of the policies.
-        options: folder of the yaml files; that of the package if None.
-    """
+    """Returns the text of every file that is written from the cards; `options` is the folder of the yaml files."""
     folder = options or config_folder() / "policy" / "zoo"
     return {home / "README.md": _readme(home)} | {folder / f"{name}.yaml": _option(name, home) for name in recipes()}
 

@@ -23,13 +23,7 @@ from brittlestar.training.zoo_adoption import adopt
 
 
 def train_recipe(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool:
-    """Trains one policy, or continues, and adopts it; returns False if that was done before.
-
-    Args:
-        name: the name of the recipe.
-        more: further overrides of the training.
-        home: folder of the policies.
-    """
+    """Trains one policy with further overrides, or continues, and adopts it; returns False if that was done before."""
     config = compose_training([*recipe(name), *more])
     folder = training_folder(config)
     is_trained = (folder / METADATA).is_file()

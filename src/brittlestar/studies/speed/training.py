@@ -68,9 +68,6 @@ def _plain(steps: int) -> float:
 
 
 def _ours(steps: int) -> float:
-    from brittlestar.mitigations import Mitigation
-    from brittlestar.perturbations import Perturbation
-    from brittlestar.schedules import Constant
     from brittlestar.training.session import Session
     from brittlestar.training.spec import TrainingSpec
     from brittlestar.training.train import set_threads
@@ -78,7 +75,7 @@ def _ours(steps: int) -> float:
     algo = _algorithm()
     set_threads()
     with tempfile.TemporaryDirectory() as folder:
-        spec = TrainingSpec(EnvSpec(id=_ENV), algo, Perturbation(), Mitigation(), Constant(), threads=cores())
+        spec = TrainingSpec(EnvSpec(id=_ENV), algo, threads=cores())
         session = Session(spec, Path(folder))
         try:
             return _learn(session.model, steps)
