@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from brittlestar.results.format import bounded, markdown, text
+from brittlestar.results.format import bounded, bounded_column, markdown, text
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,9 @@ from brittlestar.results.format import bounded, markdown, text
 )
 def test_an_interval_follows_its_value_unless_a_bound_is_missing(arguments, expected):
     assert bounded(*arguments) == expected
+    value, low, high, *style = arguments
+    if len(style) < 3:
+        assert bounded_column({"auc": value, "auc_low": low, "auc_high": high}, "auc", *style) == expected
 
 
 @pytest.mark.parametrize(

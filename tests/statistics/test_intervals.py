@@ -144,6 +144,7 @@ def test_welch_agrees_with_scipy(n_a, n_b):
     expected = reference.ttest_ind(a, b, equal_var=False).confidence_interval(0.9)
     half = welch_half_width([a.var(ddof=1), b.var(ddof=1)], [n_a, n_b], level=0.9)
     assert (a.mean() - b.mean() - half, a.mean() - b.mean() + half) == pytest.approx((expected.low, expected.high))
+    assert welch_half_width([0.0, 0.0], [1, 5]) == 0.0
     assert welch_half_width([a.var(ddof=1)], [n_a]) == pytest.approx(t_half_width(a.std(ddof=1), n_a))
 
 

@@ -19,6 +19,7 @@ from brittlestar.statistics.resampling import (
     paired_bootstrap,
     plus_four,
     recentre,
+    weighted_means,
 )  # fmt: skip
 
 NAN = float("nan")
@@ -35,6 +36,12 @@ def covers(interval: Interval, truth: float) -> np.ndarray:
 def within_noise(share: float, nominal: float, sims: int) -> bool:
     """Four standard errors: one false alarm in 16,000 seeds."""
     return abs(share - nominal) < 4 * math.sqrt(nominal * (1 - nominal) / sims)
+
+
+def test_weighted_means_worked_values():
+    weights = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0], [0.0, 0.0, 3.0]])
+    means = weighted_means(np.array([1.0, 3.0, NAN]), weights)
+    assert means == pytest.approx([2.0, 3.0, NAN], nan_ok=True)
 
 
 def test_bootstrap_weights_are_multinomial_counts():

@@ -168,8 +168,8 @@ def _metric_columns(curve: Curve) -> dict[str, list[float]]:
 def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[str, list]:
     """The interval of a success rate. One seed: Wilson over episodes. Several: t over seeds, at least Wilson.
 
-    The t interval includes how seeds differ, but has no width when all of them agree. Wilson includes how few the
-    episodes are, but takes all of them for independent.
+    The t interval reflects how seeds differ, but has no width when all seeds agree. Wilson reflects the number of
+    episodes, but treats all of them as independent.
     """
     name, seeds, episodes = curve.measures[index], np.array(columns["n_seeds"]), columns["n_episodes"]
     successes = np.nansum(curve.scores[index], axis=(1, 2))

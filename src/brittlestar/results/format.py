@@ -15,12 +15,7 @@ def is_missing(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Writes one value: four digits of a number, and nothing for a missing one.
-
-    Example:
-        >>> text(0.123456), text(3), text(None)
-        ('0.1235', '3', '')
-    """
+    """Writes one value: four digits of a number, and nothing for a missing one."""
     return _texts([value])[0]
 
 
@@ -42,12 +37,7 @@ def bounded(
 
 
 def bounded_column(row: Row, name: str, style: str | Callable[[Any], str] = ".4g", missing: str = "") -> str:
-    """Writes a column with its interval, from the columns `name`, `name_low` and `name_high`.
-
-    Example:
-        >>> bounded_column({"auc": 0.5, "auc_low": 0.4321, "auc_high": 0.51}, "auc")
-        '0.5 [0.4321, 0.51]'
-    """
+    """Writes a column with its interval, from the columns `name`, `name_low` and `name_high`."""
     return bounded(row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high"), style, missing)
 
 

@@ -46,7 +46,7 @@ def sort_key(values: Iterable[Any]) -> list[tuple]:
 
 
 def _rank(key: str) -> tuple[int, str]:
-    """Orders columns by config group, whatever the order of the cells."""
+    """Orders columns by config group, independently of the order of the cells."""
     top = key.partition(".")[0]
     return GROUPS.index(top) if top in GROUPS else len(GROUPS), key
 

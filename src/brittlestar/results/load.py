@@ -81,7 +81,7 @@ class Cell:
 
     @functools.cached_property
     def flat(self) -> dict[str, Any]:
-        """Options and config values by dotted key, without the seed, the strength and what changes no result."""
+        """Options and config values by dotted key, without seed, strength and keys that change no result."""
         flat: dict[str, Any] = {}
         _flatten({key: value for key, value in self.config.items() if key not in NEUTRAL}, "", flat)
         for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}"):

@@ -1,4 +1,4 @@
-"""Arrays with missing values, which are nan: what all statistics share."""
+"""Helpers for arrays in which nan is a missing value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ Values = float | Array
 
 
 def moments(values: Array, axis: int) -> tuple[np.ndarray, Array, Array]:
-    """Returns count, mean and standard deviation of the values along an axis; nan is left out.
-
-    Example:
-        >>> moments(np.array([1.0, 3.0, np.nan]), axis=0)[:2]
-        (np.int64(2), np.float64(2.0))
-    """
+    """Returns count, mean and standard deviation of the values along an axis; nan is left out."""
     present = ~np.isnan(values)
     n = present.sum(axis=axis)
     with np.errstate(invalid="ignore", divide="ignore"):

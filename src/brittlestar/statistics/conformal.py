@@ -1,4 +1,4 @@
-"""A threshold that unstressed episodes exceed with probability at most alpha, whatever their scores' distribution."""
+"""A threshold that unstressed episodes exceed with probability at most alpha, for any distribution of scores."""
 
 from __future__ import annotations
 
@@ -29,10 +29,5 @@ def conformal_threshold(scores: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def conformal_rank(n: int, alpha: float) -> int:
-    """Returns `ceil((n + 1) (1 - alpha))`, where 200 times 0.95 is 190 and no rounding above it.
-
-    Example:
-        >>> conformal_rank(199, 0.05), conformal_rank(200, 0.05)
-        (190, 191)
-    """
+    """Returns `ceil((n + 1) (1 - alpha))`, where 200 times 0.95 is 190 and no rounding above it."""
     return math.ceil((n + 1) * (1 - alpha) - 1e-9)

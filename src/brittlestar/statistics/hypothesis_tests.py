@@ -1,4 +1,4 @@
-"""Two-sided tests of rates and means, and what several of them need."""
+"""Two-sided tests of rates and means, and the adjustment of several p values."""
 
 from __future__ import annotations
 
@@ -45,12 +45,7 @@ def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> 
 
 
 def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
-    """Boschloo's exact test of two independent success rates; the statistic is Fisher's p value.
-
-    Example:
-        >>> round(boschloo(7, 10, 1, 10).p_value, 4)
-        0.008
-    """
+    """Boschloo's exact test of two independent success rates; the statistic is Fisher's p value."""
     check_counts(successes_a, n_a, "_a")
     check_counts(successes_b, n_b, "_b")
     if successes_a + successes_b in (0, n_a + n_b):  # the rates are equal, and scipy returns nan
@@ -79,12 +74,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> Test:
 
 
 def t_test(values: Array) -> float:
-    """Returns the p value of Student's test that the mean is 0; equal values give 0, or 1 if they are 0.
-
-    Example:
-        >>> round(t_test(np.array([0.1, 0.3, 0.2])), 4)
-        0.0742
-    """
+    """Returns the p value of Student's test that the mean is 0; equal values give 0, or 1 if they are 0."""
     error = values.std(ddof=1) / math.sqrt(len(values))
     if error == 0:
         return 0.0 if values.any() else 1.0
@@ -96,10 +86,6 @@ def bootstrap_test(replicates: Array, statistic: float, method: str, n: int) -> 
 
     p is twice the smaller share of replicates at or beyond 0 on either side. The observed sample counts as a
     replicate, so p agrees with the percentile interval and is never 0.
-
-    Example:
-        >>> bootstrap_test(np.arange(-1.0, 98.0), 48.0, "bootstrap", n=5).p_value
-        0.06
     """
     smaller = min(int(np.sum(replicates <= 0)), int(np.sum(replicates >= 0)))
     return Test(statistic, min(1.0, 2 * (smaller + 1) / (len(replicates) + 1)), method, n)

@@ -47,13 +47,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval
 
 
 def clopper_pearson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval:
-    """Exact interval of a success rate, which never covers less than `level`; counts may be arrays.
-
-    Example:
-        >>> interval = clopper_pearson(8, 10)
-        >>> round(interval.low, 3), round(interval.high, 3)
-        (0.444, 0.975)
-    """
+    """Exact interval of a success rate, which never covers less than `level`; counts may be arrays."""
     k, total = check_counts(successes, n)
     low, high = exact_bounds(k, total, level)
     return Interval(as_number(low), as_number(high), "Clopper-Pearson", _whole(total), level)
@@ -63,11 +57,6 @@ def at_least_wilson(low: ArrayLike, high: ArrayLike, successes: ArrayLike, n: Ar
     """Widens an interval of a success rate over seeds to Wilson's over episodes; seeds may agree by chance.
 
     nan bounds give Wilson's, and the rate remains within 0 and 1.
-
-    Example:
-        >>> interval = at_least_wilson(0.8, 1.1, 90, 100)
-        >>> interval.low, interval.high
-        (0.8, 1.0)
     """
     episodes = wilson(successes, n)
     bounds = np.clip(np.fmin(low, episodes.low), 0, 1), np.clip(np.fmax(high, episodes.high), 0, 1)
@@ -102,12 +91,7 @@ def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
 
 
 def t_half_width(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
-    """Half widths of Student t intervals from standard deviations and counts; nan where `n` is below 2.
-
-    Example:
-        >>> t_half_width([0.1, 0.1], [3, 1]).round(3)
-        array([0.248,   nan])
-    """
+    """Half widths of Student t intervals from standard deviations and counts; nan where `n` is below 2."""
     spread, count = np.asarray(std, dtype=np.float64), np.asarray(n, dtype=np.float64)
     many = count > 1
     quantile = -special().stdtrit(np.where(many, count - 1, 1), tail(level))
@@ -115,22 +99,12 @@ def t_half_width(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
 
 
 def t_stretch(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
-    """Standard deviation of normal replicates whose percentile interval is Student's, as wide as `t_half_width`.
-
-    Example:
-        >>> t_stretch(3**0.5, 3).round(2), t_stretch(10.0, 100).round(2)
-        (np.float64(2.2), np.float64(1.01))
-    """
+    """Standard deviation of normal replicates whose percentile interval is Student's, as wide as `t_half_width`."""
     return t_half_width(std, n, level) / normal_quantile(level)
 
 
 def welch_half_width(variances: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> float:
-    """Half width of Welch's t interval of the difference of two means, or of the t interval of one.
-
-    Example:
-        >>> round(welch_half_width([4.0, 9.0], [10, 20]), 3), welch_half_width([0.0, 0.0], [1, 5])
-        (1.897, 0.0)
-    """
+    """Half width of Welch's t interval of the difference of two means, or of the t interval of one."""
     n = np.asarray(counts)
     errors = np.asarray(variances, dtype=np.float64) / n
     freedom = errors.sum() ** 2 / (errors**2 / np.maximum(n - 1, 1)).sum() if errors.any() else 1.0

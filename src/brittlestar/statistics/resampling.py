@@ -26,10 +26,6 @@ def weighted_means(values: Array, weights: Array) -> Array:
     """Means of values `(..., units)` under weights `(resamples, units)`, as `(resamples, ...)`.
 
     A nan is left out of its mean; a mean without values is nan.
-
-    Example:
-        >>> weighted_means(np.array([1.0, 3.0, np.nan]), np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]]))
-        array([2., 3.])
     """
     flat = values.reshape(-1, values.shape[-1]).T
     present = ~np.isnan(flat)
@@ -40,12 +36,7 @@ def weighted_means(values: Array, weights: Array) -> Array:
 
 
 def bootstrap_weights(n: int, resamples: int, rng: np.random.Generator) -> Array:
-    """How often each of `n` items is drawn, shape (resamples, n); every row sums to `n`.
-
-    Example:
-        >>> bootstrap_weights(3, 2, np.random.default_rng(0)).sum(axis=1)
-        array([3., 3.])
-    """
+    """How often each of `n` items is drawn, shape (resamples, n); every row sums to `n`."""
     require(n >= 1, "n", "at least 1", n)
     return np.concatenate(list(_weight_blocks(n, resamples, rng)))
 
@@ -81,10 +72,6 @@ def plus_four(values: Array, pseudo_episodes: ArrayLike) -> Array:
     """Adds pseudo-episodes `(..., k)` to rates `(..., episodes)`, in the manner of Agresti and Coull.
 
     Their bootstrap means spread even where all episodes agree: a few successes are no certainty.
-
-    Example:
-        >>> plus_four(np.ones((1, 2)), [1, 0])
-        array([[1., 1., 1., 0.]])
     """
     pseudo = np.asarray(pseudo_episodes, dtype=np.float64)
     return np.concatenate([values, np.broadcast_to(pseudo, (*values.shape[:-1], pseudo.shape[-1]))], axis=-1)

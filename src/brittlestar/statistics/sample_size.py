@@ -12,13 +12,9 @@ from brittlestar.statistics.intervals import LEVEL, exact_bounds, tail
 
 
 def sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
-    """Episodes to know a rate within ±margin: `z^2 rate (1 - rate) / margin^2`, rounded up.
+    """Episodes that estimate a rate within ±margin: `z^2 rate (1 - rate) / margin^2`, rounded up.
 
-    A normal approximation, so it asks for too few near 0 and 1 (a single one at the ends).
-
-    Example:
-        >>> sample_size(0.8, margin=0.05)
-        246
+    The normal approximation gives too few near 0 and 1 (a single one at the ends).
     """
     require(0 <= rate <= 1, "rate", "between 0 and 1", rate)
     require(0.001 <= margin < 0.5, "margin", "at least 0.001 and below 0.5", margin)
