@@ -1,10 +1,13 @@
-"""Errors that a user sees as one line, and the nearest valid name."""
+"""The exceptions of a user's mistake, the nearest valid name, and checks of parameters."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+import functools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 _MOST_NAMES = 20
 _SHORT = 2
@@ -68,3 +71,54 @@ def require(ok: Any, name: str, bound: str, value: object) -> None:
     """
     if not (ok.all() if hasattr(ok, "all") else ok):
         raise ValueError(f"`{name}` must be {bound}, got {value}")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A check of a dataclass field that is stated in its type, for example `NonNegative`."""
+
+    text: str
+    holds: Callable[[Any], bool]
+
+
+NonNegative = Annotated[float, Bound("at least 0", lambda value: value >= 0)]
+Positive = Annotated[float, Bound("above 0", lambda value: value > 0)]
+Finite = Annotated[float, Bound("finite", math.isfinite)]
+Fraction = Annotated[float, Bound("in [0, 1]", lambda value: 0 <= value <= 1)]
+PositiveFraction = Annotated[float, Bound("in (0, 1]", lambda value: 0 < value <= 1)]
+NonNegativeInt = Annotated[int, Bound("at least 0", lambda value: value >= 0)]
+PositiveInt = Annotated[int, Bound("at least 1", lambda value: value >= 1)]
+
+
+def check_fields(owner: Any) -> None:
+    """Checks every field of a dataclass by its type: a type with a `Bound`, or a `Literal` with the valid names.
+
+    Raises:
+        ValueError: a number is out of bounds.
+        UserError: a name is none of the valid ones.
+
+    Example:
+        >>> @dataclass
+        ... class Noise:
+        ...     sigma: NonNegative
+        >>> check_fields(Noise(sigma=-1.0))
+        Traceback (most recent call last):
+        ValueError: `sigma` must be at least 0, got -1.0
+    """
+    for name, check in _checks(type(owner)):
+        value = getattr(owner, name)
+        if isinstance(check, Bound):
+            require(check.holds(value), name, check.text, value)
+        else:
+            require_choice(name, value, check)
+
+
+@functools.cache
+def _checks(kind: Any) -> list[tuple[str, Bound | tuple[str, ...]]]:
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except NameError:  # A class of the user with types that only type checkers import.
+        return []
+    literals = [(name, get_args(hint)) for name, hint in hints.items() if get_origin(hint) is Literal]
+    bounds = [(name, part) for name, hint in hints.items() for part in getattr(hint, "__metadata__", ())]
+    return [*literals, *((name, part) for name, part in bounds if isinstance(part, Bound))]

@@ -18,13 +18,16 @@ FILTERS = [
 @pytest.mark.parametrize(
     ("mitigation", "actions", "expected"),
     [
+        (LowPass(alpha=0.5), [1, 0, 0], [1, 0.5, 0.25]),
+        (LowPass(alpha=0.25), [0, 1, 1], [0, 0.25, 0.4375]),
+        # The state is not clipped: 3 counts as 3, although 1 is sent.
+        (LowPass(alpha=0.5), [3, -1, -1], [1, 1, 0]),
         (MovingAverageAction(window=2), [1, 0, -1, -1], [1, 0.5, -0.5, -1]),
         (MovingAverageAction(window=3), [0.6, 0, 0, 0, 0.9], [0.6, 0.3, 0.2, 0, 0.3]),
-        # The past is kept unclipped: 3 counts as 3, though 1 is sent.
         (MovingAverageAction(window=2), [3, -2, 0], [1, 0.5, -1]),
         (RateLimitAction(max_change=0.25), [0.5, 1, 1, 0.9], [0.5, 0.75, 1, 0.9]),
         (RateLimitAction(max_change=0.25), [0, -1, 1], [0, -0.25, 0]),
-        # What is outside of the bounds counts as the bound: the way back starts at once.
+        # An action out of bounds counts as the bound, so that the return starts at once.
         (RateLimitAction(max_change=0.5), [9, 9, -9], [1, 1, 0.5]),
         (HoldAction(steps=2), [0.1, 0.2, 0.3, 0.4, 0.5], [0.1, 0.1, 0.3, 0.3, 0.5]),
         (HoldAction(steps=3), [0.1, 0.2, 0.3, 0.4], [0.1, 0.1, 0.1, 0.4]),
@@ -61,7 +64,8 @@ def test_held_actions_may_be_of_any_kind(check_lanes):
     check_lanes(HoldAction(steps=2), "action", (2,), dtypes=[np.int64], space=spaces.MultiDiscrete([4, 4]))
 
 
-def test_a_new_episode_takes_a_new_action(play_one):
+def test_a_new_episode_starts_without_a_past(play_one):
+    assert play_one(LowPass(alpha=0.5), [1, 0, 0.2], "action", starts=[0, 2]) == pytest.approx([1, 0.5, 0.2])
     assert play_one(HoldAction(steps=3), [1, 2, 3, 4, 5], "action", starts=[0, 2], dtype=np.int64) == [1, 1, 3, 3, 3]
 
 
@@ -85,6 +89,10 @@ def test_endless_bounds_cannot_be_narrowed():
 @pytest.mark.parametrize(
     ("kind", "field", "value", "bound"),
     [
+        (LowPass, "alpha", 0.0, r"in \(0, 1\]"),
+        (LowPass, "alpha", -0.5, r"in \(0, 1\]"),
+        (LowPass, "alpha", 1.5, r"in \(0, 1\]"),
+        (LowPass, "alpha", float("nan"), r"in \(0, 1\]"),
         (MovingAverageAction, "window", 0, "at least 1"),
         (RateLimitAction, "max_change", 0.0, "above 0"),
         (RateLimitAction, "max_change", float("nan"), "above 0"),

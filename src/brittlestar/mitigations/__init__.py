@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 from brittlestar import lazily
 
 if TYPE_CHECKING:
-    from brittlestar.mitigations.action_filters import ClipAction, HoldAction, MovingAverageAction, RateLimitAction
+    from brittlestar.mitigations.action_filters import (
+        ClipAction,
+        HoldAction,
+        LowPass,
+        MovingAverageAction,
+        RateLimitAction,
+    )
     from brittlestar.mitigations.base import ActionFilter, Mitigation, ObservationFilter
     from brittlestar.mitigations.compose import ComposedMitigation
     from brittlestar.mitigations.ensemble import Ensemble
     from brittlestar.mitigations.kalman import KalmanObservation
-    from brittlestar.mitigations.low_pass import LowPass
     from brittlestar.mitigations.observation_filters import (
         ExponentialObservation,
         HoldLastObservation,

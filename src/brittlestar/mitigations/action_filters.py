@@ -1,4 +1,4 @@
-"""Filters of actions: moving average, rate limit, hold, tighter bounds."""
+"""Filters of actions: low-pass, moving average, rate limit, hold, tighter bounds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,29 @@ from dataclasses import dataclass
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require
-from brittlestar.mitigations.array_filters import Hold, MovingAverage, RateLimit
+from brittlestar.errors import Positive, PositiveFraction, PositiveInt, UserError
+from brittlestar.mitigations.array_filters import Exponential, Hold, MovingAverage, RateLimit
 from brittlestar.mitigations.base import ActionFilter, ArrayFilter, Mitigation
 from brittlestar.perturbations.observations import as_dtype
 from brittlestar.perturbations.step import Step
+
+
+@dataclass
+class LowPass(ActionFilter):
+    """Sends `clip(s)` with `s = alpha * a + (1 - alpha) * s`; the first action of an episode passes.
+
+    Example:
+        >>> box, low_pass = spaces.Box(-1.0, 1.0, (1,), np.float32), LowPass(alpha=0.5)
+        >>> low_pass.bind(box, box, lanes=1)
+        >>> [low_pass.mitigate_action(np.array([[a]]), Step.full(first=a == 1.0)).item() for a in (1.0, 0.0)]
+        [1.0, 0.5]
+    """
+
+    alpha: PositiveFraction
+
+    def new_filter(self) -> ArrayFilter:
+        """Returns the filter."""
+        return Exponential(self.alpha)
 
 
 @dataclass
@@ -25,10 +43,7 @@ class MovingAverageAction(ActionFilter):
         [1.0, 0.5]
     """
 
-    window: int
-
-    def __post_init__(self) -> None:
-        require(self.window >= 1, "window", "at least 1", self.window)
+    window: PositiveInt
 
     def new_filter(self) -> ArrayFilter:
         """Returns the filter."""
@@ -46,10 +61,7 @@ class RateLimitAction(ActionFilter):
         [1.0, 0.75]
     """
 
-    max_change: float
-
-    def __post_init__(self) -> None:
-        require(self.max_change > 0, "max_change", "above 0", self.max_change)
+    max_change: Positive
 
     def new_filter(self) -> ArrayFilter:
         """Returns the filter."""
@@ -71,10 +83,7 @@ class HoldAction(Mitigation):
         [1, 1, 0]
     """
 
-    steps: int
-
-    def __post_init__(self) -> None:
-        require(self.steps >= 1, "steps", "at least 1", self.steps)
+    steps: PositiveInt
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Resets the filter."""
@@ -96,10 +105,7 @@ class ClipAction(Mitigation):
         [[1.0, 3.0]]
     """
 
-    fraction: float
-
-    def __post_init__(self) -> None:
-        require(0 < self.fraction <= 1, "fraction", "in (0, 1]", self.fraction)
+    fraction: PositiveFraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Narrows the bounds of the actions."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, check_fields
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.observations import as_dtype, check_kinds, chosen_entries
 from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
     from brittlestar.policies.base import Policy
     from brittlestar.randomness import LaneDraws
 
@@ -25,6 +25,9 @@ ArrayFilter = Callable[[np.ndarray, np.ndarray], np.ndarray]
 @dataclass
 class Mitigation:
     """The identity: changes nothing."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def wraps_policy(self) -> bool:

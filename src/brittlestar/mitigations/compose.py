@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.compose import named_parts
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 from brittlestar.policies.base import DelegatingPolicy, Policy, Prediction
 from brittlestar.randomness import LaneDraws
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
 
 
 @dataclass

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import PositiveInt
 from brittlestar.mitigations.base import Mitigation
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.gaussian import GaussianObservation
-from brittlestar.perturbations.observations import check_kinds, chosen_entries
+from brittlestar.perturbations.observations import Scale, check_kinds, chosen_entries
 from brittlestar.perturbations.step import Step
 from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, Prediction, Starts, count_lanes
 from brittlestar.randomness import LaneDraws
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
 
 
 @dataclass
@@ -42,18 +40,17 @@ class Ensemble(Mitigation):
     """
 
     sigma: float
-    copies: int = 8
-    average: str = "mean"
+    copies: PositiveInt = 8
+    average: Literal["mean", "median"] = "mean"
     """`mean` or `median`, of continuous actions."""
     keys: list[str] = field(default_factory=lambda: ["observation"])
     """Entries of a dict observation that get noise."""
-    scale: str = "absolute"
+    scale: Scale = "absolute"
     """Unit of `sigma`: that of the observation (`absolute`), or standard deviations of each number from a clean pass
     (`std`)."""
 
     def __post_init__(self) -> None:
-        require(self.copies >= 1, "copies", "at least 1", self.copies)
-        require_choice("average", self.average, AVERAGES)
+        super().__post_init__()
         self._noise = GaussianObservation(sigma=self.sigma, keys=self.keys, scale=self.scale)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:

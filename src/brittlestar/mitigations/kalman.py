@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import UserError, require
 from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
-from brittlestar.perturbations.observations import SCALES
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Calibration, Context
+from brittlestar.perturbations.context import Calibration, Context
+from brittlestar.perturbations.observations import Scale
 
 CALIBRATED = "calibrated"
 _TINY = np.finfo(np.float64).tiny
@@ -42,18 +40,18 @@ class KalmanObservation(ObservationFilter):
     """Standard deviation of the change of speed per step; `calibrated` takes it from a short clean pass."""
     speed_sigma: float | str = CALIBRATED
     """Standard deviation of the speed per step at the start of an episode, or `calibrated`."""
-    scale: str = "absolute"
+    scale: Scale = "absolute"
     """Unit of the numbers above: that of the observation (`absolute`), or standard deviations of each observed number
     from a short clean pass (`std`)."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("measurement_sigma", "process_sigma", "speed_sigma"):
             value = getattr(self, name)
             if not isinstance(value, str):
                 require(value >= 0, name, "at least 0", value)
             elif value != CALIBRATED:
                 raise UserError(f"`{name}` must be a number or {CALIBRATED}, got {value!r}")
-        require_choice("scale", self.scale, SCALES)
 
     def prepare(self, context: Context) -> None:
         """Takes the statistics that the parameters need."""

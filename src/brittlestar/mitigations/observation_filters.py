@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.errors import UserError, nearest, require
+from brittlestar.errors import PositiveFraction, PositiveInt, UserError, nearest
 from brittlestar.mitigations.array_filters import Exponential, HoldLast, Median, MovingAverage
 from brittlestar.mitigations.base import ArrayFilter, ObservationFilter
 
@@ -29,10 +29,7 @@ class MovingAverageObservation(ObservationFilter):
         [1.0, 2.5]
     """
 
-    window: int
-
-    def __post_init__(self) -> None:
-        require(self.window >= 1, "window", "at least 1", self.window)
+    window: PositiveInt
 
     def new_filter(self, key: str) -> ArrayFilter:
         """Returns the filter."""
@@ -54,10 +51,7 @@ class MedianObservation(ObservationFilter):
         [0.0, 0.5, 1.0]
     """
 
-    window: int
-
-    def __post_init__(self) -> None:
-        require(self.window >= 1, "window", "at least 1", self.window)
+    window: PositiveInt
 
     def new_filter(self, key: str) -> ArrayFilter:
         """Returns the filter."""
@@ -79,10 +73,7 @@ class ExponentialObservation(ObservationFilter):
         [1.0, 2.0]
     """
 
-    alpha: float
-
-    def __post_init__(self) -> None:
-        require(0 < self.alpha <= 1, "alpha", "in (0, 1]", self.alpha)
+    alpha: PositiveFraction
 
     def new_filter(self, key: str) -> ArrayFilter:
         """Returns the filter."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.additive import (
         BiasObservation,
         DriftObservation,
+        RandomSignObservation,
         SpikeObservation,
         UniformObservation,
     )
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
     from brittlestar.perturbations.compose import ComposedPerturbation, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
-    from brittlestar.perturbations.discrete import ConfusedObservation
-    from brittlestar.perturbations.discrete_actions import PermutedAction, RandomAction
+    from brittlestar.perturbations.discrete import ConfusedObservation, PermutedAction, RandomAction
     from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
     from brittlestar.perturbations.gaussian import GaussianObservation
     from brittlestar.perturbations.goals import GoalNoise
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.observations import ObservationPerturbation, ScaledObservation
     from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
     from brittlestar.perturbations.push import Push
-    from brittlestar.perturbations.random_sign import RandomSignObservation
     from brittlestar.perturbations.reward_stressors import RewardNoise, ValenceInversion
     from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
     from brittlestar.perturbations.step import Step

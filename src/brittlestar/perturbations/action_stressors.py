@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import Fraction, NonNegative
 from brittlestar.perturbations.actions import ActionPerturbation, DefaultAction
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.discrete import another
-from brittlestar.perturbations.observation_stressors import PROTOCOLS
+from brittlestar.perturbations.observation_stressors import StressProtocol
 from brittlestar.perturbations.step import Step, for_lanes
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
 
 _MOVED = 1e-3
 """Smallest change of a continuous action that counts as a violation."""
@@ -29,12 +27,8 @@ class ActionStressor(ActionPerturbation):
 
     kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
     strength_field: ClassVar[str] = "scale"
-    scale: float
-    protocol: str = field(default="rigorous", kw_only=True)
-
-    def __post_init__(self) -> None:
-        require(self.scale >= 0, "scale", "at least 0", self.scale)
-        require_choice("protocol", self.protocol, PROTOCOLS)
+    scale: NonNegative
+    protocol: StressProtocol = field(default="rigorous", kw_only=True)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Perturbs the action and reports the change."""
@@ -62,13 +56,8 @@ class ResourceConstraint(ActionStressor, DefaultAction):
         ([[0.4]], [0.6])
     """
 
-    loss: float = 0.6
-    p: float = 0.4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+    loss: Fraction = 0.6
+    p: Fraction = 0.4
 
     def prepare(self, context: Context) -> None:
         """Takes the default of the environment, unless the protocol is a published one."""

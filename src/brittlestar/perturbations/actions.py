@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
 from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
 
 
 @dataclass

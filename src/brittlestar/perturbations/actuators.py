@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import Finite, Fraction, NonNegative, UserError
 from brittlestar.perturbations.actions import ActionPerturbation
-from brittlestar.perturbations.additive import DRAWS, per_episode
+from brittlestar.perturbations.additive import Draw, per_episode
 from brittlestar.perturbations.step import Step
 
 
@@ -27,10 +27,7 @@ class GaussianAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-
-    def __post_init__(self) -> None:
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+    sigma: NonNegative
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
@@ -49,10 +46,7 @@ class UniformAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "width"
-    width: float
-
-    def __post_init__(self) -> None:
-        require(self.width >= 0, "width", "at least 0", self.width)
+    width: NonNegative
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
@@ -71,15 +65,11 @@ class BiasAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "bias"
-    bias: float
-    draw: str = "normal"
+    bias: Finite
+    draw: Draw = "normal"
     """`fixed`: the same bias for every actuator and episode; `normal`: a new one for each."""
     weights: list[float] | None = None
     """Factor of each actuator; None is 1 for all."""
-
-    def __post_init__(self) -> None:
-        require(np.isfinite(self.bias), "bias", "finite", self.bias)
-        require_choice("draw", self.draw, DRAWS)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks that every actuator has a weight."""
@@ -108,11 +98,8 @@ class DeadBandAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "width"
-    width: float
+    width: NonNegative
     offset: bool = False
-
-    def __post_init__(self) -> None:
-        require(self.width >= 0, "width", "at least 0", self.width)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Sets weak commands to 0."""
@@ -133,10 +120,7 @@ class BacklashAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "width"
-    width: float
-
-    def __post_init__(self) -> None:
-        require(self.width >= 0, "width", "at least 0", self.width)
+    width: NonNegative
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Moves the output only as far as the input pushes it."""
@@ -158,10 +142,7 @@ class SaturatedAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "loss"
-    loss: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
+    loss: Fraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks that the bounds are finite."""

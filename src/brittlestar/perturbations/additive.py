@@ -1,17 +1,17 @@
-"""Additive sensor errors: uniform noise, a constant bias, a random walk, spikes."""
+"""Additive sensor errors: uniform noise, random signs, a constant bias, a random walk, spikes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import Finite, Fraction, NonNegative
 from brittlestar.perturbations.observations import ScaledObservation
 from brittlestar.perturbations.step import Step
 
-DRAWS = ("fixed", "normal")
+Draw = Literal["fixed", "normal"]
 """How an error that is constant within an episode is drawn."""
 
 
@@ -26,11 +26,7 @@ class UniformObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "width"
-    width: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.width >= 0, "width", "at least 0", self.width)
+    width: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
@@ -48,14 +44,9 @@ class BiasObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "bias"
-    bias: float
-    draw: str = "normal"
+    bias: Finite
+    draw: Draw = "normal"
     """`fixed`: the same bias for every number and episode; `normal`: a new one for each."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(np.isfinite(self.bias), "bias", "finite", self.bias)
-        require_choice("draw", self.draw, DRAWS)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the bias."""
@@ -78,11 +69,7 @@ class DriftObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+    sigma: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Advances the walk and adds its position."""
@@ -101,13 +88,8 @@ class SpikeObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "p"
-    p: float
-    height: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
-        require(self.height >= 0, "height", "at least 0", self.height)
+    p: Fraction
+    height: NonNegative = 1.0
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the spikes."""
@@ -117,6 +99,34 @@ class SpikeObservation(ScaledObservation):
         return array + (draw < step.of(self, "p", array)) * sign * step.of(self, "height", array) * self.unit(step)
 
 
+@dataclass
+class RandomSignObservation(ScaledObservation):
+    """Adds `level * epsilon * unit * s` with a random sign `s = ±1`: a random corner of the box that attacks search.
+
+    Example:
+        >>> np.abs(RandomSignObservation(epsilon=0.5).perturb_observation(np.zeros((1, 3)), Step.full())).tolist()
+        [[0.5, 0.5, 0.5]]
+    """
+
+    strength_field: ClassVar[str] = "epsilon"
+    epsilon: NonNegative
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        """Moves to the corner."""
+        radius = step.of(self, "epsilon", array) * self.unit(step)
+        return array + radius * sign(draw_start(array, step))
+
+
 def per_episode(draw: str, array: np.ndarray, step: Step) -> Any:
     """Returns the factor of an error that is constant within an episode: 1, or N(0, 1) for each number."""
     return 1.0 if draw == "fixed" else step.draws.normal(array.shape[1:], per_episode=True)
+
+
+def draw_start(array: np.ndarray, step: Step) -> np.ndarray:
+    """Draws a point of the box [-1, 1] with the shape of `array`."""
+    return 2.0 * step.draws.uniform(array.shape[1:]) - 1.0
+
+
+def sign(values: np.ndarray) -> np.ndarray:
+    """Returns -1 or 1, never 0."""
+    return np.where(values < 0, -1.0, 1.0)

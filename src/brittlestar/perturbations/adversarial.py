@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import NonNegative, Positive, PositiveInt, UserError
+from brittlestar.perturbations.additive import draw_start, sign
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.objectives import distance, margin
 from brittlestar.perturbations.observations import ScaledObservation
-from brittlestar.perturbations.random_sign import draw_start, sign
 from brittlestar.perturbations.step import Step, for_lanes
 from brittlestar.policies.base import Answer, GradientError, Policy
 from brittlestar.policies.differences import by_differences
 
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
-
-_GRADIENTS = ("auto", "exact", "numeric")
 OFFSET = 0.1
 """Distance of the first start from the truth, as a fraction of the radius; at the truth the gradient is 0."""
 
@@ -42,15 +39,13 @@ class AdversarialObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "epsilon"
-    epsilon: float
-    gradient: str = field(default="auto", kw_only=True)
+    epsilon: NonNegative
+    gradient: Literal["auto", "exact", "numeric"] = field(default="auto", kw_only=True)
     """`exact`: from the network; `numeric`: by finite differences of continuous actions, with two queries per observed
     number; `auto`: exact if the policy has gradients, else numeric."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.epsilon >= 0, "epsilon", "at least 0", self.epsilon)
-        require_choice("gradient", self.gradient, _GRADIENTS)
         self._policy: Policy | None = None
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
@@ -190,14 +185,9 @@ class MadObservation(AdversarialObservation):
         0.1
     """
 
-    steps: int = 5
-    step_size: float = 0.5
+    steps: PositiveInt = 5
+    step_size: Positive = 0.5
     """Length of all steps but the first, as a fraction of the radius."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.steps >= 1, "steps", "at least 1", self.steps)
-        require(self.step_size > 0, "step_size", "above 0", self.step_size)
 
     def _searches(self) -> tuple[int, int]:
         return 1, self.steps
@@ -216,12 +206,8 @@ class PgdObservation(MadObservation):
     """
 
     steps: int = 10
-    restarts: int = 4
+    restarts: PositiveInt = 4
     """Number of searches."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.restarts >= 1, "restarts", "at least 1", self.restarts)
 
     def _searches(self) -> tuple[int, int]:
         return self.restarts, self.steps

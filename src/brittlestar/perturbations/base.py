@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, check_fields, nearest
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
     from brittlestar.envs.worlds import World
-    from brittlestar.perturbations.context import Context
 
 
 @dataclass
 class Perturbation:
     """The identity: changes nothing.
 
-    A subclass is a dataclass whose fields are its parameters, checked in `__post_init__`. It overrides the channels
-    that it perturbs. Arrays have a leading lane axis. A perturbation keeps dtype, shape and keys.
+    A subclass is a dataclass whose fields are its parameters. Types such as `NonNegative` check them. It overrides the
+    channels that it perturbs. Arrays have a leading lane axis. A perturbation keeps dtype, shape and keys.
     """
 
     strength_field: ClassVar[str | None] = None
     """Name of the field that is the strength, the x axis of the curve. Strength 0 is exactly the identity."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def strength(self) -> float:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import Fraction
 from brittlestar.perturbations.actions import ActionPerturbation, DefaultAction
 from brittlestar.perturbations.delays import Delayed
 from brittlestar.perturbations.step import Step, for_lanes
-
-LOST_FILLS = ("zero", "hold")
-"""What replaces a lost action: the default action, or the last one that arrived."""
 
 
 @dataclass
@@ -32,10 +29,7 @@ class ScaledAction(DefaultAction):
 
     kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
     strength_field: ClassVar[str] = "loss"
-    loss: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
+    loss: Fraction
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Weakens the action, or replaces it."""
@@ -59,12 +53,8 @@ class DroppedAction(DefaultAction):
     """
 
     strength_field: ClassVar[str] = "p"
-    p: float
-    fill: str = "zero"
-
-    def __post_init__(self) -> None:
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
-        require_choice("fill", self.fill, LOST_FILLS)
+    p: Fraction
+    fill: Literal["zero", "hold"] = "zero"
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Drops whole actions."""
@@ -90,10 +80,7 @@ class StickyAction(ActionPerturbation):
 
     kinds: ClassVar[tuple[type[spaces.Space], ...]] = DefaultAction.kinds
     strength_field: ClassVar[str] = "p"
-    p: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+    p: Fraction
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Repeats whole actions."""

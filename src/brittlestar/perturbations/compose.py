@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require
+from brittlestar.errors import NonNegative, UserError
 from brittlestar.perturbations.base import Perturbation, check_parameter
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 from brittlestar.schedules import StressSchedule
 
 if TYPE_CHECKING:
     from brittlestar.envs.worlds import World
-    from brittlestar.perturbations.context import Context
 
 DELIVERED = "delivered/"
 """Prefix of the effects of a composition: the share of the steps in which a part changed anything."""
@@ -36,10 +36,10 @@ class ComposedPerturbation(Perturbation):
     strength_field: ClassVar[str] = "scale"
     parts: dict[str, Perturbation]
     """Name to perturbation; the names of a list are its positions."""
-    scale: float = 1.0
+    scale: NonNegative = 1.0
 
     def __post_init__(self) -> None:
-        require(self.scale >= 0, "scale", "at least 0", self.scale)
+        super().__post_init__()
         self.parts = named_parts(self.parts, Perturbation)
         self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
         """The parts with their strengths times `scale`."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brittlestar.errors import UserError
-from brittlestar.policies.base import Policy
+
+if TYPE_CHECKING:
+    from brittlestar.policies.base import Policy
 
 
 @dataclass

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import Fraction, NonNegative, NonNegativeInt, UserError, require
 from brittlestar.perturbations.actions import ActionPerturbation
 from brittlestar.perturbations.step import Step
 from brittlestar.randomness import generator
-
-_SWAPS = ("blend", "step", "episode")
 
 
 @dataclass
@@ -31,14 +29,13 @@ class SwappedAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "swap"
-    swap: float
+    swap: Fraction
     actuators: list[int]
-    how: str = "blend"
+    how: Literal["blend", "step", "episode"] = "blend"
 
     def __post_init__(self) -> None:
-        require(0 <= self.swap <= 1, "swap", "in [0, 1]", self.swap)
+        super().__post_init__()
         require(len(set(self.actuators)) == len(self.actuators) == 2, "actuators", "two different", self.actuators)
-        require_choice("how", self.how, _SWAPS)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks that both actuators exist."""
@@ -74,15 +71,10 @@ class MixedAction(ActionPerturbation):
     """
 
     strength_field: ClassVar[str] = "mix"
-    mix: float
-    sigma: float = 0.0
-    seed: int = 0
+    mix: Fraction
+    sigma: NonNegative = 0.0
+    seed: NonNegativeInt = 0
     matrix: list[list[float]] | None = None
-
-    def __post_init__(self) -> None:
-        require(0 <= self.mix <= 1, "mix", "in [0, 1]", self.mix)
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
-        require(self.seed >= 0, "seed", "at least 0", self.seed)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Draws the matrix, or checks `matrix`."""

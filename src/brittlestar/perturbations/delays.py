@@ -79,6 +79,7 @@ class Delayed(Perturbation):
     jitter_steps: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("delay_steps", "jitter_steps"):
             value = getattr(self, name)
             require(value >= 0 and value % 1 == 0, name, "a whole number, at least 0", value)

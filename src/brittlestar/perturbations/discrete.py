@@ -1,4 +1,4 @@
-"""Confused observations of discrete states."""
+"""Wrong discrete states and actions: random ones, or a fixed permutation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require
+from brittlestar.errors import Fraction, UserError, require
+from brittlestar.perturbations.actions import ActionPerturbation
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step
+from brittlestar.randomness import generator
 
 
 @dataclass
@@ -26,10 +28,7 @@ class ConfusedObservation(ObservationPerturbation):
 
     strength_field: ClassVar[str] = "p"
     takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Discrete, spaces.MultiDiscrete)
-    p: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+    p: Fraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Takes the number of states."""
@@ -47,6 +46,89 @@ class ConfusedObservation(ObservationPerturbation):
         return np.where(hit, another(array, *self._states[step.key], step.draws.uniform(array.shape[1:])), array)
 
 
+@dataclass
+class RandomAction(ActionPerturbation):
+    """Sends another action with probability `level * p`; for a Box, one drawn uniformly from its range.
+
+    Example:
+        >>> wrong = RandomAction(p=1.0)
+        >>> wrong.bind(spaces.Discrete(2), spaces.Discrete(2), lanes=2)
+        >>> wrong.perturb_action(np.array([0, 1]), Step.full(2)).tolist()
+        [1, 0]
+    """
+
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
+    strength_field: ClassVar[str] = "p"
+    p: Fraction
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Checks that there are at least two actions."""
+        super().bind(observation_space, action_space, lanes)
+        self.need_bounds()
+        if self._discrete:
+            _check_size(self, action_space)
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Replaces whole actions."""
+        hit = self.hit(step.of(self, "p", action), step, action)
+        drawn = step.draws.uniform(action.shape[1:])
+        return np.where(hit, self._other(action, drawn), action)
+
+    def _other(self, action: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        if not isinstance(self._space, spaces.Discrete):
+            return np.asarray(self._low + drawn * (np.asarray(self._high) - self._low))
+        return another(action, int(self._space.n), int(self._space.start), drawn)
+
+
+@dataclass
+class PermutedAction(ActionPerturbation):
+    """Sends `permutation[a]` with probability `level * p`.
+
+    Without `permutation`, it draws one cycle through all actions, so that every action changes. The cycle depends on
+    `seed` and is the same in all episodes; `seed: null` draws a new one in every episode.
+
+    Example:
+        >>> confused = PermutedAction(p=1.0, permutation=[1, 2, 0])
+        >>> confused.bind(spaces.Discrete(3), spaces.Discrete(3), lanes=3)
+        >>> confused.perturb_action(np.array([0, 1, 2]), Step.full(3)).tolist()
+        [1, 2, 0]
+    """
+
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Discrete,)
+    strength_field: ClassVar[str] = "p"
+    p: Fraction
+    seed: int | None = 0
+    permutation: list[int] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.seed is None or self.seed >= 0, "seed", "null or at least 0", self.seed)
+        if self.permutation is not None:
+            order, places = list(self.permutation), list(range(len(self.permutation)))
+            require(sorted(order) == places != order, "permutation", f"another order of {places}", order)
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Draws the permutation, or checks that `permutation` has a place for every action."""
+        super().bind(observation_space, action_space, lanes)
+        size = _check_size(self, action_space)
+        if self.permutation is not None and len(self.permutation) != size:
+            raise UserError(f"`permutation` must have {size} places for {action_space}, got {self.permutation}")
+        self._lanes, self._start = np.arange(lanes), int(getattr(action_space, "start", 0))
+        self._tables = np.zeros((lanes, size), dtype=np.int64)
+        if self.permutation is not None:
+            self._tables[:] = self.permutation
+        elif self.seed is not None:
+            self._tables[:] = cycles(generator(self.seed, "permuted_action").random((1, size)))
+
+    def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
+        """Permutes the actions that are hit."""
+        hit = self.hit(step.of(self, "p", action), step, action)
+        if self.permutation is None and self.seed is None and step.first.any():
+            drawn = step.draws.uniform(self._tables.shape[1:], per_episode=True)
+            self._tables[step.first] = cycles(drawn)[step.first]
+        return np.where(hit, self._tables[self._lanes, action - self._start] + self._start, action)
+
+
 def another(values: np.ndarray, count: Any, start: Any, uniform: np.ndarray) -> np.ndarray:
     """Returns another of `count` values from `start` on, each with equal probability, for uniform random numbers.
 
@@ -55,3 +137,23 @@ def another(values: np.ndarray, count: Any, start: Any, uniform: np.ndarray) -> 
         [1, 2, 1]
     """
     return np.asarray((values - start + 1 + np.floor(uniform * (count - 1)).astype(np.int64)) % count + start)
+
+
+def cycles(drawn: np.ndarray) -> np.ndarray:
+    """Turns uniform numbers `(n, size)` into permutations `(n, size)` that are single cycles.
+
+    Example:
+        >>> cycles(np.array([[0.1, 0.9, 0.5]])).tolist()
+        [[2, 0, 1]]
+    """
+    order = np.argsort(drawn, axis=1)
+    permutations = np.empty_like(order)
+    np.put_along_axis(permutations, order, np.roll(order, -1, axis=1), axis=1)
+    return permutations
+
+
+def _check_size(owner: ActionPerturbation, space: spaces.Space) -> int:
+    assert isinstance(space, spaces.Discrete)
+    if space.n < 2:
+        raise UserError(f"{type(owner).__name__} needs at least two actions, got {space}")
+    return int(space.n)

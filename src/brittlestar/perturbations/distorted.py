@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from brittlestar.errors import require, require_choice
-from brittlestar.perturbations.additive import DRAWS, per_episode
+from brittlestar.errors import Finite, NonNegative
+from brittlestar.perturbations.additive import Draw, per_episode
 from brittlestar.perturbations.observations import ObservationPerturbation, ScaledObservation
 from brittlestar.perturbations.step import Step
 
@@ -24,13 +24,9 @@ class ScaleObservation(ObservationPerturbation):
     """
 
     strength_field: ClassVar[str] = "gain_error"
-    gain_error: float
-    draw: str = "normal"
+    gain_error: Finite
+    draw: Draw = "normal"
     """`fixed`: the same gain for every number and episode; `normal`: a new one for each."""
-
-    def __post_init__(self) -> None:
-        require(np.isfinite(self.gain_error), "gain_error", "finite", self.gain_error)
-        require_choice("draw", self.draw, DRAWS)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Applies the wrong gain."""
@@ -47,11 +43,7 @@ class QuantisedObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "step_size"
-    step_size: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.step_size >= 0, "step_size", "at least 0", self.step_size)
+    step_size: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Rounds."""

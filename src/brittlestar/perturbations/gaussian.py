@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from brittlestar.errors import require
+from brittlestar.errors import NonNegative
 from brittlestar.perturbations.observations import ScaledObservation
 from brittlestar.perturbations.step import Step
 
@@ -23,11 +23,7 @@ class GaussianObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+    sigma: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import NonNegative, UserError
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.observations import ScaledObservation
 from brittlestar.perturbations.step import Step
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
 
 GOAL, ACHIEVED = "desired_goal", "achieved_goal"
 
@@ -31,19 +29,16 @@ class GoalNoise(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-    per: str = "step"
+    sigma: NonNegative
+    per: Literal["step", "episode"] = "step"
     """`step`: a new error at every step; `episode`: one error for the whole episode."""
-    reward: str = "truth"
+    reward: Literal["truth", "observed"] = "truth"
     """Goal that a learner is rewarded for: the true one (`truth`) or the shown one (`observed`)."""
     keys: list[str] = field(default_factory=lambda: [GOAL], kw_only=True)
     """Entries of the observation that are goals."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
-        require_choice("per", self.per, ("step", "episode"))
-        require_choice("reward", self.reward, ("truth", "observed"))
         if self.reward == "observed" and GOAL not in self.keys:
             raise UserError(f"`reward: observed` needs `{GOAL}` among the `keys`, got {self.keys}")
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.errors import UserError, require
 from brittlestar.perturbations.images import ImagePerturbation
 from brittlestar.perturbations.step import Step
 
-_KERNELS = ("gaussian", "box")
 _REACH = 3
 """Where a Gaussian kernel ends, in standard deviations."""
 
@@ -35,11 +34,11 @@ class BlurredImage(ImagePerturbation):
 
     strength_field: ClassVar[str] = "radius_pixels"
     radius_pixels: float
-    kernel: str = "gaussian"
+    kernel: Literal["gaussian", "box"] = "gaussian"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(0 <= self.radius_pixels < np.inf, "radius_pixels", "at least 0", self.radius_pixels)
-        require_choice("kernel", self.kernel, _KERNELS)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Blurs along columns, then along rows."""

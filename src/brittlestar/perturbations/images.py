@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, require
+from brittlestar.errors import Fraction, NonNegative, UserError, require
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step
 
@@ -86,10 +86,7 @@ class GaussianImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-
-    def __post_init__(self) -> None:
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+    sigma: NonNegative
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Adds the noise."""
@@ -132,10 +129,7 @@ class ContrastImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "loss"
-    loss: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.loss <= 1, "loss", "in [0, 1]", self.loss)
+    loss: Fraction
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Moves all pixels towards their mean."""

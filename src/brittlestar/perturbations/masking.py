@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, nearest, require, require_choice
+from brittlestar.errors import Fraction, UserError, nearest, require, require_choice
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.masks import MASKS, group_mask, whole
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
-
-_KINDS = (*MASKS, "group")
 
 
 @dataclass
@@ -36,17 +32,17 @@ class MaskObservation(ObservationPerturbation):
     """
 
     strength_field: ClassVar[str] = "p"
-    p: float
-    r: float = 0.3
+    p: Fraction
+    r: Fraction = 0.3
     """Share of masked numbers."""
-    kind: str = "channel"
+    kind: Literal["channel", "random", "block", "group"] = "channel"
     """`channel`: exactly `floor(r D)` numbers; `random`: each with probability r; `block`: `floor(r D)` neighbours;
     `group`: `floor(r G)` of G groups of sensors, at least one."""
     fill: str = "zero"
     """Value of a masked number: `zero`, the `mean` of a clean pass, its `last` shown value, `noise` around the mean
     with the standard deviation of a clean pass, the true value plus `additive` noise of that deviation, or the true
     value times `1 + N(0, 1)` (`multiplicative`)."""
-    where: str = "before"
+    where: Literal["before", "after"] = "before"
     """Whether zero, mean and deviation are in units of the observation (`before` the policy normalises it) or of the
     normalised one (`after`)."""
     groups: dict[str, list[int]] | list[str] | None = None
@@ -54,11 +50,8 @@ class MaskObservation(ObservationPerturbation):
     in the observation by name."""
 
     def __post_init__(self) -> None:
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
-        require(0 <= self.r <= 1, "r", "in [0, 1]", self.r)
-        require_choice("kind", self.kind, _KINDS)
+        super().__post_init__()
         require_choice("fill", self.fill, MASK_FILLS)
-        require_choice("where", self.where, ("before", "after"))
         if self.groups is not None and self.kind != "group":
             raise UserError(f"`groups` are for `kind: group`, got `kind` {self.kind} and `groups` {self.groups}")
         require(self.groups is None or len(self.groups) > 0, "groups", "null or name at least one", self.groups)
@@ -128,32 +121,17 @@ class MaskObservation(ObservationPerturbation):
             return group_mask(step.draws, self._members, ratio)
         return MASKS[self.kind](step.draws, flat.shape[1], ratio)
 
-    def _fill_zero(self, flat: np.ndarray, step: Step) -> Any:
-        return self._zero.get(step.key, 0.0)
-
-    def _fill_mean(self, flat: np.ndarray, step: Step) -> Any:
-        return self._mean[step.key]
-
-    def _fill_last(self, flat: np.ndarray, step: Step) -> Any:
-        return np.where(step.first_for(flat), flat, self.kept.get(step.key, flat))
-
-    def _fill_noise(self, flat: np.ndarray, step: Step) -> Any:
-        return self._mean[step.key] + self._std[step.key] * step.draws.normal(flat.shape[1:])
-
-    def _fill_additive(self, flat: np.ndarray, step: Step) -> Any:
-        return flat + self._std[step.key] * step.draws.normal(flat.shape[1:])
-
-    def _fill_multiplicative(self, flat: np.ndarray, step: Step) -> Any:
-        return flat * (1.0 + step.draws.normal(flat.shape[1:]))
+    def _noise(self, flat: np.ndarray, step: Step) -> np.ndarray:
+        return np.asarray(self._std[step.key] * step.draws.normal(flat.shape[1:]))
 
 
 MASK_FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
-    "zero": MaskObservation._fill_zero,
-    "mean": MaskObservation._fill_mean,
-    "last": MaskObservation._fill_last,
-    "noise": MaskObservation._fill_noise,
-    "additive": MaskObservation._fill_additive,
-    "multiplicative": MaskObservation._fill_multiplicative,
+    "zero": lambda mask, flat, step: mask._zero.get(step.key, 0.0),
+    "mean": lambda mask, flat, step: mask._mean[step.key],
+    "last": lambda mask, flat, step: np.where(step.first_for(flat), flat, mask.kept.get(step.key, flat)),
+    "noise": lambda mask, flat, step: mask._mean[step.key] + mask._noise(flat, step),
+    "additive": lambda mask, flat, step: flat + mask._noise(flat, step),
+    "multiplicative": lambda mask, flat, step: flat * (1.0 + step.draws.normal(flat.shape[1:])),
 }
 _NOISY = ("noise", "additive")
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import NonNegative, require
 from brittlestar.perturbations.carried_state import CarriedState, choose_carry
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step, for_lanes
 from brittlestar.randomness import LaneDraws
 
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
-
-PROTOCOLS = ("rigorous", "compat_1_4", "compat_1_0")
+StressProtocol = Literal["rigorous", "compat_1_4", "compat_1_0"]
 """Units of severity: `rigorous` uses standard deviations of each number, the others those of a published benchmark."""
 
 _QUANTA = 2.0**20
@@ -34,10 +32,10 @@ class Stressor(ObservationPerturbation):
     """
 
     takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
-    protocol: str = field(default="rigorous", kw_only=True)
+    protocol: StressProtocol = field(default="rigorous", kw_only=True)
 
     def __post_init__(self) -> None:
-        require_choice("protocol", self.protocol, PROTOCOLS)
+        super().__post_init__()
         self._std: dict[str, np.ndarray] = {}
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
@@ -81,11 +79,7 @@ class ObservationNoise(Stressor):
     """Adds `level * sigma * std * N(0, 1)`; a published protocol uses the mean `std` of all numbers for each."""
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+    sigma: NonNegative
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
@@ -104,14 +98,12 @@ class ConceptDrift(Stressor):
     """
 
     strength_field: ClassVar[str] = "k"
-    k: float
+    k: NonNegative
     carry: str | None = None
-    reward_sigma: float = 0.05
+    reward_sigma: NonNegative = 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.k >= 0, "k", "at least 0", self.k)
-        require(self.reward_sigma >= 0, "reward_sigma", "at least 0", self.reward_sigma)
         self.carry = choose_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, nearest, require_choice
+from brittlestar.errors import UserError, nearest
 from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
-
-SCALES = ("absolute", "std")
-"""Units of noise: that of the observation, or standard deviations of each number."""
+Scale = Literal["absolute", "std"]
+"""Unit of noise: that of the observation, or standard deviations of each number."""
 
 
 @dataclass
@@ -97,12 +95,12 @@ class ObservationPerturbation(Perturbation):
 class ScaledObservation(ObservationPerturbation):
     """Noise whose size has a unit: a subclass multiplies it by `self.unit(step)`."""
 
-    scale: str = field(default="absolute", kw_only=True)
+    scale: Scale = field(default="absolute", kw_only=True)
     """`absolute`: in units of the observation; `std`: in standard deviations of each observed number, from a short
     clean pass of the same policy."""
 
     def __post_init__(self) -> None:
-        require_choice("scale", self.scale, SCALES)
+        super().__post_init__()
         self._std: dict[str, np.ndarray] = {}
 
     def prepare(self, context: Context) -> None:

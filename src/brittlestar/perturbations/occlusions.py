@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from brittlestar.errors import require
+from brittlestar.errors import Fraction, PositiveInt, require
 from brittlestar.perturbations.images import ImagePerturbation
 from brittlestar.perturbations.step import Step
 
@@ -25,15 +25,11 @@ class PatchImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "share"
-    share: float
-    fill: float = 0.0
+    share: Fraction
+    fill: Fraction = 0.0
     """Brightness of the square: 0 is black, 1 is white."""
     per_episode: bool = False
     """Whether the place is drawn once per episode; otherwise at every step."""
-
-    def __post_init__(self) -> None:
-        require(0 <= self.share <= 1, "share", "in [0, 1]", self.share)
-        require(0 <= self.fill <= 1, "fill", "in [0, 1]", self.fill)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Covers the square."""
@@ -60,16 +56,14 @@ class ErasedImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "area"
-    area: float
-    p: float = 1.0
+    area: Fraction
+    p: Fraction = 1.0
     aspect: float = 3.0
-    rectangles: int = 1
+    rectangles: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        require(0 <= self.area <= 1, "area", "in [0, 1]", self.area)
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
+        super().__post_init__()
         require(1 <= self.aspect < np.inf, "aspect", "at least 1", self.aspect)
-        require(self.rectangles >= 1, "rectangles", "at least 1", self.rectangles)
 
     @property
     def is_identity(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.envs.worlds import World
-from brittlestar.errors import UserError, nearest, require
+from brittlestar.errors import PositiveInt, UserError, nearest, require
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.model_changes import part_names, require_model
 from brittlestar.perturbations.step import Step
@@ -25,8 +25,7 @@ class Push(Perturbation):
         >>> import gymnasium as gym
         >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), Push(20.0, body="torso", direction=[1, 0, 0]))
-        >>> observation, _ = env.reset(seed=0)
-        >>> _ = env.step(env.action_space.sample())
+        >>> _ = env.reset(seed=0), env.step(env.action_space.sample())
         >>> env.unwrapped.data.body("torso").xfrc_applied[:3].tolist()
         [20.0, 0.0, 0.0]
     """
@@ -39,13 +38,13 @@ class Push(Perturbation):
     """Direction in world coordinates; None draws a horizontal one for each push."""
     rate: float | None = None
     """Probability that a push starts in a step; None is one push for the whole episode."""
-    duration_steps: int = 1
+    duration_steps: PositiveInt = 1
     """Duration of a random push in steps."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(0 <= self.newtons < np.inf, "newtons", "at least 0", self.newtons)
         require(self.rate is None or 0 < self.rate <= 1, "rate", "null or in (0, 1]", self.rate)
-        require(self.duration_steps >= 1, "duration_steps", "at least 1", self.duration_steps)
         way = self.direction
         valid = way is None or (len(way) == 3 and np.isfinite(way).all() and np.any(way))
         require(valid, "direction", "null or three numbers that are not all 0", way)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from brittlestar.errors import require
+from brittlestar.errors import NonNegative
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.rewards import InvertedReward, RewardPerturbation
 from brittlestar.perturbations.step import Step
-
-if TYPE_CHECKING:
-    from brittlestar.perturbations.context import Context
 
 _LEAST_STD = 0.1
 
@@ -50,10 +48,7 @@ class RewardNoise(RewardStressor):
     """
 
     strength_field: ClassVar[str] = "scale"
-    scale: float
-
-    def __post_init__(self) -> None:
-        require(self.scale >= 0, "scale", "at least 0", self.scale)
+    scale: NonNegative
 
     def prepare(self, context: Context) -> None:
         """Takes the standard deviation of the rewards."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require
+from brittlestar.errors import Finite, Fraction, NonNegative
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.delays import Delayed
 from brittlestar.perturbations.step import Step
@@ -39,10 +39,7 @@ class InvertedReward(RewardPerturbation):
     """
 
     strength_field: ClassVar[str] = "inversion"
-    inversion: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.inversion <= 1, "inversion", "in [0, 1]", self.inversion)
+    inversion: Fraction
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Inverts the reward."""
@@ -61,10 +58,7 @@ class ScaledReward(RewardPerturbation):
     """
 
     strength_field: ClassVar[str] = "gain"
-    gain: float
-
-    def __post_init__(self) -> None:
-        require(np.isfinite(self.gain), "gain", "finite", self.gain)
+    gain: Finite
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Scales the reward."""
@@ -81,10 +75,7 @@ class NoisyReward(RewardPerturbation):
     """
 
     strength_field: ClassVar[str] = "sigma"
-    sigma: float
-
-    def __post_init__(self) -> None:
-        require(self.sigma >= 0, "sigma", "at least 0", self.sigma)
+    sigma: NonNegative
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""

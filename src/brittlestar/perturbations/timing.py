@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import require
+from brittlestar.errors import Fraction, PositiveInt
 from brittlestar.perturbations.delays import Delayed
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step, for_lanes
@@ -59,12 +59,8 @@ class HoldObservation(ObservationPerturbation):
 
     takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANY_SPACE
     strength_field: ClassVar[str] = "p"
-    p: float
-    hold_steps: int = 5
-
-    def __post_init__(self) -> None:
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
-        require(self.hold_steps >= 1, "hold_steps", "at least 1", self.hold_steps)
+    p: Fraction
+    hold_steps: PositiveInt = 5
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Counts the steps since the last drop-out of each number, and shows the last value while it is held."""
@@ -93,12 +89,8 @@ class StuckObservation(ObservationPerturbation):
 
     takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANY_SPACE
     strength_field: ClassVar[str] = "p"
-    p: float
-    within_steps: int = 50
-
-    def __post_init__(self) -> None:
-        require(0 <= self.p <= 1, "p", "in [0, 1]", self.p)
-        require(self.within_steps >= 1, "within_steps", "at least 1", self.within_steps)
+    p: Fraction
+    within_steps: PositiveInt = 50
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Freezes each number whose step has come."""

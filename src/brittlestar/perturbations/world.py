@@ -6,17 +6,16 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.envs.worlds import Edit, World
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import require
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.step import Step
 
-_DRAWS = ("fixed", "uniform", "sign")
 WORLD_CHANGE = "world_change"
 _OWNERS = itertools.count()
 
@@ -37,13 +36,13 @@ class WorldChange(Perturbation):
     """Whether a target may be negative."""
 
     change: float
-    draw: str = field(default="fixed", kw_only=True)
+    draw: Literal["fixed", "uniform", "sign"] = field(default="fixed", kw_only=True)
     """How `d` is drawn in each episode: `fixed` (1), `uniform` or `sign`."""
     to: list[float] | None = field(default=None, kw_only=True)
     """Lowest and highest target, in the unit of the number; None is a relative change."""
 
     def __post_init__(self) -> None:
-        require_choice("draw", self.draw, _DRAWS)
+        super().__post_init__()
         if self.to is None:
             lowest = self.change if self.draw == "fixed" else -abs(self.change)
             low, high = ("at least -1", "in [-1, 1]") if self.may_vanish else ("above -1", "in (-1, 1)")

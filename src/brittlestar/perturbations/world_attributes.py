@@ -55,8 +55,7 @@ class EnvParameter(WorldChange):
         >>> import gymnasium as gym
         >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("CartPole-v1"), EnvParameter(1.0, attribute="length"))
-        >>> observation, _ = env.reset(seed=0)
-        >>> _ = env.step(0)
+        >>> _ = env.reset(seed=0), env.step(0)
         >>> env.unwrapped.length, env.unwrapped.polemass_length
         (1.0, 0.1)
     """

@@ -69,8 +69,7 @@ class Gravity(ModelChange):
         >>> import gymnasium as gym
         >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Hopper-v5"), Gravity(1.0, to=[1.62, 1.62]))
-        >>> observation, _ = env.reset(seed=0)
-        >>> _ = env.step(env.action_space.sample())
+        >>> _ = env.reset(seed=0), env.step(env.action_space.sample())
         >>> env.unwrapped.model.opt.gravity.round(6).tolist()
         [0.0, 0.0, -1.62]
     """
@@ -95,8 +94,7 @@ class Damping(NamedChange):
         >>> import gymnasium as gym
         >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("Ant-v5"), Damping(3.0, names=["hip_*"]))
-        >>> observation, _ = env.reset(seed=0)
-        >>> _ = env.step(env.action_space.sample())
+        >>> _ = env.reset(seed=0), env.step(env.action_space.sample())
         >>> env.unwrapped.model.dof_damping[6:].tolist()
         [4.0, 1.0, 4.0, 1.0, 4.0, 1.0, 4.0, 1.0]
     """
@@ -117,8 +115,7 @@ class ActuatorGain(NamedChange):
         >>> import gymnasium as gym
         >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("HalfCheetah-v5"), ActuatorGain(-0.5, names=["b*"]))
-        >>> observation, _ = env.reset(seed=0)
-        >>> _ = env.step(env.action_space.sample())
+        >>> _ = env.reset(seed=0), env.step(env.action_space.sample())
         >>> env.unwrapped.model.actuator_gainprm[:, 0].tolist()
         [0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
     """
@@ -144,8 +141,7 @@ class JointStiffness(NamedChange):
         >>> import gymnasium as gym
         >>> from brittlestar.engine.perturbed_env import PerturbedEnv
         >>> env = PerturbedEnv(gym.make("HalfCheetah-v5"), JointStiffness(0.5, names=["*foot"]))
-        >>> observation, _ = env.reset(seed=0)
-        >>> _ = env.step(env.action_space.sample())
+        >>> _ = env.reset(seed=0), env.step(env.action_space.sample())
         >>> env.unwrapped.model.jnt_stiffness.tolist()
         [0.0, 0.0, 0.0, 240.0, 180.0, 180.0, 180.0, 120.0, 90.0]
     """

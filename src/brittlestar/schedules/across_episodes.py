@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.errors import require
+from brittlestar.errors import Fraction, NonNegativeInt, PositiveInt, require
 from brittlestar.schedules.base import StressSchedule
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -22,12 +22,8 @@ class Curriculum(StressSchedule):
         [0.0, 0.5, 1.0]
     """
 
-    warmup_episodes: int
-    start: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.warmup_episodes >= 1, "warmup_episodes", "at least 1", self.warmup_episodes)
-        require(0 <= self.start <= 1, "start", "in [0, 1]", self.start)
+    warmup_episodes: PositiveInt
+    start: Fraction = 0.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns the level of each lane's episode."""
@@ -77,16 +73,15 @@ class Phases(StressSchedule):
         [0.0, 0.5, 0.0, 1.0, 0.0, 0.0]
     """
 
-    pre: int = 40
-    shock: int = 40
+    pre: NonNegativeInt = 40
+    shock: PositiveInt = 40
     post: int | None = None
     """Episodes after the shock; as all that are left belong to it, only a reader needs the number."""
     segments: list[list[Any]] | None = None
     """In place of the three."""
 
     def __post_init__(self) -> None:
-        require(self.pre >= 0, "pre", "at least 0", self.pre)
-        require(self.shock >= 1, "shock", "at least 1", self.shock)
+        super().__post_init__()
         require(self.post is None or self.post >= 0, "post", "null or at least 0", self.post)
         given = self.segments
         if given is None:

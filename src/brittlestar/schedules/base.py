@@ -6,13 +6,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from brittlestar.errors import check_fields
+
 
 @dataclass
 class StressSchedule:
     """Full stress at every step of every episode, in one phase."""
 
     parameter: str | None = field(default=None, kw_only=True)
-    """Numeric field of the perturbation that the level multiplies; None: its strength."""
+    """Numeric field of the perturbation that the level multiplies; None is its strength."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns the level of each lane, in [0, 1]; it multiplies the perturbation's strength."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.errors import require
+from brittlestar.errors import Fraction, NonNegativeInt, PositiveInt, require
 from brittlestar.schedules.base import StressSchedule
 
 
@@ -19,10 +19,7 @@ class Constant(StressSchedule):
         array([0.5, 0.5])
     """
 
-    level: float = 1.0
-
-    def __post_init__(self) -> None:
-        require(0 <= self.level <= 1, "level", "in [0, 1]", self.level)
+    level: Fraction = 1.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns `level` for each lane."""
@@ -38,12 +35,8 @@ class Linear(StressSchedule):
         [0.2, 0.7, 1.0]
     """
 
-    warmup_steps: int
-    start: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.warmup_steps >= 1, "warmup_steps", "at least 1", self.warmup_steps)
-        require(0 <= self.start <= 1, "start", "in [0, 1]", self.start)
+    warmup_steps: PositiveInt
+    start: Fraction = 0.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns the ramp."""
@@ -78,10 +71,7 @@ class StepSchedule(StressSchedule):
         [0.0, 1.0]
     """
 
-    onset_step: int
-
-    def __post_init__(self) -> None:
-        require(self.onset_step >= 0, "onset_step", "at least 0", self.onset_step)
+    onset_step: NonNegativeInt
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns 0 before the onset and 1 after it."""
@@ -97,13 +87,12 @@ class Bursts(StressSchedule):
         [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
     """
 
-    onset_step: int
-    duration_steps: int
+    onset_step: NonNegativeInt
+    duration_steps: PositiveInt
     period_steps: int | None = None
 
     def __post_init__(self) -> None:
-        require(self.onset_step >= 0, "onset_step", "at least 0", self.onset_step)
-        require(self.duration_steps >= 1, "duration_steps", "at least 1", self.duration_steps)
+        super().__post_init__()
         longer = self.period_steps is None or self.period_steps >= self.duration_steps
         require(longer, "period_steps", f"null or at least duration_steps = {self.duration_steps}", self.period_steps)
 
