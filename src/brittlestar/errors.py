@@ -105,7 +105,8 @@ def check_fields(owner: Any) -> None:
         Traceback (most recent call last):
         ValueError: `sigma` must be at least 0, got -1.0
     """
-    for name, check in _checks(type(owner)):
+    kind: Any = type(owner)
+    for name, check in _checks(kind):
         value = getattr(owner, name)
         if isinstance(check, Bound):
             require(check.holds(value), name, check.text, value)
