@@ -1,4 +1,4 @@
-"""Gives the tests the helper that writes files by hand, and the real agents."""
+"""Fixtures: the helper that writes files by hand, and the real agents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def marker(tmp_path):
 
 @pytest.fixture
 def peak_memory():
-    """A function that returns the most bytes Python held at once during the test."""
+    """A function that returns the peak memory of Python during the test, in bytes."""
     tracemalloc.start()
     yield lambda: tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""Zips of agents: what comes back, and one line for every kind of damage."""
+"""Zips of agents: their content, and one line for every kind of corruption."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_payload_in_a_zip_in_a_zip_is_not_run(build, save, marker):
         ({"C:evil": b""}, "leads out"),
     ],
 )
-def test_damage_is_one_line_that_names_file_and_entry(build, save, changes, message):
+def test_a_corrupt_zip_is_refused_in_one_line_that_names_file_and_entry(build, save, changes, message):
     path = save(build.agent(**changes))
     with pytest.raises(UserError, match=message) as caught:
         read_checkpoint(path)

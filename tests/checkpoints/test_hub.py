@@ -1,4 +1,4 @@
-"""`hub:` ids, against a server on this machine that speaks as the hub does."""
+"""`hub:` ids, with a local server in place of the hub."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEW = ["env=auto", "episodes=4", "perturbation.sigma=0"]
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Answers what a download asks for: the revision of a repository, the list of its files, and these."""
+    """Serves the revision of a repository, the list of its files, and the files."""
 
     repositories: dict[str, dict[str, bytes]]
     asked: list[str]
@@ -102,7 +102,7 @@ def server(saved):
 
 @pytest.fixture
 def online(server, tmp_path, monkeypatch):
-    """The hub in this process: its library reads where it is when it is imported, so it is told."""
+    """Sets the address of the hub, which its library reads only once, at import."""
     from huggingface_hub import constants
 
     handler, endpoint = server
@@ -127,7 +127,7 @@ def settings(server, tmp_path, **more):
     return {"HF_ENDPOINT": server[1], "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_TELEMETRY": "1"} | more
 
 
-def test_a_zip_and_what_belongs_to_it(online, saved):
+def test_a_zip_comes_with_the_files_that_belong_to_it(online, saved):
     files = hub.fetch(AGENT)
     assert [file.name for file in files] == ["ppo-CartPole-v1.zip", "results.json", "args.yml", "config.yml"]
     assert hub.local(AGENT).read_bytes() == saved[0]
@@ -150,7 +150,7 @@ def test_the_record_of_the_hub_is_the_baseline(online):
     assert ZooFolderPolicy(AGENT).trained_in == "CartPole-v1"
 
 
-def test_a_look_inside(online):
+def test_an_agent_of_the_hub_can_be_described(online):
     assert "algorithm    ppo" in describe_path(AGENT)
 
 
@@ -177,7 +177,7 @@ def test_a_sweep_from_the_command_line(shell, server, tmp_path, saved):
     assert shell.table("file", "curve")[0]["return"] == row["return"]
     manifest = json.loads((folder / "0/manifest.json").read_text())
     assert manifest["config"]["policy"]["path"] == AGENT
-    # The worker took what this process had fetched.
+    # The worker used the files that this process had downloaded.
     assert len([path for path in server[0].asked if path.endswith("revision/main")]) == 1
 
 
@@ -222,7 +222,7 @@ def test_without_the_library(monkeypatch):
 
 
 @pytest.mark.parametrize("path", ["hub:", "hub:sb3", "hub:sb3/", "hub:/x", "hub:a/b/../../c"])
-def test_what_is_no_id(path):
+def test_other_texts_are_not_hub_ids(path):
     with pytest.raises(UserError, match="is not a hub id"):
         hub.fetch(path)
 

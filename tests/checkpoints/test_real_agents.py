@@ -1,4 +1,4 @@
-"""The real agents of rl-zoo: all are read, with the algorithm, spaces, statistics and scores they have."""
+"""The real agents of rl-zoo: algorithm, spaces, statistics and scores of each."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_real_statistics_are_read(agents, name):
     assert read.count > 10_000
 
 
-def test_what_only_some_agents_have(agents):
+def test_wrappers_frames_and_arguments_of_some_agents(agents):
     wrapped = {name: read_folder(agents / name).wrappers for name in AGENTS}
     time_feature = "sb3_contrib.common.wrappers.TimeFeatureWrapper"
     assert {name: found for name, found in wrapped.items() if found} == {"ppo/Ant-v3_1": [time_feature]}

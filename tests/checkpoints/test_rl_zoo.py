@@ -117,7 +117,7 @@ def test_wrappers(folder, value, wrappers, kwargs):
         ("a: " + "x" * (300 << 10), "at most 262144 are read"),
     ],
 )
-def test_damaged_yaml_is_one_line(folder, config, message):
+def test_corrupt_yaml_is_refused_in_one_line(folder, config, message):
     with pytest.raises(UserError, match=message) as caught:
         read_folder(folder(config))
     assert "config.yml" in str(caught.value)
@@ -141,7 +141,7 @@ def test_python_tags_construct_nothing(tmp_path, marker, tag):
     assert type(value) in (str, list, dict)
 
 
-def test_shared_aliases_are_printed_in_bounded_time(folder):
+def test_shared_aliases_are_printed_in_one_line(folder):
     levels = "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 49))
     with pytest.raises(UserError, match="`normalize`"):
         read_folder(folder(f"a0: &a0 [1]\n{levels}normalize: *a48"))
@@ -185,7 +185,7 @@ def test_scores_that_claim_memory_or_objects_are_refused(folder, build, marker):
 
 
 @pytest.mark.parametrize("mutate", [bytes.upper, lambda header: header.replace(b"}", b"("), lambda header: header[:60]])
-def test_a_damaged_header_of_scores_is_refused(folder, build, mutate):
+def test_a_corrupt_header_of_scores_is_refused(folder, build, mutate):
     file = io.BytesIO()
     np.save(file, np.zeros((2, 3)))
     content = file.getvalue()

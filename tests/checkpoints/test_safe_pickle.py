@@ -1,4 +1,4 @@
-"""The machine that reads pickles: values come back, payloads stay inert, bombs end in one line."""
+"""The pickle interpreter: values come back, payloads stay inert, bombs are refused in one line."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_arrays_of_objects_have_no_content(build):
 @pytest.mark.parametrize(
     "content", [b"", b".", b"\x80\x02", b"]", b"\xff", b"a.", b"(.", b"h\x05.", b"X\xff\xff\xff\x7fa."]
 )
-def test_a_damaged_pickle_is_one_line(content):
+def test_a_corrupt_pickle_is_refused_in_one_line(content):
     with pytest.raises(UserError, match=r"^folder/a\.pkl cannot be read: .+$") as caught:
         read_pickle(content, "folder/a.pkl")
     assert "\n" not in str(caught.value)
@@ -156,14 +156,14 @@ def test_deep_nesting_is_read_without_recursion():
 
 
 def test_shared_nesting_takes_no_memory(build):
-    # Every level holds the one below ten times: 10^60 items when printed or hashed.
+    # Every level holds the next one ten times: 10^60 items if printed or hashed.
     body = b")q\x00" + b"".join(b"(" + b"h\x00" * 10 + b"tq\x00" for _ in range(60))
     keyed = b"}h\x00Ns"
     assert isinstance(read_pickle(build.finish(body), "a.pkl"), tuple)
     assert len(read_pickle(build.finish(body + keyed), "a.pkl")) == 1
 
 
-def test_too_many_steps_are_refused(monkeypatch):
+def test_too_many_opcodes_are_refused(monkeypatch):
     monkeypatch.setattr(safe_pickle, "MAX_OPCODES", 1000)
     assert read_pickle(b"]" * 900 + b".", "a.pkl") == []
     with pytest.raises(UserError, match="more than 1000 opcodes"):

@@ -87,7 +87,7 @@ def test_a_dict_is_read_from_its_text(write):
         (entry("Dict", spaces={}), "not text"),
     ],
 )
-def test_text_that_is_not_whole_is_refused(text, message):
+def test_incomplete_text_is_refused(text, message):
     with pytest.raises(UserError, match=message) as caught:
         read_space(text, "a.zip, entry `data`, key `action_space`,")
     assert str(caught.value).startswith("a.zip, entry `data`, key `action_space`, cannot be read: ")

@@ -1,4 +1,4 @@
-"""VecNormalize files: what comes back, and what is refused."""
+"""VecNormalize files: their content, and refusals."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_payloads_stay_inert_anywhere(build, save, marker, name, place):
         read_statistics(save(content))
 
 
-def test_shared_nesting_as_a_shape_ends_at_once(build, save):
+def test_shared_nesting_as_a_shape_is_refused(build, save):
     bomb = b")q\x63" + b"".join(b"(" + b"h\x63" * 10 + b"tq\x63" for _ in range(40))
     space = build.instance("gym.spaces.box.Box", build.mapping({"_shape": bomb}))
     with pytest.raises(UserError, match="mean has shape"):

@@ -24,7 +24,7 @@ def test_every_option_is_listed_with_its_effect_and_parameters(group):
 
 def test_one_option_explains_its_parameters():
     text = options_text("perturbation", "gaussian_observation")
-    assert "# Standard deviation, in the units of the observation. The strength." in text
+    assert "# Standard deviation, in the unit of `scale`. The strength." in text
     assert "brittlestar perturbation=gaussian_observation" in text
 
 
@@ -48,7 +48,7 @@ def test_typos_get_the_nearest_name(arguments, message):
 
 def test_list_and_its_flag_print_the_same(call):
     listed = call(list_main, "perturbation")
-    assert "gaussian_observation\n    Noise on what the policy sees." in listed[1]
+    assert "gaussian_observation\n    Gaussian noise on observations." in listed[1]
     assert call(run_main, "--list", "perturbation") == listed
     assert call(run_main, "--list")[0] == 2
     assert "did you mean `perturbation`" in call(run_main, "--list", "perturbatin")[2]

@@ -19,7 +19,7 @@ def _lane_steps(firsts):
 
 
 def play(mitigation, values, channel, firsts=None, space=None):
-    """Returns what comes out at each step; `values` are `(steps, lanes, ...)`, or dicts of arrays per step."""
+    """Returns the output of each step; `values` are `(steps, lanes, ...)`, or dicts of arrays per step."""
     arrays = [next(iter(value.values())) if isinstance(value, dict) else value for value in values]
     lanes, shape = len(arrays[0]), arrays[0].shape[1:]
     if firsts is None:
@@ -52,7 +52,7 @@ def play_one():
 
 @pytest.fixture
 def check_lanes():
-    """Plays random episodes of many lanes; each lane alone must give the same bits, and a start must forget."""
+    """Plays random episodes of many lanes; each lane alone must give the same bits, and a start must drop the past."""
 
     def check(mitigation, channel, shape=(3,), dtypes=(np.float32, np.float64), **options):
         rng, (steps, lanes) = np.random.default_rng(0), (40, 7)

@@ -66,7 +66,7 @@ def test_nothing_and_identities_are_the_identity(play):
 
 
 class Named(Mitigation):
-    """Stands around the policy and writes its name down as it is asked."""
+    """Wraps the policy and logs its name at each call."""
 
     def __init__(self, name, log):
         self.name, self.log = name, log
@@ -107,7 +107,7 @@ class Keep(StatelessPolicy):
 
 
 def asked(mitigation, steps):
-    """What the policy sees over some steps, `(steps, copies)`."""
+    """Returns the observations of the policy over some steps, `(steps, copies)`."""
     policy, draws = Keep(), LaneDraws(0, "mitigation", 1)
     mitigation.bind(BOX, BOX, lanes=1)
     around = mitigation.around(policy, draws)
@@ -152,7 +152,7 @@ def test_rows_are_the_same_in_any_number_of_lanes():
     parts = Parts(MlpPolicy.random([3, 16, 1]), GaussianObservation(sigma=0.2), mitigation)
     rows = [rollout(Lanes(EnvSpec(id="Pendulum-v1", max_steps=30), n), parts, Plan(9)).values for n in (1, 4, 9)]
     assert rows[0].tobytes() == rows[1].tobytes() == rows[2].tobytes()
-    # Each part matters.
+    # Each part has an effect.
     for name in mitigation.parts:
         others = ComposedMitigation({key: part for key, part in mitigation.parts.items() if key != name})
         fewer = rollout(

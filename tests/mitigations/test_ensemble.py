@@ -20,7 +20,7 @@ GOALS = spaces.Dict({"observation": BOX, "goal": BOX})
 
 
 class Echo(StatelessPolicy):
-    """Acts as it sees, from a buffer that the next call overwrites."""
+    """Returns the observation as the action, in a buffer that the next call overwrites."""
 
     def __init__(self):
         self.seen, self.buffer = [], None
@@ -116,7 +116,7 @@ def test_noise_depends_on_episode_and_step_alone():
 
 
 class Counts(Policy):
-    """Its action is how much it has seen since the start."""
+    """Returns the sum of all observations since the start."""
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
         past = np.zeros_like(observation) if state is None else np.where(episode_start[:, None], 0.0, state)
@@ -152,7 +152,7 @@ def test_without_noise_it_is_the_policy_bit_for_bit(average):
 
 
 class Dice(StatelessPolicy):
-    """Acts at random, whatever it sees."""
+    """Returns random actions."""
 
     def bind(self, observation_space, action_space, draws):
         self.draws = draws
@@ -172,7 +172,7 @@ def test_a_random_policy_draws_the_same_numbers_for_all_copies():
     ("env", "sizes", "output"), [("Pendulum-v1", [3, 1], "clip"), ("CartPole-v1", [4, 2], "argmax")]
 )
 def test_rows_are_the_same_in_any_number_of_lanes(env, sizes, output):
-    # Ten copies: numpy would sum so many in another order in one lane.
+    # numpy would sum ten copies in another order for a single lane.
     policy = MlpPolicy.random([sizes[0], 16, sizes[1]], output=output)
     parts = Parts(policy, mitigation=Ensemble(sigma=0.5, copies=10, scale="std"))
     rows = [rollout(Lanes(EnvSpec(id=env, max_steps=30), count), parts, Plan(9)).values for count in (1, 4, 9)]

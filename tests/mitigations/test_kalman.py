@@ -41,7 +41,7 @@ def steady_share(process, measurement):
 
 
 def journeys(steps, count, process, speed=0.0, seed=0):
-    """Places that move at a nearly constant speed, `(steps, 1, count)`."""
+    """Positions that move at a nearly constant speed, `(steps, 1, count)`."""
     rng = np.random.default_rng(seed)
     pushes = process * rng.standard_normal((steps, 1, count))
     speeds = speed * rng.standard_normal(count) + np.cumsum(pushes, axis=0)
@@ -59,7 +59,7 @@ def test_it_is_the_textbook_filter(sizes, play_one):
 
 
 @pytest.mark.parametrize(("process", "measurement"), [(0.02, 1.0), (0.2, 1.0), (0.1, 0.1), (0.01, 5.0)])
-def test_its_error_is_the_least_that_theory_allows(process, measurement, play):
+def test_its_error_is_the_theoretical_minimum(process, measurement, play):
     true = journeys(700, 200, process, speed=0.5)
     seen = true + measurement * np.random.default_rng(1).standard_normal(true.shape)
     mitigation = KalmanObservation(measurement_sigma=measurement, process_sigma=process, speed_sigma=0.5)
@@ -89,7 +89,7 @@ def test_calibration_finds_the_sizes_of_a_journey():
 
 
 def recorded(episodes, lane):
-    """What the recorder of the clean pass says about some episodes, one after the other in one lane."""
+    """Returns the calibration of some episodes, one after the other in one lane."""
     recorder, draws = ObservationRecorder(), LaneDraws(0, "clean", 1)
     for number, places in enumerate(episodes):
         for t, place in enumerate(places):
@@ -214,6 +214,6 @@ def turner():
     return as_policy(lambda seen: seen[1:2])
 
 
-def test_noise_cannot_be_measured_where_nobody_evaluates():
+def test_noise_cannot_be_measured_outside_of_an_evaluation():
     with pytest.raises(UserError, match="`measurement_sigma: calibrated` is measured in evaluations only: give a numb"):
         KalmanObservation(measurement_sigma="calibrated", process_sigma=0.1, speed_sigma=0.1).prepare(Context())

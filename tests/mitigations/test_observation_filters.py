@@ -142,7 +142,7 @@ def test_a_median_removes_isolated_spikes(play):
 
 
 class Gap(ObservationPerturbation):
-    """Takes every number away at odd steps."""
+    """Removes every number at odd steps."""
 
     strength = 1.0
 

@@ -29,7 +29,7 @@ ANY_ACTION = [name for name in NAMES if name.endswith("_observation") or name in
 
 
 class Drift(gym.Env):
-    """Moves as it is pushed, for as many steps as its seed says."""
+    """Moves by the actions, for a number of steps that depends on the seed."""
 
     def __init__(self, acts):
         self.observation_space, self.action_space = SEEN, ACTS[acts]
@@ -56,7 +56,7 @@ def registered():
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory):
-    """A recurrent agent of each kind that has learnt nothing, but answers loudly."""
+    """An untrained recurrent agent of each kind, with large outputs."""
     found = {}
     for acts in ACTS:
         with warnings.catch_warnings():
@@ -66,7 +66,7 @@ def agents(tmp_path_factory):
         rng = torch.Generator().manual_seed(0)
         with torch.no_grad():
             for name, value in model.policy.state_dict().items():
-                # Without biases, what it sees decides.
+                # Without biases, the actions depend on the observation.
                 size = 0.0 if "bias" in name else 4.0
                 value.copy_(size * (torch.rand(value.shape, generator=rng) - 0.5))
         found[acts] = str(tmp_path_factory.mktemp("agent") / "model.zip")

@@ -7,7 +7,7 @@ from brittlestar.randomness import LaneDraws
 
 
 def play(perturbation, truth, *, level=1.0, parameter=None, seed=0, episodes=None, space=None, effects=None):
-    """What is seen of `truth`, `(steps, lanes, ...)`, in episodes that start together; `level` may change by step."""
+    """Returns what is shown of `truth`, `(steps, lanes, ...)`, in episodes that start together; `level` may vary."""
     count, lanes = truth.shape[:2]
     box = spaces.Box(-np.inf, np.inf, truth.shape[2:], truth.dtype.type)
     perturbation.bind(space or box, box, lanes)

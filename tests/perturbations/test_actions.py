@@ -1,4 +1,4 @@
-"""What holds for every perturbation of actions."""
+"""Promises of every perturbation of actions."""
 
 import dataclasses
 
@@ -88,7 +88,7 @@ def commands(space, lanes=3, steps=40):
 
 
 def play(part, actions, make_step, space, parameter=None, episodes=None, **options):
-    """What is sent in the place of `actions`, `(steps, lanes, ...)`."""
+    """Returns what is sent in place of `actions`, `(steps, lanes, ...)`."""
     lanes = actions.shape[1]
     part.bind(FREE, space, lanes)
     sent = []
@@ -115,7 +115,7 @@ def test_it_changes_actions_and_keeps_dtype_shape_bounds_and_input(part, space, 
 def test_strength_zero_is_exactly_the_identity(part, space, make_step):
     actions = commands(space)
     if space is BOX:
-        # A policy may leave the bounds; what the environment does about it is its own affair.
+        # A policy may leave the bounds; the environment handles that.
         actions = actions * 3
     none = dataclasses.replace(part, **{part.strength_field: 0})
     assert none.is_identity
@@ -148,7 +148,7 @@ def test_a_lane_does_not_depend_on_the_others(part, space, make_step):
 
 
 @pytest.mark.parametrize(("part", "space"), CASES)
-def test_a_new_episode_forgets_the_last_one(part, space, make_step):
+def test_a_new_episode_does_not_depend_on_the_last_one(part, space, make_step):
     actions = commands(space)
     part.bind(FREE, space, 3)
     runs = []

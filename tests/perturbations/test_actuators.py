@@ -65,7 +65,7 @@ def test_dead_band(offset, level, expected, make_step):
 
 
 def test_backlash_follows_a_hand_written_table(make_step):
-    # With a gap of 0.4, the output trails the input by 0.2 while it is pushed, and stays while the input crosses.
+    # With a gap of 0.4, the output follows the input at a distance of 0.2, and rests while the input crosses the gap.
     commanded = [0.1, 0.5, 1.0, 0.8, 0.6, 0.5, 0.0, -0.1, 0.2, 0.5, -1.0]
     expected = [0.0, 0.3, 0.8, 0.8, 0.8, 0.7, 0.2, 0.1, 0.1, 0.3, -0.8]
     play = bound(BacklashAction(width=0.4), lanes=1)

@@ -54,7 +54,7 @@ def test_a_linear_policy_is_moved_along_its_weights(kind, weights, make_step):
     np.testing.assert_allclose(np.abs(gap @ np.sign(weights)), 0.4, rtol=1e-12)
 
 
-def test_what_does_not_count_keeps_the_random_sign(make_step):
+def test_numbers_without_gradient_keep_the_random_sign(make_step):
     policy = MlpPolicy([(np.array([[1.0], [0.0], [0.0], [0.0]]), np.zeros(1))])
     attack = ready(FgsmObservation(epsilon=0.1), policy, acts=spaces.Box(-1, 1, (1,)))
     random = RandomSignObservation(epsilon=0.1)
@@ -94,7 +94,7 @@ def test_same_seed_same_attack_other_seed_other_attack(kind, make_step):
 
 
 @pytest.mark.parametrize("output", ["clip", "tanh"])
-def test_each_rung_of_the_ladder_moves_the_answer_further(output, make_step):
+def test_each_stronger_attack_moves_the_action_further(output, make_step):
     policy, true = MlpPolicy.random([4, 32, 32, 2], seed=2, activation="relu", output=output), numbers(200, 4)
     found = []
     for kind in LADDER:
@@ -140,7 +140,7 @@ def test_a_lane_is_the_same_in_every_place_of_every_batch(kind, make_step):
 
 
 class Watched(MlpPolicy):
-    """Remembers which state came with which observation."""
+    """Records each observation with its state."""
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
         action, after = super().predict(observation, state, episode_start, deterministic)
@@ -148,7 +148,7 @@ class Watched(MlpPolicy):
         return action, after
 
 
-def test_a_memory_is_followed_and_left_alone():
+def test_the_memory_of_the_policy_is_tracked_and_not_changed():
     policy = Watched(MlpPolicy.random([12, 16, 1], seed=1)._layers, inputs=Inputs(time_limit=200, stack=3))
     policy.asked = []
     rollout(Lanes(EnvSpec(id="Pendulum-v1"), 2), Parts(policy, MadObservation(epsilon=0.3)), Plan(2))
@@ -194,7 +194,7 @@ def test_the_gradient_of_a_copy_counts_for_what_it_repeats(make_step):
 
 @pytest.mark.parametrize("gradient", ["auto", "numeric"])
 @pytest.mark.parametrize("kind", ATTACKS)
-def test_a_function_is_attacked_by_trying(kind, gradient, make_step):
+def test_a_function_is_attacked_by_finite_differences(kind, gradient, make_step):
     weights = np.array([2.0, -1.0, 0.5, -3.0]) / 10
     policy = as_policy(lambda observation: np.tanh(weights @ observation)[None])
     attack = ready(kind(epsilon=0.1, gradient=gradient), policy, acts=spaces.Box(-1, 1, (1,), np.float64))
@@ -272,8 +272,8 @@ def test_shipped_policies_yield_more_to_attacks_than_to_chance_in_the_same_state
     assert moves[3] >= moves[1], "many steps from many starts against one"
 
 
-# On CartPole at 0.05 the attack changes more choices and the pole still stands: only where both answers will do can a
-# choice be changed. So the return is compared where the box is wide enough.
+# On CartPole at 0.05 the attack changes more choices without a fall: choices change only where both actions are good.
+# So the return is compared at a larger epsilon.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "env", "epsilon"),

@@ -17,7 +17,7 @@ def play(part, actions, make_step, space=DISCRETE, **options):
 
 
 def count_up(lanes=1, steps=8):
-    """At step t, action t + 1: every action tells when it was sent."""
+    """Action t + 1 at step t, so that every action identifies its step."""
     return np.arange(1, steps + 1)[:, None].repeat(lanes, 1)
 
 
@@ -134,7 +134,7 @@ def test_several_discrete_actions_at_once(part, make_step):
         (ResourceConstraint(scale=1.0, p=1.0, protocol="compat_1_4"), 0),
     ],
 )
-def test_an_environment_says_what_is_sent_for_a_lost_command(part, expected, make_step):
+def test_the_default_action_of_the_environment_replaces_a_lost_command(part, expected, make_step):
     part.bind(DISCRETE, DISCRETE, 1)
     part.prepare(Context(default_action=7))
     assert part.perturb_action(np.array([5]), make_step(1)).tolist() == [expected]

@@ -87,7 +87,7 @@ def test_bad_scale():
 
 
 def shown(part, make_step, channel, steps=12):
-    """What is seen, sent or paid in the place of 0, 1, 2, ..."""
+    """Returns what is shown, sent or paid in place of 0, 1, 2, ..."""
     part.bind(spaces.Box(-99, 99, (1,)), spaces.Box(-99, 99, (1,)), lanes=1)
     change = getattr(part, f"perturb_{channel}")
     shape = (1,) if channel == "reward" else (1, 1)

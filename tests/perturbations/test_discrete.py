@@ -100,7 +100,7 @@ def test_random_continuous_actions_are_evenly_in_the_range(make_step):
 
 
 def table(part, size, make_step, start=0, **options):
-    """What is sent in the place of each action; one lane per action, all in the same episode."""
+    """Returns what is sent in place of each action; one lane per action, all in the same episode."""
     space = spaces.Discrete(size, start=start)
     step = make_step(size, episodes=[options.pop("episode", 0)] * size, **options)
     return bound(part, space, size).perturb_action(np.arange(size) + start, step) - start

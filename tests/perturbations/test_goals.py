@@ -58,7 +58,7 @@ def test_strength_seed_and_level(make_step):
     np.testing.assert_allclose(2 * (weak - 2), one - 2, atol=1e-12)
 
 
-def test_scores_stay_on_the_truth_and_an_observed_reward_is_for_the_shown_goal(reach):
+def test_scores_use_the_true_goal_and_an_observed_reward_the_shown_one(reach):
     def run(perturbation):
         return rollout(reach, Parts(PController(), perturbation), Plan(episodes=8))
 
@@ -82,10 +82,10 @@ def test_a_learner_gets_the_reward_of_the_goal_it_was_shown():
     for _ in range(20):
         goal = info["true_observation"]["desired_goal"]
         away = goal - info["true_observation"]["achieved_goal"]
-        told = shown["desired_goal"]
+        goal = shown["desired_goal"]
         shown, reward, _, _, info = env.step(np.append(np.clip(10 * away, -1, 1), 0).astype(np.float32))
         achieved = info["true_observation"]["achieved_goal"]
-        assert reward == (0 if np.linalg.norm(achieved - told) < 0.05 else -1)
+        assert reward == (0 if np.linalg.norm(achieved - goal) < 0.05 else -1)
         rewards.append((reward, info["true_reward"]))
     assert any(seen != true for seen, true in rewards)
 
@@ -125,7 +125,7 @@ def test_what_is_only_equal_at_reset_is_no_copy(make_step):
     space = spaces.Dict({"observation": spaces.Box(-np.inf, np.inf, (5,)), "speed": box, "place": box})
     noise = BiasObservation(bias=0.5, draw="fixed", leak_free=True)
     noise.bind(space, BOX, lanes=2)
-    # In lane 1 nothing ever moves: there a copy cannot be told from a coincidence.
+    # In lane 1 nothing ever moves, so a copy looks like a coincidence.
     for t in range(3):
         moved = np.array([[float(t)], [0.0]])
         true = {"observation": moved * [0, 0, 1, 2, 3], "speed": moved * [5, 6], "place": moved * [1, 2]}

@@ -1,4 +1,4 @@
-"""What holds for every perturbation of images, and exposure and noise."""
+"""Promises of every perturbation of images; exposure and noise."""
 
 import dataclasses
 
@@ -228,7 +228,7 @@ def test_bad_parameters(kind, values, message):
 
 
 class Film(gym.Env):
-    """Shows random pictures."""
+    """Shows random images."""
 
     observation_space, action_space = BYTES, ACTIONS
 
@@ -249,7 +249,7 @@ gym.register("Film-v0", Film, max_episode_steps=4)
 def test_a_sweep_records_the_share_of_pixels_that_changed():
     spec, part = EnvSpec(id="Film-v0"), PatchImage(share=0.5)
     one, two = (rollout(Lanes(spec, lanes), Parts(RandomPolicy(), part), Plan(3)) for lanes in (1, 2))
-    # A patch of 5 x 5 on 12 x 10; a black pixel can be there already, but hardly ever is.
+    # A patch of 5 x 5 on 12 x 10; a pixel there is rarely black already.
     assert measure(part, one)["pixels_changed"] == pytest.approx(25 / 120, rel=0.01)
     np.testing.assert_array_equal(one.values, two.values)
     np.testing.assert_array_equal(one.effects["pixels_changed"], two.effects["pixels_changed"])

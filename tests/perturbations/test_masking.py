@@ -31,7 +31,7 @@ MOMENTS = Calibration({"": np.arange(SIZE) + 100.0}, {"": np.arange(SIZE) / 2.0}
 
 
 def variance(p, r, size):
-    """Of the number of zeros that `random` makes in a step; the other kinds vary less."""
+    """Variance of the number of zeros in a step with `random`; the other kinds vary less."""
     return p * size * r * (1 - r) + p * (1 - p) * (r * size) ** 2
 
 
@@ -144,7 +144,7 @@ def normalising():
 
 
 @pytest.mark.parametrize(("where", "shown"), [("before", [-0.25, 0.5, -1.0]), ("after", [0.0, 0.0, 0.0])])
-def test_where_says_which_zero_a_normalising_policy_is_shown(where, shown):
+def test_where_selects_the_zero_of_a_normalising_policy(where, shown):
     mask, policy = MaskObservation(p=1.0, r=1.0, where=where), normalising()
     lanes = Lanes(EnvSpec(id="Pendulum-v1"), count=2)
     rows = rollout(lanes, Parts(policy, mask), Plan(episodes=2))
@@ -288,7 +288,7 @@ def test_groups_of_sensors_are_those_of_the_environment_unless_given(groups, kno
         (None, {"tail": [10]}, r"`env\.sensor_groups\.tail` must be positions in 0\.\.9, got 10"),
     ],
 )
-def test_groups_that_nobody_named(groups, known, message):
+def test_unknown_groups_are_refused(groups, known, message):
     mask = MaskObservation(p=1.0, kind="group", groups=groups)
     mask.bind(BOX, BOX, 1)
     with pytest.raises((ValueError, UserError), match=message):

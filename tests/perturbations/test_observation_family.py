@@ -1,4 +1,4 @@
-"""What every perturbation of vectors promises."""
+"""Promises of every perturbation of vectors."""
 
 import dataclasses
 
@@ -54,7 +54,7 @@ def with_strength(case, value):
 
 
 @each
-def test_it_does_something(case, play):
+def test_it_changes_the_observation(case, play):
     assert not case.is_identity
     assert not np.array_equal(play(case, TRUTH), TRUTH)
 
@@ -120,7 +120,7 @@ def test_a_lane_does_not_depend_on_others_nor_on_its_place(case, play):
 
 
 @each
-def test_an_episode_forgets_the_one_before_it_in_its_lane(case, play):
+def test_an_episode_does_not_depend_on_the_previous_one_in_its_lane(case, play):
     """Lane 1 starts episode 7 in the middle of episode 0 of lane 0."""
     fresh = play(case, TRUTH[:6, [1]], episodes=[7])[:, 0]
     box = spaces.Box(-np.inf, np.inf, (6,))

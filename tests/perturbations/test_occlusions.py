@@ -12,7 +12,7 @@ UNIT = spaces.Box(0.0, 1.0, (20, 30), np.float64)
 
 
 def covered(part, make_step, space=UNIT, lanes=50, **options):
-    """Which pixels of grey images were painted."""
+    """Returns which pixels of grey images were painted."""
     part.bind(space, spaces.Discrete(2), lanes)
     images = np.full((lanes, *space.shape), 100 if space is GREY else 0.4, space.dtype)
     return part.perturb_observation(images, make_step(lanes, **options)) != images

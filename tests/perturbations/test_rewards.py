@@ -118,7 +118,7 @@ def test_jitter_pays_every_reward_once(make_step):
     rewards[:30] = 2.0 ** np.arange(30)[:, None]
     seen = play(DelayedReward(delay_steps=2, jitter_steps=3), rewards, make_step)
     np.testing.assert_array_equal(seen.sum(axis=0), rewards.sum(axis=0))
-    # The binary digits of what is paid tell which rewards were due.
+    # The binary digits of a paid sum identify the rewards in it.
     delays = [t - s for t in range(40) for pay in seen[t] for s in range(30) if int(pay) >> s & 1]
     kinds, counts = np.unique(delays, return_counts=True)
     assert kinds.tolist() == [2, 3, 4, 5]

@@ -5,7 +5,7 @@ from gymnasium import spaces
 from brittlestar.perturbations import DelayedObservation, HoldObservation, StuckObservation
 
 CLOCK = np.broadcast_to(np.arange(40.0)[:, None, None], (40, 300, 4)).copy()
-"""Every number says which step it is."""
+"""Every number is its step."""
 
 
 @pytest.mark.parametrize("delay", [1, 3, 60])

@@ -1,4 +1,4 @@
-"""Changes of the simulator: what they do, and that nothing of them is left behind."""
+"""Changes of the simulator: their effect, and that every edit is undone."""
 
 import copy
 
@@ -58,7 +58,7 @@ CHANGES = {
     ),
 }
 MODELS = ["HalfCheetah-v5", "FetchPush-v4", "Ant-v5"]
-# Fetch Push is moved by a mocap body, without any motor.
+# A mocap body moves Fetch Push, which has no actuator.
 CASES = [(env_id, name) for env_id in MODELS for name in CHANGES if (env_id, name) != ("FetchPush-v4", "gain")]
 
 
@@ -69,14 +69,14 @@ def saved(model):
 
 
 def everything(lanes):
-    """All that a change could leave behind: models, forces, attributes."""
+    """Everything that a change could leave behind: models, forces, attributes."""
     envs = [env.unwrapped for env in lanes.envs]
     skips = [vars(env).get("frame_skip", vars(env).get("n_substeps")) for env in envs]
     return [saved(env.model) for env in envs], [env.data.xfrc_applied.tobytes() for env in envs], skips
 
 
 def at(perturbation, world, level=1.0, step=0, episode=0, seed=0):
-    """Lets one lane's perturbation act once, and returns the effect that it reports."""
+    """Applies the perturbation of one lane once, and returns the reported effect."""
     draws = LaneDraws(seed, "test", 1)
     draws.at(np.array([episode]), np.array([step]))
     now = Step(np.array([level]), np.array([step == 0]), draws)
@@ -126,7 +126,7 @@ def test_nothing_is_left_behind(env_id, name, lanes):
     assert everything(used) == before
     assert measure(change, rows)["world_change"] > 0
     if env_id != "FetchPush-v4":
-        # There the reward says no more than whether the object is at the goal.
+        # There the reward depends only on whether the object is at the goal.
         assert (rows.column("return") != clean[:, COLUMNS.index("return")]).all()
     with pytest.raises(RuntimeError, match="dead"):
         rollout(used, Parts(Dies(), change), plan)
@@ -228,14 +228,14 @@ def test_a_ramp_is_the_same_in_any_lane_and_leaves_nothing_behind(name, schedule
 
 @pytest.fixture(scope="module")
 def ramp_lanes():
-    # The environment's own step, which edits and steps every lane by itself, is what the others must agree with.
+    # The reference is the environment's own step, which edits and steps every lane separately.
     spec = EnvSpec(id="HalfCheetah-v5", max_steps=7)
     made = {count: Lanes(spec, count, threads, own_models=True) for count, threads in ((1, 1), (3, 2), (16, 1))}
     made[1]._fast = []
     return made.__getitem__
 
 
-def test_a_lane_that_follows_is_edited_when_somebody_looks():
+def test_a_lane_with_shared_edits_is_edited_on_access():
     lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 3, own_models=True)
     worlds, change = lanes.worlds(), BodyMass(0.5)
     clean = saved(worlds[2].model)
@@ -402,7 +402,7 @@ def test_a_burst_leaves_the_original_bytes(scheduled_inside):
     assert seen == [step % 5 in (2, 3) for step in range(9)]
 
 
-def test_delivery_tells_each_part_and_catches_what_does_nothing(lanes):
+def test_delivery_reports_each_part_and_fails_for_a_part_without_effect(lanes):
     used, plan = lanes("HalfCheetah-v5"), Plan(2)
     whole = ComposedPerturbation({"mass": BodyMass(0.5), "time": ControlTimestep(0.05)})
     rows = rollout(used, Parts(RandomPolicy(), whole), plan)
@@ -424,7 +424,7 @@ def test_only_lanes_whose_value_changed_are_touched(lanes, monkeypatch):
     rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(4))
     assert len(calls) == 4
     calls.clear()
-    # Three episodes in two lanes: the one that runs out of episodes is not edited over and over.
+    # Three episodes in two lanes: the idle lane is not edited at every step.
     rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(3))
     assert len(calls) <= 4
 
@@ -575,7 +575,7 @@ def test_a_number_whose_place_is_unknown_is_not_written(monkeypatch):
     assert (rows[0].column("return") != clean.column("return")).all()
 
 
-def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
+def test_the_lane_that_stepped_for_others_keeps_none_of_their_state(monkeypatch):
     monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
     mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")
@@ -592,7 +592,7 @@ def test_what_stood_in_for_others_keeps_nothing_of_them(monkeypatch):
         assert np.array_equal(again.values, fresh.values, equal_nan=True)
 
 
-def test_edits_that_nobody_can_compare_are_never_shared():
+def test_edits_without_a_key_are_never_shared():
     lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 2, own_models=True)
     for world in lanes.worlds():
         world.edit("mass", "body_mass", lambda mass: 2 * mass)

@@ -26,7 +26,7 @@ CASES = [(env_id, name) for env_id, names in ATTRIBUTES.items() for name in name
 
 
 def episode(env, steps=60):
-    """What an episode shows, up to its end, with large swings so that every attribute matters."""
+    """Observations of an episode with large swings, so that every attribute matters."""
     env.reset(seed=4)
     space, seen = env.action_space, []
     for step in range(steps):

@@ -86,7 +86,7 @@ def test_a_lane_does_not_depend_on_the_others(controller, lanes):
 
 
 @pytest.mark.parametrize("controller", [PController(), PushController()])
-def test_the_observation_is_left_alone(controller):
+def test_the_observation_is_not_modified(controller):
     batch = random_looks(3)
     before = {key: array.copy() for key, array in batch.items()}
     controller.predict(batch)

@@ -40,7 +40,7 @@ def bound(policy, seen, acts=ACTS, lanes=LANES):
     return policy
 
 
-def tried(policy, observation, weights, key="", state=None, first=None, reach=1e-6):
+def numeric_gradient(policy, observation, weights, key="", state=None, first=None, reach=1e-6):
     """The gradient of `weights * outputs` by central differences, one number at a time."""
     part = observation[key] if key else observation
     slope = np.zeros(part.shape)
@@ -60,28 +60,28 @@ def assert_gradient(policy, observation, state=None, first=None, atol=1e-6):
     weights = numbers(*answer.outputs.shape, seed=9)
     pulled = answer.pull(weights)
     for key, slope in pulled.items():
-        np.testing.assert_allclose(slope, tried(policy, observation, weights, key, state, first), atol=atol)
+        np.testing.assert_allclose(slope, numeric_gradient(policy, observation, weights, key, state, first), atol=atol)
         assert slope.any()
     return pulled
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("output", ["clip", "tanh", "argmax", Squashed(limit=0.4), Sampled()], ids=str)
-def test_the_way_back_through_layers_and_heads(activation, output):
+def test_gradients_through_layers_and_heads(activation, output):
     acts = spaces.Discrete(2) if output == "argmax" or isinstance(output, Sampled) else ACTS
     policy = bound(MlpPolicy(network(4), activation, output), box(4), acts)
     assert_gradient(policy, numbers(LANES, 4))
 
 
 @pytest.mark.parametrize("output", ["clip", "tanh"])
-def test_the_answer_is_that_of_predict(output):
+def test_the_outputs_are_those_of_predict(output):
     policy, seen = bound(MlpPolicy.random([4, 64, 2], output=output), box(4)), numbers(LANES, 4)
     np.testing.assert_allclose(policy.differentiate(seen).outputs, policy.predict(seen)[0], rtol=0, atol=1e-7)
     choices = bound(MlpPolicy.random([4, 64, 2], output="argmax"), box(4), spaces.Discrete(2))
     assert np.array_equal(choices.differentiate(seen).outputs.argmax(axis=1), choices.predict(seen)[0])
 
 
-def test_what_is_clipped_has_no_slope():
+def test_clipped_outputs_have_no_slope():
     policy = bound(MlpPolicy([(np.eye(2), np.zeros(2))]), box(2), spaces.Box(-1, 1, (2,)))
     assert policy.differentiate(np.array([[0.5, 3.0]])).pull(np.ones((1, 2)))[""].tolist() == [[1.0, 0.0]]
     scaled = Inputs(scalings={"": Scaling(np.zeros(2), np.full(2, 4.0), 0.0, clip=1.0)})
@@ -105,7 +105,7 @@ def scaling(width, seed=5):
     ],
     ids=["scaled", "time", "stack", "frames", "cut", "padded"],
 )
-def test_the_way_back_through_inputs(inputs, shape, width):
+def test_gradients_through_inputs(inputs, shape, width):
     policy = bound(MlpPolicy(network(width), inputs=inputs), box(*shape), spaces.Box(-9, 9, (2,)))
     state = policy.predict(numbers(LANES, *shape, seed=1), None, np.ones(LANES, bool))[1]
     pulled = assert_gradient(policy, numbers(LANES, *shape), state, np.arange(LANES) == 2)
@@ -113,7 +113,7 @@ def test_the_way_back_through_inputs(inputs, shape, width):
 
 
 @pytest.mark.parametrize("scalings", [{"goal": scaling(2)}, {"": scaling(5)}], ids=["by entry", "whole"])
-def test_the_way_back_to_the_entries_that_are_read(scalings):
+def test_gradients_of_the_entries_that_are_read(scalings):
     space = spaces.Dict({"arm": box(3), "goal": box(2), "other": box(1)})
     inputs = Inputs(keys=["goal", "arm"], scalings=scalings)
     policy = bound(MlpPolicy(network(5), inputs=inputs), space, spaces.Box(-9, 9, (2,)))
@@ -126,7 +126,7 @@ def lstm_policy():
     return bound(MlpPolicy(network(6), inputs=LstmInputs(Inputs(), layers)), box(4), spaces.Box(-9, 9, (2,)))
 
 
-def test_the_way_back_through_a_memory_as_it_stands():
+def test_gradients_with_a_constant_memory():
     policy, first = lstm_policy(), np.arange(LANES) == 1
     assert_gradient(policy, numbers(LANES, 4))
     state = policy.predict(numbers(LANES, 4, seed=1), None, np.ones(LANES, bool))[1]
@@ -167,7 +167,7 @@ def test_differences_of_a_controller_are_its_gain():
     [PController(), ConstantPolicy([0.0]), as_policy(np.tanh), OnnxPolicy("none")],
     ids=lambda p: type(p).__name__,
 )
-def test_no_gradients(policy):
+def test_policies_without_gradients_are_named(policy):
     with pytest.raises(
         UserError, match=rf"^{type(policy).__name__} has no gradients: .*`perturbation.gradient=numeric`"
     ):
@@ -198,7 +198,7 @@ def test_torchscript_has_the_gradients_of_the_same_layers(tmp_path, acts):
         np.testing.assert_allclose(one.pull(weights)[""], other.pull(weights)[""], atol=1e-5)
 
 
-def test_torchscript_that_answers_with_a_choice(tmp_path):
+def test_torchscript_that_returns_a_choice_has_no_gradients(tmp_path):
     torch = pytest.importorskip("torch")
 
     class Argmax(torch.nn.Module):
@@ -220,7 +220,7 @@ def test_torchscript_that_answers_with_a_choice(tmp_path):
         ("QRDQN", "CartPole-v1"),
     ],
 )
-def test_a_trusted_model_has_the_gradients_of_the_rebuilt_one(tmp_path, algorithm, env):
+def test_a_loaded_model_has_the_gradients_of_the_rebuilt_one(tmp_path, algorithm, env):
     package = pytest.importorskip("sb3_contrib" if algorithm == "QRDQN" else "stable_baselines3")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -231,7 +231,7 @@ def test_a_trusted_model_has_the_gradients_of_the_rebuilt_one(tmp_path, algorith
     seen = numbers(LANES, *model.observation_space.shape).astype(np.float32)
     for policy in (one, other):
         answers.append(bound(policy, model.observation_space, model.action_space).differentiate(seen))
-    # Logits are known up to a constant.
+    # Logits are unique up to a constant.
     outputs = [
         answer.outputs - answer.outputs.mean(axis=1, keepdims=True) * (env == "CartPole-v1") for answer in answers
     ]

@@ -34,7 +34,7 @@ def test_without_keys_a_dict_is_sorted():
     assert read(inputs, {"b": np.ones((1, 1)), "a": np.array([[[2.0, 3.0]]])})[0].tolist() == [[2.0, 3.0, 1.0]]
 
 
-def test_time_is_appended_before_normalising_and_starts_anew_with_each_episode():
+def test_time_is_appended_before_normalising_and_restarts_with_each_episode():
     inputs = Inputs(scalings={"": scaling(0, 1)}, time_limit=4)
     assert inputs.bind(box(1)) == 2
     left, state = [], None
@@ -45,7 +45,7 @@ def test_time_is_appended_before_normalising_and_starts_anew_with_each_episode()
     assert left == [[1.0, 1.0], [0.75, 0.75], [0.5, 1.0], [0.25, 0.75]]
 
 
-def test_frames_are_stacked_oldest_first_and_forgotten_at_a_start():
+def test_frames_are_stacked_oldest_first_and_dropped_at_a_start():
     inputs = Inputs(stack=3)
     assert inputs.bind(box(1)) == 3
     rows, state = [], None

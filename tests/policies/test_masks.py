@@ -32,7 +32,7 @@ COUNTS = {"choice": [4], "choices": [2, 4, 3], "switches": [2, 2, 2]}
 
 
 class Doors(gym.Env):
-    """Random numbers and random masks at every step; the return tells the actions, and a closed door costs 1000."""
+    """Random observations and masks at every step; the return determines the actions, and an invalid one costs 1000."""
 
     def __init__(self, kind="choice", shown="method"):
         self.observation_space, self.action_space = spaces.Box(-9, 9, (5,), np.float32), ACTIONS[kind]
@@ -123,7 +123,7 @@ def test_masks_may_come_in_the_info(tmp_path, kind, shown):
 
 
 class Kept(DelegatingPolicy):
-    """Keeps the actions of one lane."""
+    """Records the actions of one lane."""
 
     def __init__(self, policy):
         self._policy, self.actions = policy, []
@@ -144,7 +144,7 @@ def test_taxi(tmp_path):
     assert kept.actions != theirs(model, env, seeds, lambda env, info: None)[0]
 
 
-def test_a_model_as_it_is_gets_its_masks_too(tmp_path):
+def test_a_loaded_model_receives_masks_too(tmp_path):
     model, path = made(tmp_path, Doors())
     spec, plan = EnvSpec(id="Doors-v0"), Plan(episodes=5)
     rebuilt, given = (
@@ -195,7 +195,7 @@ def test_random_choices_are_those_of_sb3_contrib(tmp_path, kind, mask):
         assert (shares[expected == 0] == 0).all()
 
 
-def test_who_was_trained_without_masks_does_not_get_them(tmp_path):
+def test_a_policy_trained_without_masks_receives_none(tmp_path):
     _, path = made(tmp_path, Doors(), "PPO")
     assert not Sb3Policy(path).wants_masks
     rows = rollout(Lanes(EnvSpec(id="Doors-v0"), 2), Parts(Sb3Policy(path)), Plan(episodes=8))
@@ -203,29 +203,29 @@ def test_who_was_trained_without_masks_does_not_get_them(tmp_path):
 
 
 class Asking(Policy):
-    """Keeps what it is told."""
+    """Records the masks that it receives."""
 
     wants_masks = True
 
     def __init__(self):
-        self.told = []
+        self.masks = []
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True, action_masks=None):
-        self.told.append(action_masks)
+        self.masks.append(action_masks)
         return np.zeros(len(observation), dtype=np.int64), state
 
 
 def test_an_environment_without_masks_gives_none():
     asking = Asking()
     rollout(Lanes(EnvSpec(id="CartPole-v1", max_steps=3), 2), Parts(asking), Plan(episodes=2))
-    assert asking.told == [None] * 3
+    assert asking.masks == [None] * 3
 
 
-def test_every_choice_is_open_in_a_lane_that_has_nothing_to_do():
+def test_every_choice_is_valid_in_an_idle_lane():
     asking = Asking()
     rollout(Lanes(EnvSpec(id="Doors-v0"), 3), Parts(asking), Plan(episodes=2))
-    assert all(masks.shape == (3, 4) and masks.dtype == bool and masks[2].all() for masks in asking.told)
-    assert not all(masks[:2].all() for masks in asking.told)
+    assert all(masks.shape == (3, 4) and masks.dtype == bool and masks[2].all() for masks in asking.masks)
+    assert not all(masks[:2].all() for masks in asking.masks)
 
 
 def test_the_info_of_a_finished_step_stays_as_it_was():
@@ -246,7 +246,7 @@ def test_masks_of_the_wrong_length_are_named(tmp_path):
         head.mask(np.zeros((2, 4)), np.ones((2, 3), dtype=bool))
 
 
-def test_masks_that_come_and_go_are_no_failed_episodes():
+def test_masks_of_different_lengths_stop_the_cell():
     lanes = Lanes(EnvSpec(id="Doors-v0"), 2)
     for lane in range(2):
         lanes.reset(lane, seed=lane)
@@ -262,4 +262,4 @@ def test_envpool_shows_no_masks():
         rollout(lanes, Parts(Asking()), Plan(episodes=2))
     asking = Asking()
     rollout(PoolLanes(EnvSpec(id="CartPole-v1", max_steps=3), 2), Parts(asking), Plan(episodes=2))
-    assert asking.told == [None] * 3
+    assert asking.masks == [None] * 3

@@ -25,7 +25,7 @@ LANES, STEPS = 6, 25
 
 
 class Toy(gym.Env):
-    """Any spaces; walks at random for as many steps as its seed says."""
+    """An environment with any spaces: a random walk whose length depends on the seed."""
 
     def __init__(self, seen=SEEN, acts=ACTS):
         self.observation_space, self.action_space = seen, acts
@@ -49,7 +49,7 @@ def registered():
 
 
 def louder(model):
-    """A new network answers nearly nothing, and its state hardly matters."""
+    """Scales the weights up: the outputs of a new network are nearly 0 and hardly depend on its state."""
     rng = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for value in model.policy.state_dict().values():
@@ -176,7 +176,7 @@ def test_memory_and_stacked_frames_are_both_per_lane(tmp_path):
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-def test_a_state_that_was_handed_out_is_never_changed(tmp_path):
+def test_a_returned_state_is_never_changed(tmp_path):
     _, path = made(tmp_path)
     policy, seen = bound(path), next(sequence(SEEN))
     _, state = policy.predict(seen, None, np.ones(LANES, dtype=bool))
@@ -199,7 +199,7 @@ def test_the_wrong_environment_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("options", "tensor"), [({"proj_size": 2}, "weight_hr_l0"), ({"bidirectional": True}, "_reverse")]
 )
-def test_what_is_no_plain_lstm_is_refused(tmp_path, options, tensor):
+def test_other_recurrent_layers_are_refused(tmp_path, options, tensor):
     _, path = made(tmp_path, lstm_kwargs=options)
     with pytest.raises(
         UserError, match=f"model.zip cannot be rebuilt .* plain LSTM, got .*{tensor}.*`policy.trust=true`"

@@ -87,7 +87,7 @@ def test_every_algorithm_is_rebuilt(tmp_path, algorithm, options, seen, acts):
         warnings.simplefilter("ignore")
         model = kind(env=Toy(seen, acts), seed=3, device="cpu", **options)
     with torch.no_grad():
-        # New networks answer nearly nothing: let them speak up, and batch norms have seen something.
+        # The outputs of new networks are nearly 0: scale them up, and give batch norms some statistics.
         rng = torch.Generator().manual_seed(0)
         for name, value in model.policy.state_dict().items():
             if value.dtype.is_floating_point:
@@ -116,7 +116,7 @@ def made(tmp_path, policy, seen, **options):
     return str(tmp_path / "model.zip")
 
 
-def test_what_cannot_be_derived_is_refused_with_the_reason(tmp_path):
+def test_a_network_that_weights_do_not_determine_is_refused_with_the_reason(tmp_path):
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     with pytest.raises(UserError, match=r"model.zip cannot be rebuilt .* convolutions.*`policy.trust=true`"):
         Sb3Policy(made(tmp_path, "CnnPolicy", image))
@@ -126,7 +126,7 @@ def test_what_cannot_be_derived_is_refused_with_the_reason(tmp_path):
         Sb3Policy(made(tmp_path, "MlpPolicy", SEEN, policy_kwargs={"activation_fn": torch.nn.Softplus}))
 
 
-def test_trust_runs_what_cannot_be_derived(tmp_path, caplog):
+def test_trust_loads_what_cannot_be_rebuilt(tmp_path, caplog):
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     policy = bound(Sb3Policy(made(tmp_path, "CnnPolicy", image), trust=True), image, ACTS, lanes=3)
     assert "running code from" in caplog.text
@@ -136,7 +136,7 @@ def test_trust_runs_what_cannot_be_derived(tmp_path, caplog):
     assert np.array_equal(together[1:2], alone)
 
 
-def test_a_trusted_recurrent_policy_remembers_by_lane_and_forgets_at_a_start(tmp_path):
+def test_a_loaded_recurrent_policy_has_a_memory_per_lane_that_resets_at_a_start(tmp_path):
     import sb3_contrib
 
     with warnings.catch_warnings():
@@ -223,8 +223,8 @@ def test_time_feature_and_goals_come_from_the_folder():
 @needs_agents
 @pytest.mark.parametrize("name", ["ppo/HalfCheetah-v3_1", "her/FetchReach-v1_1", "ppo/Ant-v3_1"])
 def test_trust_gives_the_same_actions(name):
-    safe = ZooFolderPolicy(str(AGENTS / name))
-    trusted = ZooFolderPolicy(str(AGENTS / name), trust=True)
+    rebuilt = ZooFolderPolicy(str(AGENTS / name))
+    loaded = ZooFolderPolicy(str(AGENTS / name), trust=True)
     checkpoint = read_checkpoint(zip_of(name))
     space = checkpoint.observation_space
     if name.startswith("her"):
@@ -236,7 +236,7 @@ def test_trust_gives_the_same_actions(name):
     start = np.ones(4, dtype=bool)
     answers = [
         bound(policy, space, checkpoint.action_space, lanes=4).predict(seen, None, start)[0]
-        for policy in (safe, trusted)
+        for policy in (rebuilt, loaded)
     ]
     np.testing.assert_allclose(*answers, atol=1e-5)
 
@@ -268,7 +268,7 @@ def test_adapters():
         ZooFolderPolicy(ant, "padd")
 
 
-def test_a_missing_checkpoint_says_where_it_looked(tmp_path):
+def test_a_missing_checkpoint_is_named_with_its_path(tmp_path):
     (tmp_path / "model.zip").touch()
     with pytest.raises(UserError, match=f"{tmp_path}.*did you mean `model.zip`"):
         Sb3Policy(str(tmp_path / "modle.zip"))

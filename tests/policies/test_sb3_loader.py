@@ -20,7 +20,7 @@ SIZE = 36
 
 
 class Picture(gym.Env):
-    """A bright bar in a dark picture, which moves by what is done; the return tells the actions."""
+    """A bright bar in a dark image, which the actions move; the return determines the actions."""
 
     def __init__(self, channels_first=False, acts=None):
         shape = (3, SIZE, SIZE) if channels_first else (SIZE, SIZE, 3)
@@ -69,7 +69,7 @@ def returns(model, env, seeds):
 
 @pytest.mark.parametrize("policy", ["CnnPolicy", "MlpPolicy"])
 @pytest.mark.parametrize("channels_first", [False, True])
-def test_pictures_run_in_lanes_as_in_stable_baselines3(tmp_path, channels_first, policy, caplog):
+def test_images_run_in_lanes_as_in_stable_baselines3(tmp_path, channels_first, policy, caplog):
     spec = EnvSpec(id="Picture-v0", kwargs={"channels_first": channels_first})
     model, path = made(tmp_path, Picture(channels_first), policy)
     rows = [rollout(Lanes(spec, n), Parts(Sb3Policy(path, trust=True)), Plan(episodes=5)) for n in (1, 3)]
@@ -80,7 +80,7 @@ def test_pictures_run_in_lanes_as_in_stable_baselines3(tmp_path, channels_first,
     )
 
 
-def test_it_says_what_it_is_about_to_run(tmp_path, caplog):
+def test_a_warning_lists_the_code_that_runs(tmp_path, caplog):
     _, path = made(tmp_path, Picture())
     Sb3Policy(path, trust=True)
     listed = read_checkpoint(path).pickles
@@ -90,7 +90,7 @@ def test_it_says_what_it_is_about_to_run(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("channels_first", [False, True])
-def test_stacked_pictures(tmp_path, channels_first):
+def test_stacked_images(tmp_path, channels_first):
     from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
 
     envs = VecFrameStack(DummyVecEnv([lambda: Picture(channels_first)]), 4)

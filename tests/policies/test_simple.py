@@ -114,7 +114,7 @@ def test_constant(action, space, expected):
         (0.0, spaces.Dict({"a": PUSH}), r"one number or fit Dict\(a: Box\(2,\)\)"),
     ],
 )
-def test_constant_refuses_what_does_not_fit(action, space, message):
+def test_constant_refuses_actions_out_of_the_space(action, space, message):
     with pytest.raises(UserError, match=message):
         bound(ConstantPolicy(action), space)
 
@@ -128,7 +128,7 @@ def column(observation, gain=1.0):
 
 
 class Counter:
-    """Keeps what it was asked, and counts its calls in the state."""
+    """Records its arguments and counts its calls in the state."""
 
     def __init__(self, gain=1.0):
         self.gain = gain
@@ -150,7 +150,7 @@ class Forgetful:
 
 @pytest.fixture(autouse=True)
 def robots(monkeypatch):
-    """A module of a user, importable as `robots.arm`."""
+    """A module of the user, importable as `robots.arm`."""
     package, module = types.ModuleType("robots"), types.ModuleType("robots.arm")
     package.__path__ = []
     for thing in (first_two, column, Counter, Caller, Forgetful):
@@ -246,7 +246,7 @@ def test_a_module_that_needs_another_module(tmp_path, monkeypatch):
         (as_policy(Counter()), spaces.Discrete(2), r"actions of shape \(2,\), got shape \(2, 2\)"),
     ],
 )
-def test_wrong_answers_are_named(policy, space, message):
+def test_invalid_actions_of_a_callable_are_named(policy, space, message):
     with pytest.raises(UserError, match=f"the policy.*{message}"):
         bound(policy, space).predict(BATCH)
 

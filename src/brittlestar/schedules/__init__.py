@@ -1,4 +1,4 @@
-"""When stress acts: (episode, step) to a level in [0, 1] and a phase."""
+"""Stress schedules: (episode, step) to a level in [0, 1] and a phase."""
 
 from brittlestar.schedules.across_episodes import Curriculum, Phases, Spread
 from brittlestar.schedules.base import StressSchedule

@@ -32,9 +32,9 @@ class Curriculum(StressSchedule):
 
 @dataclass
 class Spread(StressSchedule):
-    """Another level in each episode: none in a share `calm` of them, evenly over [0, 1] in the others.
+    """A new level in each episode: 0 in a share `calm` of them, uniform over [0, 1] in the others.
 
-    For training: a policy meets mild and full stress alike, and clean episodes as well (domain randomisation).
+    It is for training with domain randomisation.
 
     Example:
         >>> Spread().levels(np.arange(4), np.zeros(4)).round(2).tolist()
@@ -50,17 +50,17 @@ class Spread(StressSchedule):
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Returns the level of each lane's episode."""
-        # Multiples of the golden ratio fill the unit interval more evenly than chance, however many there are.
+        # Multiples of the golden ratio cover the unit interval more evenly than random numbers, for any count.
         place = (np.asarray(episodes) + 1) * _GOLDEN % 1.0
         return np.maximum(0.0, place - self.calm) / (1.0 - self.calm)
 
 
 @dataclass
 class Phases(StressSchedule):
-    """`pre` episodes without stress, `shock` episodes with full stress, all others without again; or any `segments`.
+    """Level 0 in `pre` episodes, 1 in `shock` episodes, 0 in all others; or any `segments`.
 
-    A segment is `[name, episodes]` or `[name, episodes, level]`. Without a level, one whose name starts with `shock`
-    has full stress, all others have none. The last one takes all episodes that are left.
+    A segment is `[name, episodes]` or `[name, episodes, level]`. The default level is 1 if the name starts with
+    `shock`, else 0. The last segment takes all remaining episodes.
 
     Example:
         >>> phases = Phases(pre=2, shock=1)
@@ -76,37 +76,38 @@ class Phases(StressSchedule):
     pre: NonNegativeInt = 40
     shock: PositiveInt = 40
     post: int | None = None
-    """Episodes after the shock; as all that are left belong to it, only a reader needs the number."""
+    """Episodes after the shock; for the reader only, because all remaining episodes belong to it."""
     segments: list[list[Any]] | None = None
-    """In place of the three."""
+    """Segments in place of the three numbers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.post is None or self.post >= 0, "post", "null or at least 0", self.post)
-        given = self.segments
-        if given is None:
-            given = [["pre", self.pre], ["shock", self.shock], ["post", self.post or 0]]
-        require(len(given) >= 1, "segments", "at least one", given)
-        parts = [_segment(segment) for segment in given]
+        segments = self.segments
+        if segments is None:
+            segments = [["pre", self.pre], ["shock", self.shock], ["post", self.post or 0]]
+        require(len(segments) >= 1, "segments", "at least one", segments)
+        parts = [_segment(segment) for segment in segments]
         self._names, self._levels = [name for name, _, _ in parts], np.array([level for *_, level in parts])
         # The last segment has no end.
         self._ends = np.cumsum([episodes for _, episodes, _ in parts])[:-1]
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the level of the segment of each lane's episode: 1 in the shock and 0 outside."""
+        """Returns the level of the segment of each lane's episode."""
         return self._levels[np.searchsorted(self._ends, episodes, side="right")]
 
     def phase(self, episode: int) -> str:
-        """Returns the name of the segment: `pre`, `shock` or `post`."""
+        """Returns the name of the segment."""
         return self._names[int(np.searchsorted(self._ends, episode, side="right"))]
 
 
-def _segment(given: Any) -> tuple[str, int, float]:
-    form = "[name, episodes] or [name, episodes, level]"
-    require(isinstance(given, list | tuple) and len(given) in (2, 3), "segments", f"a list of {form}", given)
-    name, episodes, *rest = given
+def _segment(segment: Any) -> tuple[str, int, float]:
+    syntax = "[name, episodes] or [name, episodes, level]"
+    require(isinstance(segment, list | tuple) and len(segment) in (2, 3), "segments", f"a list of {syntax}", segment)
+    name, episodes, *rest = segment
     level = rest[0] if rest else float(str(name).startswith("shock"))
     whole = isinstance(episodes, int) and not isinstance(episodes, bool)
-    require(whole and episodes >= 0, "segments", f"{form} with at least 0 episodes", given)
-    require(isinstance(level, int | float) and 0 <= level <= 1, "segments", f"{form} with a level in [0, 1]", given)
+    require(whole and episodes >= 0, "segments", f"{syntax} with at least 0 episodes", segment)
+    valid = isinstance(level, int | float) and 0 <= level <= 1
+    require(valid, "segments", f"{syntax} with a level in [0, 1]", segment)
     return str(name), episodes, float(level)

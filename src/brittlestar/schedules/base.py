@@ -1,4 +1,4 @@
-"""What a stress schedule is: (episode, step) to a level in [0, 1] and a phase."""
+"""The base class of stress schedules: (episode, step) to a level in [0, 1] and a phase."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brittlestar.errors import check_fields
 
 @dataclass
 class StressSchedule:
-    """Full stress at every step of every episode, in one phase."""
+    """Level 1 at every step of every episode, in one phase."""
 
     parameter: str | None = field(default=None, kw_only=True)
     """Numeric field of the perturbation that the level multiplies; None is its strength."""
@@ -20,9 +20,9 @@ class StressSchedule:
         check_fields(self)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the level of each lane, in [0, 1]; it multiplies the perturbation's strength."""
+        """Returns the level of each lane, in [0, 1]; it multiplies the strength of the perturbation."""
         return np.ones(len(episodes))
 
     def phase(self, episode: int) -> str:
-        """Returns the name of the phase that an episode belongs to."""
+        """Returns the name of the phase of an episode."""
         return "all"

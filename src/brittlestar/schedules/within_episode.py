@@ -1,4 +1,4 @@
-"""Levels that change from step to step, the same in every episode."""
+"""Levels that change from step to step and are the same in every episode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Constant(StressSchedule):
 
 @dataclass
 class Linear(StressSchedule):
-    """Warms up within each episode: `min(1, start + step / warmup_steps)`.
+    """Grows within each episode: `min(1, start + step / warmup_steps)`.
 
     Example:
         >>> Linear(warmup_steps=10, start=0.2).levels(np.zeros(3), np.array([0, 5, 50])).tolist()
@@ -45,7 +45,7 @@ class Linear(StressSchedule):
 
 @dataclass
 class Cosine(StressSchedule):
-    """Comes and goes within each episode: `(1 - cos(2 pi step / period_steps)) / 2`, from 0 over 1 back to 0.
+    """Rises and falls within each episode: `(1 - cos(2 pi step / period_steps)) / 2`.
 
     Example:
         >>> Cosine(period_steps=20).levels(np.zeros(3), np.array([0, 5, 10])).round(2).tolist()
@@ -64,7 +64,7 @@ class Cosine(StressSchedule):
 
 @dataclass
 class StepSchedule(StressSchedule):
-    """Nothing before step `onset_step` of each episode, full stress from there on.
+    """Level 0 before step `onset_step` of each episode, 1 from that step on.
 
     Example:
         >>> StepSchedule(onset_step=5).levels(np.zeros(2), np.array([4, 5])).tolist()
@@ -80,7 +80,7 @@ class StepSchedule(StressSchedule):
 
 @dataclass
 class Bursts(StressSchedule):
-    """Full stress for `duration_steps` from `onset_step` on, again every `period_steps` if that is given.
+    """Level 1 for `duration_steps` from `onset_step` on, repeated every `period_steps` if that is set.
 
     Example:
         >>> Bursts(onset_step=2, duration_steps=1, period_steps=3).levels(np.zeros(6), np.arange(6)).tolist()
