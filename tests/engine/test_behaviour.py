@@ -16,7 +16,7 @@ def one(layout, actions, rewards=None, seen=None) -> Behaviour:
     return Behaviour(layout, describe_episode(layout, np.asarray(actions), rewards, seen, (0.0, 0.0))[None])
 
 
-def test_discrete_by_hand():
+def test_the_row_of_discrete_actions_is_as_computed_by_hand():
     got = one(Layout(actions=3), [0, 0, 2, 2, 2, 0], rewards=[1, 2, 3, 4, 5, 6], seen=[-1, -2, -3, -4, -5, -6])
     assert got.column("length") == 6 and got.column("return") == 21 and got.column("return_seen") == -21
     assert got.column("roughness") == pytest.approx(2 / 5)
@@ -27,7 +27,7 @@ def test_discrete_by_hand():
     assert got.block("signature")[0] == pytest.approx([1, 1, 0.4, -3.5, np.std([1, 2, 3, 4, 5, 6])])
 
 
-def test_vectors_by_hand():
+def test_the_row_of_action_vectors_is_as_computed_by_hand():
     got = one(Layout(size=2), [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 4.0]])
     # Second differences (-2, 0) and (2, 4).
     assert got.column("roughness") == pytest.approx((2 + np.sqrt(20)) / 2)
@@ -46,7 +46,7 @@ def test_the_shortest_episodes_have_numbers(layout, steps, rng):
         assert not got.block("change").any() and got.column("roughness") == 0 == got.column("entropy")
 
 
-def test_a_smallest_action_above_zero(rng):
+def test_discrete_actions_may_start_above_zero(rng):
     actions = rng.integers(3, size=50)
     plain, moved = one(Layout(actions=3), actions), one(Layout(actions=3, start=5), actions + 5)
     assert (plain.block("entry") == moved.block("entry")).all()
@@ -69,7 +69,7 @@ def test_a_smallest_action_above_zero(rng):
         (np.array([[0.3, 0.1]]), 0.0),
     ],
 )
-def test_entropy_by_hand(actions, entropy):
+def test_entropies_are_as_computed_by_hand(actions, entropy):
     assert action_entropy(actions) == pytest.approx(entropy, abs=1e-8)
 
 
@@ -81,7 +81,7 @@ def test_entropies_of_counts_and_shares_agree(rng):
     assert (share_entropy(counts[None] / 200) == share_entropy(counts[None, ::-1] / 200)).all()
 
 
-def test_digest_tells_actions_apart(rng):
+def test_other_actions_have_another_digest(rng):
     layout, actions = Layout(size=2), rng.normal(size=(30, 2))
     other = actions.copy()
     other[17, 1] = np.nextafter(other[17, 1], 9)
@@ -102,7 +102,7 @@ def test_layout_of_a_space(space, layout):
     assert Layout.of(space) == layout
 
 
-def test_unknown_actions_are_explained():
+def test_unsupported_actions_are_refused_with_the_valid_kinds():
     with pytest.raises(UserError, match="stress phases need Box, Discrete, .* actions, got Text"):
         Layout.of(spaces.Text(3))
 

@@ -16,13 +16,13 @@ class Ask(Perturbation):
     """Remembers what a clean pass measured."""
 
     def prepare(self, context):
-        self.found = context.calibrate()
+        self.calibration = context.calibrate()
 
 
 def spread(count, seed=0, policy=None):
     lanes, ask = Lanes(EnvSpec(id="Pendulum-v1", max_steps=30), count), Ask()
     rollout(lanes, Parts(policy or as_policy(lambda o: np.array([o[1]])), ask), Plan(3, seed))
-    return ask.found
+    return ask.calibration
 
 
 def test_the_clean_pass_is_the_same_for_any_lanes_and_seed():
@@ -39,18 +39,18 @@ def test_the_clean_pass_measures_what_the_policy_sees():
         seen.append(observation.copy())
         return np.zeros(1)
 
-    found = spread(1, policy=as_policy(policy))
+    calibration = spread(1, policy=as_policy(policy))
     clean = np.array(seen[: 8 * 30])
-    np.testing.assert_allclose(found.mean[""], clean.mean(axis=0), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.std[""], clean.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(calibration.mean[""], clean.mean(axis=0), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(calibration.std[""], clean.std(axis=0), rtol=1e-6)
 
 
-def test_it_runs_once_for_all_cells_of_a_policy():
+def test_the_clean_pass_runs_once_for_all_cells_of_a_policy():
     lanes, policy = Lanes(EnvSpec(id="Pendulum-v1", max_steps=5), 2), as_policy(lambda o: np.zeros(1))
     first, second = Ask(), Ask()
     for ask in (first, second):
         rollout(lanes, Parts(policy, ask), Plan(2))
-    assert first.found is second.found
+    assert first.calibration is second.calibration
 
 
 def test_noise_in_standard_deviations_follows_the_spread_of_each_number(make_step):

@@ -39,7 +39,7 @@ class Broken(ObservationPerturbation):
 
 @dataclass
 class Boastful(Broken):
-    """Does nothing, and tells otherwise."""
+    """Does nothing, and reports an effect."""
 
     def perturb(self, array, step):
         step.report_effect("masked_fraction", np.full(len(array), 0.5))
@@ -48,7 +48,7 @@ class Boastful(Broken):
 
 @dataclass
 class SwappedReward(Perturbation):
-    """Changes what a learner sees, and tells so."""
+    """Changes what a learner sees, and reports it."""
 
     strength_field: ClassVar[str] = "amount"
     amount: float = 1.0
@@ -63,17 +63,17 @@ def roll(perturbation, episodes=3):
     return rollout(lanes, Parts(as_policy(lambda o: np.zeros(1)), perturbation), Plan(episodes))
 
 
-def test_noise_that_changes_nothing_is_no_robustness():
+def test_noise_that_changes_nothing_is_an_error():
     with pytest.raises(HarnessError, match=r"Broken with amount = 1.0 changed nothing"):
         measure(Broken(), roll(Broken()))
 
 
-def test_what_a_perturbation_says_of_itself_proves_nothing():
+def test_what_a_perturbation_reports_of_itself_proves_nothing():
     with pytest.raises(HarnessError, match=r"Boastful with amount = 1.0 changed nothing: no observation"):
         measure(Boastful(), roll(Boastful()))
 
 
-def test_masks_on_what_is_zero_anyway_are_no_masks():
+def test_masking_numbers_that_are_zero_counts_as_no_change():
     mask = MaskObservation(p=1.0, kind="group", groups={"contacts": [27, 28]})
     lanes = Lanes(EnvSpec(id="Ant-v5", max_steps=3), 1)
     rows = rollout(lanes, Parts(RandomPolicy(), mask), Plan(1))
@@ -82,7 +82,7 @@ def test_masks_on_what_is_zero_anyway_are_no_masks():
         measure(mask, rows)
 
 
-def test_a_schedule_that_never_starts_is_the_reason():
+def test_a_schedule_that_never_starts_is_named_as_the_reason():
     noise, late = GaussianObservation(sigma=0.1), StepSchedule(onset_step=10)
     lanes = Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), 2)
     rows = rollout(lanes, Parts(RandomPolicy(), noise, schedule=late), Plan(3))
@@ -98,23 +98,23 @@ def test_a_broken_part_of_a_composition_is_named():
         measure(pair, roll(pair))
 
 
-def test_parts_tell_in_which_share_of_the_steps_they_acted():
+def test_parts_report_the_share_of_the_steps_in_which_they_acted():
     late = Scheduled(GaussianObservation(sigma=0.1), StepSchedule(onset_step=5))
     both = ComposedPerturbation({"always": GaussianObservation(sigma=0.1), "late": late})
-    found = measure(both, roll(both))
-    assert found["delivered/always"] == 1.0
-    assert found["delivered/late"] == 0.5
+    measured = measure(both, roll(both))
+    assert measured["delivered/always"] == 1.0
+    assert measured["delivered/late"] == 0.5
 
 
 def test_a_changed_reward_counts_and_reported_effects_are_recorded():
     rows = roll(SwappedReward())
-    found = measure(SwappedReward(), rows)
-    assert found["swapped"] == 0.5
-    assert found["reward_change"] > 0
+    measured = measure(SwappedReward(), rows)
+    assert measured["swapped"] == 0.5
+    assert measured["reward_change"] > 0
     np.testing.assert_allclose(rows.column("return_observed"), -rows.column("return"))
 
 
-def test_a_reward_that_is_disturbed_late_counts():
+def test_a_reward_that_changes_late_counts():
     lanes = Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), 2)
     late = Phases(pre=4, shock=2)
     for change in (InvertedReward(1.0), RewardNoise(scale=0.5), ValenceInversion(1.0)):
@@ -122,6 +122,6 @@ def test_a_reward_that_is_disturbed_late_counts():
         assert measure(change, rows, late)["reward_change"] > 0
 
 
-def test_nothing_is_asked_of_the_identity():
-    found = measure(Perturbation(), roll(Perturbation()))
-    assert not any(found.values())
+def test_the_identity_needs_no_effect():
+    measured = measure(Perturbation(), roll(Perturbation()))
+    assert not any(measured.values())

@@ -59,11 +59,11 @@ def installed(monkeypatch):
     ],
 )
 @pytest.mark.usefixtures("installed")
-def test_choice_of_a_backend(backend, env_id, options, chosen):
+def test_auto_chooses_envpool_only_for_the_same_environment(backend, env_id, options, chosen):
     assert backends.choose_backend(backend, env_id, **options) == chosen
 
 
-def test_bad_choices():
+def test_an_impossible_backend_is_refused():
     with pytest.raises(UserError, match="`env.backend` 'envpol' does not exist; did you mean `envpool`"):
         backends.choose_backend("envpol", "CartPole-v1")
     with pytest.raises(UserError, match="does not show the model"):
@@ -85,7 +85,7 @@ def test_an_old_id_without_envpool_names_both_ways_out(old, new):
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_spec_of_ones_own_makes_its_environments():
+def test_a_subclass_of_the_spec_makes_its_own_environments():
     class Own(EnvSpec):
         pass
 
@@ -123,7 +123,7 @@ def test_the_chosen_backend_and_its_version_are_part_of_a_cell(monkeypatch):
 
 
 @needs_envpool
-def test_cells_say_which_backend_ran(tmp_path):
+def test_a_cell_records_its_backend(tmp_path):
     rows = {}
     for backend in ("auto", "envpool", "gymnasium"):
         job = Job(
@@ -156,7 +156,7 @@ SAME = sorted(backends._SAME)
 
 @needs_envpool
 @pytest.mark.parametrize("env_id", [*SAME, *RUNNERS, "FetchReach-v4", "FetchPush-v4"])
-def test_it_looks_like_gymnasium(env_id):
+def test_spaces_and_limits_are_those_of_gymnasium(env_id):
     plain, pool = Lanes(EnvSpec(id=env_id), 1), PoolLanes(EnvSpec(id=env_id), 1)
     for name in ("observation_space", "action_space"):
         want, have = getattr(plain, name), getattr(pool, name)
@@ -169,7 +169,7 @@ def test_it_looks_like_gymnasium(env_id):
 
 
 @needs_envpool
-def test_time_limits():
+def test_time_limits_are_those_of_the_spec_or_the_registered_ones():
     assert PoolLanes(EnvSpec(id="CartPole-v1", max_steps=7), 1).max_steps == 7
     assert PoolLanes(EnvSpec(id="HalfCheetah-v3"), 1).max_steps == 1000
     assert PoolLanes(EnvSpec(id="CliffWalking-v1"), 1).max_steps is None
@@ -179,7 +179,7 @@ def test_time_limits():
 @pytest.mark.parametrize(
     "env_id", ["Ant-v3", "HalfCheetah-v3", "Hopper-v3", "Walker2d-v3", "Swimmer-v3", "Reacher-v2", "FetchReach-v1"]
 )
-def test_old_ids_run(env_id):
+def test_old_ids_run_on_envpool(env_id):
     lanes = make_lanes(EnvSpec(id=env_id, max_steps=5), 2)
     assert isinstance(lanes, PoolLanes)
     assert (rollout(lanes, Parts(RandomPolicy()), Plan(3)).column("length") == 5).all()
@@ -211,7 +211,7 @@ def test_rows_depend_on_nothing_but_the_config(case, monkeypatch):
 
 
 @needs_envpool
-def test_an_episode_that_has_ended_is_never_stepped_and_its_pool_goes(monkeypatch):
+def test_an_ended_episode_is_never_stepped_and_its_pool_is_closed(monkeypatch):
     monkeypatch.setattr(pools, "_POOL_SIZES", dict.fromkeys(pools._POOL_SIZES, 4))
     lanes, ended, most = PoolLanes(EnvSpec(id="CartPole-v1"), 3), set(), 0
     step = PoolLanes._step_pool
@@ -252,13 +252,13 @@ def test_an_episode_may_end_by_itself_in_its_last_step():
 
 
 @needs_envpool
-def test_observations_of_others_and_of_the_past_are_left_alone():
+def test_a_step_changes_neither_idle_lanes_nor_earlier_observations():
     lanes = PoolLanes(EnvSpec(id="CartPole-v1"), 2)
     lanes.reset(0, seed=1)
     lanes.reset(1, seed=2)
-    before, kept = lanes.observation, lanes.observation.copy()
+    before, copy = lanes.observation, lanes.observation.copy()
     after = lanes.step(np.array([0, 0]), active=np.array([1])).observation
-    assert np.array_equal(before, kept)
+    assert np.array_equal(before, copy)
     assert np.array_equal(before[0], after[0])
     assert not np.array_equal(before[1], after[1])
 
@@ -283,7 +283,7 @@ def test_seeds_fit_into_32_bits(seed, mapped):
 
 
 @needs_envpool
-def test_info_is_there_for_those_who_read_it():
+def test_infos_hold_what_the_environment_reports():
     rows = {}
     for success in (InfoKey(key="is_success"), GoalReached()):
         spec = EnvSpec(id="FetchReach-v4", success=success, max_steps=30, signals=Signals())
@@ -320,13 +320,13 @@ def set_state(env, env_id, seen):
         env.set_state(np.array([*angles, *env.goal]), np.array([*seen[6:8], 0, 0]))
     else:
         hidden = [0.0] if env_id in RUNNERS else [0.0, 0.0]
-        shown = env.model.nq - len(hidden)
-        env.set_state(np.array([*hidden, *seen[:shown]]), seen[shown : shown + env.model.nv])
+        observed = env.model.nq - len(hidden)
+        env.set_state(np.array([*hidden, *seen[:observed]]), seen[observed : observed + env.model.nv])
 
 
 @needs_envpool
 @pytest.mark.parametrize("env_id", [i for i in [*SAME, *RUNNERS] if not i.startswith("FrozenLake")])
-def test_from_the_same_state_come_the_same_steps(env_id):
+def test_envpool_steps_like_gymnasium_from_the_same_state(env_id):
     count, rng = 5, np.random.default_rng(0)
     lanes, env = PoolLanes(EnvSpec(id=env_id), count), EnvSpec(id=env_id).make()
     for lane in range(count):
@@ -350,7 +350,7 @@ def test_from_the_same_state_come_the_same_steps(env_id):
                 break
 
 
-def test_every_id_of_the_choice_is_one_of_gymnasiums():
+def test_gymnasium_registers_every_id_that_auto_may_run_on_envpool():
     assert all(env_id in gym.registry for env_id in SAME)
 
 

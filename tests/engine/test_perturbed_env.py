@@ -39,7 +39,7 @@ CASES = {
 @pytest.mark.parametrize("env_id", CASES)
 @pytest.mark.parametrize("check", [gymnasium_check, sb3_check])
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_other_peoples_checkers_pass(env_id, check):
+def test_the_checkers_of_gymnasium_and_stable_baselines3_pass(env_id, check):
     plain = EnvSpec(id=env_id).make()
     options = {"skip_render_check": True} if check is gymnasium_check else {}
     check(PerturbedEnv(plain, CASES[env_id]), **options)
@@ -77,7 +77,7 @@ def test_environments_that_share_a_perturbation_share_nothing_else(perturbation)
         pair[1].step(still)
 
 
-def test_whole_numbers_are_actions_of_a_motor_too():
+def test_integers_are_valid_actions_of_a_box():
     for perturbation in (GaussianAction(sigma=0.5), ScaledAction(loss=0.5)):
         sent = []
         for action in ([1], np.array([1.0], np.float32)):
@@ -116,7 +116,7 @@ class Still(Policy):
         return np.zeros((1, 1), np.float32), None
 
 
-def test_it_shows_what_a_sweep_shows():
+def test_its_noise_is_that_of_a_sweep():
     spec, noise, policy = EnvSpec(id="Pendulum-v1", max_steps=6), GaussianObservation(sigma=0.3), Still()
     rollout(Lanes(spec, 1), Parts(policy, noise), Plan(1, seed=4, consecutive=False))
     env = PerturbedEnv(spec.make(), noise)

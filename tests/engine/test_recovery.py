@@ -50,8 +50,8 @@ def test_recovery_is_the_way_back_to_the_usual_reward(stressed, rewards, time):
     ],
 )
 def test_time_to_failure_counts_from_the_first_stress(stressed, terminated, time):
-    found = watch(stressed, [1] * len(stressed), terminated)["time_to_failure"]
-    np.testing.assert_equal(found, time)
+    measured = watch(stressed, [1] * len(stressed), terminated)["time_to_failure"]
+    np.testing.assert_equal(measured, time)
 
 
 def test_a_burst_that_topples_a_pole_shows_in_the_rows():

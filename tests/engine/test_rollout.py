@@ -69,7 +69,7 @@ COUNTER = EnvSpec(
 )
 
 
-def test_every_metric_by_hand():
+def test_every_metric_is_as_computed_by_hand():
     row = {name: values[0] for name, values in run(COUNTER, Parts(Scripted())).items()}
     expected = {
         "length": 4,
@@ -100,7 +100,7 @@ def test_every_metric_by_hand():
         assert np.isnan(row[name])
 
 
-def test_commanded_and_executed_actions_are_told_apart():
+def test_commanded_and_executed_actions_have_metrics_of_their_own():
     row = run(COUNTER, Parts(Scripted(), mitigation=LowPass(alpha=0.5)))
     assert row["action_energy"][0] == 2.25
     sent = np.array([[1, 0], [0.5, 0.25], [-0.25, 0.125], [-0.125, 0.0625]])
@@ -189,11 +189,11 @@ def test_cells_that_differ_only_in_strength_share_start_states_and_noise():
     np.testing.assert_allclose(*changes)
 
 
-def test_consecutive_reset_seeds():
+def test_consecutive_reset_seeds_follow_the_seed():
     assert run(COUNTER, Parts(Scripted()), seed=7, consecutive=True)["reset_seed"].tolist() == [7, 8, 9, 10, 11]
 
 
-def test_a_recurrent_state_is_told_when_an_episode_starts():
+def test_a_recurrent_policy_gets_the_start_of_every_episode():
     row = run(COUNTER, Parts(Scripted()), episodes=7, lanes=3)
     assert (row["action_energy"] == 2.25).all()
 
@@ -224,12 +224,12 @@ def test_harness_errors_are_no_failed_episodes(spec, policy, message):
 
 
 @pytest.mark.parametrize(("episodes", "seed", "message"), [(0, 0, "`episodes`.*got 0"), (1, -1, "`seed`.*got -1")])
-def test_bad_plans(episodes, seed, message):
+def test_a_bad_plan_is_refused(episodes, seed, message):
     with pytest.raises(UserError, match=message):
         Plan(episodes, seed)
 
 
-def test_missing_info_key_is_named():
+def test_a_missing_info_key_is_named():
     spec = EnvSpec(id="Counter-v0", success=InfoKey(key="solved"))
     with pytest.raises(UserError, match="'solved' is not in info; it has: is_success"):
         run(spec, Parts(Scripted()))

@@ -27,18 +27,18 @@ def needs_ale():
 
 def played(env: gym.Env, seed: int, steps: int = 40) -> list:
     """What an episode of cycling commands shows."""
-    found = [env.reset(seed=seed)[0]]
+    results = [env.reset(seed=seed)[0]]
     for i in range(steps):
         observation, reward, terminated, truncated, _ = env.step(i // 3 % int(env.action_space.n))
-        found += [observation, reward, terminated, truncated]
-    return found
+        results += [observation, reward, terminated, truncated]
+    return results
 
 
 def digest(episode: list) -> str:
     return hashlib.sha256(b"".join(np.asarray(part).tobytes() for part in episode)).hexdigest()[:16]
 
 
-# What an agent is shown
+# Observations
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def digest(episode: list) -> str:
     # Of Stable-Baselines3's own AtariWrapper on the same games, with OpenCV 4.14: bit for bit, until a life is lost.
     [("Pong", 3, "63b6e0ad4e3d20f8"), ("Pong", 4, "f72488a2b7d889ac"), ("Freeway", 3, "79565bf9a37994a8")],
 )
-def test_games_are_shown_as_stable_baselines3_shows_them(game, seed, expected):
+def test_observations_of_games_are_those_of_stable_baselines3(game, seed, expected):
     needs_ale()
     assert digest(played(AtariSpec(id=f"{game}NoFrameskip-v4").make(), seed)) == expected
 
@@ -67,18 +67,18 @@ def test_an_episode_depends_on_its_seed_alone():
     assert digest(played(used, seed=1)) == digest(first) == digest(played(AtariSpec(id=PONG).make(), seed=1))
 
 
-def test_games_with_chance_keep_it():
+def test_a_game_with_sticky_actions_remains_random():
     needs_ale()
     env = AtariSpec(id="ALE/Breakout-v5").make()
     assert digest(played(env, seed=1)) == digest(played(env, seed=1)) != digest(played(env, seed=2))
     assert env.unwrapped._frameskip == 1
 
 
-def test_every_life_starts_by_itself():
+def test_fire_is_pressed_at_the_start_of_every_life():
     needs_ale()
     env, rewards = AtariSpec(id="BreakoutNoFrameskip-v4").make(), 0.0
     env.reset(seed=0)
-    # Nobody commands anything: without FIRE the second ball would never come.
+    # No command is sent: without FIRE the second ball would never come.
     for _ in range(400):
         _, reward, terminated, _, info = env.step(0)
         rewards += reward
@@ -107,7 +107,7 @@ def test_without_ale_py_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("settings", "message"),
     [
         ({"frame_skip": 0}, "`env.frame_skip` must be at least 1, got 0"),
         ({"noop_max": -1}, "`env.noop_max` must be at least 0, got -1"),
@@ -115,25 +115,25 @@ def test_without_ale_py_the_extra_is_named(monkeypatch):
         ({"backend": "envpool"}, "`env.backend` must be auto or gymnasium, got envpool"),
     ],
 )
-def test_wrong_settings_are_named(given, message):
+def test_wrong_settings_are_named(settings, message):
     with pytest.raises((ValueError, UserError), match=message):
-        AtariSpec(id=PONG, **given)
+        AtariSpec(id=PONG, **settings)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("settings", "message"),
     [
         ({"id": "PogNoFrameskip-v4"}, "did you mean `PongNoFrameskip-v4`"),
         ({"kwargs": {"obs_type": "ram"}}, "pictures in colour"),
     ],
 )
-def test_games_that_do_not_exist_or_show_no_pictures(given, message):
+def test_unknown_games_and_games_without_pictures_are_refused(settings, message):
     needs_ale()
     with pytest.raises(UserError, match=message):
-        AtariSpec(**{"id": PONG} | given).make()
+        AtariSpec(**{"id": PONG} | settings).make()
 
 
-def test_a_screen_larger_than_the_game():
+def test_a_screen_larger_than_the_game_is_refused():
     with pytest.raises(UserError, match="`env.screen_size` must be at most 160, got 200"):
         shrink(np.zeros((210, 160), np.uint8), 200)
 
@@ -146,10 +146,10 @@ def test_the_version_of_the_emulator_is_part_of_a_cell():
 
 
 @pytest.mark.parametrize("game", ["Pong", "Breakout", "Qbert"])
-def test_the_environment_of_an_atari_agent_is_prepared(game):
-    found = resolve_env({"id": "auto"}, {"path": f"agents/{game}NoFrameskip-v4.zip"})
-    assert (found["id"], found["_target_"]) == (f"{game}NoFrameskip-v4", "brittlestar.envs.atari.AtariSpec")
-    assert (found["returns"]["random"] is None) == (game == "Qbert")
+def test_auto_finds_the_preprocessed_environment_of_an_atari_agent(game):
+    node = resolve_env({"id": "auto"}, {"path": f"agents/{game}NoFrameskip-v4.zip"})
+    assert (node["id"], node["_target_"]) == (f"{game}NoFrameskip-v4", "brittlestar.envs.atari.AtariSpec")
+    assert (node["returns"]["random"] is None) == (game == "Qbert")
 
 
 # Stressors on pictures
@@ -161,15 +161,15 @@ def seen_by(stressor, make_step, picture, steps=30):
     stressor.bind(space, gym.spaces.Discrete(2), len(picture))
     spread = np.full(picture.shape[1:], 60.0)
     spread[0] = 0.0
-    known = Calibration({"": spread}, {"": spread}, median_length=5.0, reward_std=1.0)
-    stressor.prepare(Context(calibrate=lambda: known))
-    found = []
+    calibration = Calibration({"": spread}, {"": spread}, median_length=5.0, reward_std=1.0)
+    stressor.prepare(Context(calibrate=lambda: calibration))
+    pictures = []
     for i in range(steps):
-        found.append(stressor.perturb_observation(picture, make_step(len(picture), step=i)))
+        pictures.append(stressor.perturb_observation(picture, make_step(len(picture), step=i)))
         after = make_step(len(picture), step=i)
         after.observation = picture
         stressor.perturb_reward(np.zeros(len(picture)), after)
-    return np.array(found)
+    return np.array(pictures)
 
 
 STRESSORS = [
@@ -257,7 +257,7 @@ def test_an_agent_plays_in_lanes_as_in_stable_baselines3(agent):
     assert len(set(rows[0].trajectories["actions"].ravel().tolist())) > 1
 
 
-def test_a_zip_alone_must_be_told_how_many_frames_to_stack(agent):
+def test_a_zip_alone_needs_the_number_of_stacked_frames(agent):
     policy = Sb3Policy(str(agent[0] / f"{PONG}.zip"), trust=True)
     with pytest.raises(UserError, match=r"takes images Box\(4, 84, 84\), got Box\(84, 84, 1\).*frame_stack") as e:
         rollout(Lanes(AtariSpec(id=PONG, max_steps=2), 1), Parts(policy), Plan(episodes=1))
@@ -272,16 +272,16 @@ def test_an_agent_of_other_frames_is_refused(tmp_path):
 
 @pytest.mark.slow
 def test_a_stress_study_is_the_same_in_any_number_of_lanes(agent, shell):
-    # Nobody scores in so few steps: rewards that turn around would change nothing, which is an error.
+    # No one scores in so few steps: inverted rewards would change nothing, which is an error.
     stressors = (
         "baseline,concept_drift,resource_constraint,trust_violation,observation_noise,sensor_blackout,reward_noise"
     )
-    given = ["experiment=stress", "env=pong", "env.max_steps=12", "policy=zoo_folder", f"policy.path={agent[0]}"]
-    given += ["policy.trust=true", "reference=230", "episodes=6", "seed=0", f"perturbation={stressors},reward_noise"]
-    given += ["stress_schedule.segments=[[pre,2],[shock,2],[post,2]]"]
+    arguments = ["experiment=stress", "env=pong", "env.max_steps=12", "policy=zoo_folder", f"policy.path={agent[0]}"]
+    arguments += ["policy.trust=true", "study.reference=230", "episodes=6", "seed=0", f"perturbation={stressors}"]
+    arguments += ["stress_schedule.segments=[[pre,2],[shock,2],[post,2]]"]
     tables = []
     for lanes in (1, 4):
-        shell.sweep(*given, f"lanes={lanes}", f"store=store_{lanes}", name=f"lanes_{lanes}")
+        shell.sweep(*arguments, f"lanes={lanes}", f"store=store_{lanes}", name=f"lanes_{lanes}")
         tables.append([shell.table(f"lanes_{lanes}", name) for name in ("stress", "stress_episodes")])
     assert tables[0] == tables[1]
     stress, episodes = tables[0]
@@ -290,7 +290,7 @@ def test_a_stress_study_is_the_same_in_any_number_of_lanes(agent, shell):
     assert verdicts["reward_noise"] == "cannot affect behaviour" != verdicts["sensor_blackout"]
 
 
-def test_the_first_line_of_a_study_without_ale_py(shell, tmp_path):
+def test_a_study_without_ale_py_names_the_extra_in_its_first_line(shell, tmp_path):
     (tmp_path / "ale_py.py").write_text("raise ImportError('not here')\n")
     done = shell("env=pong", "policy=random", "perturbation=none", "episodes=1", check=False, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1

@@ -7,7 +7,7 @@ from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
 
 
-def test_unknown_id_gets_the_nearest():
+def test_an_unknown_id_gets_the_nearest_valid_one():
     with pytest.raises(UserError, match=r"`env.id` 'CartPol-v1' cannot be made.*did you mean `CartPole-v1`"):
         EnvSpec(id="CartPol-v1").make()
 
@@ -21,13 +21,13 @@ def test_wrong_arguments_are_named():
         EnvSpec(id="CartPole-v1", kwargs={"colour": 1}).make()
 
 
-def test_time_limit():
+def test_the_spec_sets_the_time_limit():
     assert EnvSpec(id="CartPole-v1", max_steps=7).make().spec.max_episode_steps == 7
     with pytest.raises(ValueError, match="`env.max_steps` must be at least 1, got 0"):
         EnvSpec(id="CartPole-v1", max_steps=0)
 
 
-def test_unknown_backend():
+def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="`env.backend` must be one of auto, gymnasium, envpool, got 'brax'"):
         EnvSpec(id="CartPole-v1", backend="brax")
 
@@ -45,7 +45,7 @@ def test_an_id_that_gymnasium_no_longer_makes_names_both_ways_out():
         (EnvSpec(id="x", success=GoalReached(when="final"), returns=Returns(0.0, 1.0)), "success_final"),
     ],
 )
-def test_headline(spec, measure):
+def test_the_headline_is_success_else_the_normalised_return_else_the_return(spec, measure):
     assert spec.measure == measure
 
 

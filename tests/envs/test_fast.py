@@ -71,7 +71,7 @@ def test_accelerated_episodes_are_the_same_bit_for_bit(env_id, kwargs):
 
 
 @pytest.mark.parametrize("env_id", RUNNERS)
-def test_long_falls_and_flails_are_the_same_bit_for_bit(env_id):
+def test_long_episodes_with_large_actions_are_the_same_bit_for_bit(env_id):
     kwargs = {} if env_id == "HalfCheetah-v5" else {"terminate_when_unhealthy": False}
     plain, fast = make(env_id, **kwargs), make(env_id, fast=True, **kwargs)
     assert plain.unwrapped.model.opt.disableflags != fast.unwrapped.model.opt.disableflags
@@ -86,8 +86,8 @@ def test_accelerated_steps_return_the_same_types(env_id):
     for env in (plain, fast):
         env.reset(seed=0)
         observation, *rest, info = env.step(np.zeros(env.action_space.shape, np.float32))
-        shown = observation if isinstance(observation, dict) else {"": observation}
-        kinds = {key: (type(value), value.dtype, value.shape) for key, value in shown.items()}
+        entries = observation if isinstance(observation, dict) else {"": observation}
+        kinds = {key: (type(value), value.dtype, value.shape) for key, value in entries.items()}
         answers.append((kinds, [type(value) for value in rest], {key: type(value) for key, value in info.items()}))
     assert answers[0] == answers[1]
 
@@ -149,7 +149,7 @@ def test_accelerating_leaves_the_present_state_alone():
     assert numbers_of(env, env.unwrapped._get_obs()) == before
 
 
-def test_what_is_not_known_is_left_alone():
+def test_unknown_environments_and_subclasses_are_left_alone():
     class OwnReach(MujocoFetchReachEnv):
         pass
 
@@ -178,15 +178,15 @@ def test_euler_angles_are_those_of_gymnasium_robotics():
 
 @pytest.mark.parametrize("env_id", [*FETCH, *OTHERS])
 def test_an_episode_does_not_depend_on_what_came_before(env_id):
-    known = env_id in (*FETCH, *RUNNERS)
-    used, fresh = make(env_id, fast=known), make(env_id, fast=known)
+    is_fast = env_id in (*FETCH, *RUNNERS)
+    used, fresh = make(env_id, fast=is_fast), make(env_id, fast=is_fast)
     for seed, steps in ((11, 7), (12, 50), (13, 1)):
         episode(used, seed, steps)
     assert episode(used, seed=5) == episode(fresh, seed=5)
 
 
 @pytest.mark.parametrize("env_id", ["FetchReach-v4", "FetchPush-v4", "HalfCheetah-v5", "Hopper-v5", "Ant-v5"])
-def test_lanes_that_share_a_model_give_the_episodes_of_environments_of_their_own(env_id):
+def test_lanes_with_a_shared_model_give_the_episodes_of_separate_environments(env_id):
     spec = EnvSpec(id=env_id, max_steps=30)
     lanes = Lanes(spec, 3)
     assert len({id(env.unwrapped.model) for env in lanes.envs}) == 1
@@ -201,9 +201,9 @@ def test_lanes_that_share_a_model_give_the_episodes_of_environments_of_their_own
         batch = lanes.step(actions, running)
         for lane in running.tolist():
             observation, reward, terminated, truncated, _ = alone[lane].step(actions[lane])
-            shown = observation if isinstance(observation, dict) else {"": observation}
+            entries = observation if isinstance(observation, dict) else {"": observation}
             batched = batch.observation if isinstance(batch.observation, dict) else {"": batch.observation}
-            assert all(np.array_equal(batched[key][lane], value) for key, value in shown.items())
+            assert all(np.array_equal(batched[key][lane], value) for key, value in entries.items())
             now = (batch.reward[lane], batch.terminated[lane], batch.truncated[lane])
             assert now == (reward, terminated, truncated)
         running = running[~(batch.terminated | batch.truncated)[running]]

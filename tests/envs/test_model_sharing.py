@@ -9,10 +9,10 @@ from brittlestar.engine.lanes import Lanes
 from brittlestar.envs import EnvSpec, model_sharing
 from brittlestar.envs.model_sharing import share_model
 
-KNOWN = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5", "FetchReach-v4", "FetchPush-v4"]
+SHARING = ["HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5", "FetchReach-v4", "FetchPush-v4"]
 
 
-@pytest.mark.parametrize("env_id", KNOWN)
+@pytest.mark.parametrize("env_id", SHARING)
 def test_the_installed_simulators_can_share_a_model(env_id):
     compile_model, first = mujoco.MjModel.from_xml_path, EnvSpec(id=env_id).make()
     second = EnvSpec(id=env_id).make(like=first)

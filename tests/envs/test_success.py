@@ -21,11 +21,11 @@ def far(observation, info):
         (Terminated(), np.zeros((2, 1)), [{}, {}], [True, False]),
     ],
 )  # fmt: skip
-def test_per_step(success, observation, infos, expected):
+def test_success_is_found_at_every_step(success, observation, infos, expected):
     assert success.at_step(observation, infos, ENDED).tolist() == expected
 
 
-def test_predicate_of_ones_own():
+def test_a_predicate_of_the_user_decides():
     import sys
 
     sys.modules["predicate_module"] = sys.modules[__name__]
@@ -34,14 +34,14 @@ def test_predicate_of_ones_own():
     assert predicate.at_step({"x": np.zeros(1)} | {0: np.array([2.0])}, [{}], ENDED).tolist() == [True]
 
 
-def test_return_threshold_is_known_at_the_end_only():
+def test_a_return_threshold_decides_at_the_end_only():
     success = ReturnAtLeast(threshold=10)
     assert success.at_step(np.zeros((1, 1)), [{}], ENDED) is None
     assert success.at_end(10.0)
     assert not success.at_end(9.9)
 
 
-def test_mistakes():
+def test_bad_success_definitions_are_refused():
     with pytest.raises(ValueError, match="`when` must be one of any, final, got 'last'"):
         GoalReached(when="last")
     with pytest.raises(UserError, match="'nowhere:f' is not a `module:function`"):

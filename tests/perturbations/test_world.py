@@ -596,4 +596,4 @@ def test_edits_without_a_key_are_never_shared():
     lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 2, own_models=True)
     for world in lanes.worlds():
         world.edit("mass", "body_mass", lambda mass: 2 * mass)
-    assert len({world.state for world in lanes.worlds()}) == 2
+    assert len({world.edits.state for world in lanes.worlds()}) == 2

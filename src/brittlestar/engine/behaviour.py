@@ -55,12 +55,7 @@ class Layout:
 
     @classmethod
     def of(cls, space: spaces.Space) -> Layout:
-        """Returns the layout of an action space.
-
-        Example:
-            >>> Layout.of(spaces.Box(-1.0, 1.0, (3,)))
-            Layout(actions=0, size=3, start=0)
-        """
+        """Returns the layout of an action space."""
         if isinstance(space, spaces.Discrete):
             return cls(int(space.n), 1, int(space.start))
         if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
@@ -106,14 +101,7 @@ class Behaviour:
 def describe_episode(
     layout: Layout, actions: np.ndarray, rewards: np.ndarray, seen_rewards: np.ndarray, sums: tuple[float, float]
 ) -> np.ndarray:
-    """Returns the row of one episode.
-
-    Args:
-        layout: of the action space.
-        actions: the actions of the policy, `(steps,)` or `(steps, size)`.
-        rewards: the true rewards, `(steps,)`.
-        seen_rewards: the rewards after stress; may be the same array.
-        sums: violation and regret of the stressor.
+    """Returns the row of one episode, from actions `(steps, ...)`, rewards `(steps,)`, and violation and regret.
 
     Example:
         >>> layout, rewards = Layout(actions=2), np.ones(4)

@@ -14,16 +14,6 @@ class BehaviourRecorder:
 
     It holds the actions and rewards of the running episode of each lane, because sums are not enough: histograms are
     between the extremes of an episode, along its own principal components.
-
-    Example:
-        >>> recorder = BehaviourRecorder(Layout(actions=2), episodes=1, lanes=1)
-        >>> recorder.begin(0)
-        >>> for action in (0, 1, 1):
-        ...     rewards = np.ones(1)
-        ...     recorder.update(np.array([action]), rewards, rewards)
-        >>> recorder.keep(lane=0, episode=0)
-        >>> recorder.behaviour.column("roughness").tolist()
-        [0.5]
     """
 
     def __init__(self, layout: Layout, episodes: int, lanes: int, whole: bool = False) -> None:

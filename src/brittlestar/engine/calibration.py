@@ -88,17 +88,7 @@ class ObservationRecorder(Perturbation):
 
 
 class NoiseRecorder(Scheduled):
-    """Lets a perturbation act at full strength, and records how far it moves every observed number.
-
-    Example:
-        >>> from brittlestar.perturbations import BiasObservation
-        >>> from brittlestar.randomness import LaneDraws
-        >>> recorder = NoiseRecorder(BiasObservation(bias=0.5, draw="fixed"), episodes=1)
-        >>> step = Step(np.ones(1), np.ones(1, bool), LaneDraws(0, "noise", 1))
-        >>> _ = recorder.perturb_observation(np.zeros((1, 2)), step)
-        >>> recorder.result()[""].tolist()
-        [0.5, 0.5]
-    """
+    """Lets a perturbation act at full strength, and records how far it moves every observed number."""
 
     def __init__(self, perturbation: Perturbation, episodes: int = CALIBRATION_EPISODES) -> None:
         super().__init__(perturbation, Constant())

@@ -36,22 +36,12 @@ def action_entropy(actions: np.ndarray) -> float:
 
 
 def axis_entropy(actions: np.ndarray) -> float:
-    """Returns the mean over the numbers of an action of the entropy of its histogram; units do not matter.
-
-    Example:
-        >>> round(axis_entropy(np.array([[0.0, 5.0], [0.5, 5.0], [0.1, 5.0], [0.9, 5.0]])), 6)
-        0.5
-    """
+    """Returns the mean over the numbers of an action of the entropy of its histogram; units do not matter."""
     return float(np.mean([_histogram_entropy(column) for column in actions.T.astype(np.float64)]))
 
 
 def count_entropy(counts: np.ndarray) -> float:
-    """Returns the entropy of how often each action was taken, over those in use.
-
-    Example:
-        >>> round(count_entropy(np.array([5, 0, 5])), 6)
-        1.0
-    """
+    """Returns the entropy of how often each action was taken, over those in use."""
     used = counts[counts > 0]
     return _normalised(used, len(used))
 

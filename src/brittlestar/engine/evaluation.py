@@ -16,12 +16,7 @@ from brittlestar.perturbations.context import Calibration
 def make_lanes(
     spec: EnvSpec, count: int, threads: int = 1, *, consecutive: bool = False, needs_model: bool = False
 ) -> Lanes | PoolLanes:
-    """Makes lanes on the backend that the environment asks for.
-
-    Example:
-        >>> type(make_lanes(EnvSpec(id="CartPole-v1", backend="gymnasium"), count=2)).__name__
-        'Lanes'
-    """
+    """Makes lanes on the backend that the environment asks for."""
     if spec.simulator(consecutive, needs_model)["backend"] == "envpool":
         return PoolLanes(spec, count, threads)
     return Lanes(spec, count, threads, own_models=needs_model)

@@ -19,14 +19,7 @@ from brittlestar.errors import HarnessError
 
 
 class Infos(Sequence[dict[str, Any]]):
-    """The `info` of every lane; for lanes that step together, made on first use.
-
-    Example:
-        >>> infos = Infos(2)
-        >>> infos.put(np.array([1]), {"speed": np.array([0.5])})
-        >>> infos[0], float(infos[1]["speed"])
-        ({}, 0.5)
-    """
+    """The `info` of every lane; for lanes that step together, made on first use."""
 
     def __init__(self, count: int) -> None:
         self._infos: list[dict[str, Any]] = [{}] * count

@@ -13,14 +13,6 @@ class Recovery:
     A step is stressed when the perturbation changes something in it. Steps before the first stress and after a recovery
     are calm. A lane recovers at the first step without stress whose reward is at least the mean reward of its calm
     steps, less 10 % of it; the time counts from the last stressed step.
-
-    Example:
-        >>> watch = Recovery(lanes=1)
-        >>> watch.begin(0)
-        >>> for stressed, reward in [(False, 1.0), (True, 0.0), (False, 0.2), (False, 1.0)]:
-        ...     watch.update(np.array([stressed]), np.array([reward]))
-        >>> float(watch.values(0, length=4, failed=False)["recovery_time"])
-        2.0
     """
 
     def __init__(self, lanes: int) -> None:

@@ -36,18 +36,7 @@ def rollout(
     on_episode: Callable[[int], None] = lambda done: None,
     calibration: Calibration | None = None,
 ) -> Rows:
-    """Runs the planned episodes; the rows depend on the parts and the plan, not on the lanes.
-
-    Args:
-        lanes: the environments, already made.
-        parts: policy, perturbation, mitigation and schedule.
-        plan: episodes and seed.
-        on_episode: called with the number of finished episodes after each one.
-        calibration: replaces the clean pass of the policy.
-
-    Returns:
-        One row per episode, in order.
-    """
+    """Runs the planned episodes in open lanes, and returns one row per episode, in order; see `evaluate`."""
     return _Run(lanes, parts, plan, calibration).rows(on_episode)
 
 

@@ -25,12 +25,7 @@ Taps = list[tuple[np.ndarray, np.ndarray]]
 
 
 def is_atari(env_id: str) -> bool:
-    """Returns whether an id is that of an Atari game.
-
-    Example:
-        >>> is_atari("ALE/Pong-v5"), is_atari("PongNoFrameskip-v4"), is_atari("CartPole-v1")
-        (True, True, False)
-    """
+    """Returns whether an id, such as `ALE/Pong-v5` or `PongNoFrameskip-v4`, is that of an Atari game."""
     return _ATARI.fullmatch(env_id) is not None
 
 

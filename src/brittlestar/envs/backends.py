@@ -16,13 +16,11 @@ INSTALL_ENVPOOL = "`pip install brittlestar[envpool]`"
 
 # Compared step by step from the same state: the same physics, rewards and ends. Gymnasium runs everything else, and
 # Fetch, HalfCheetah, Hopper and Walker2d too: `brittlestar.envs.fast` steps them as fast, without making pools.
-_SAME = frozenset(
-    {
-        "CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "FrozenLake-v1",
-        "FrozenLake8x8-v1", "Ant-v5", "Swimmer-v5", "Humanoid-v5", "Reacher-v5", "InvertedPendulum-v5",
-        "InvertedDoublePendulum-v5",
-    }
-)  # fmt: skip
+_SAME = {
+    "CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "FrozenLake-v1",
+    "FrozenLake8x8-v1", "Ant-v5", "Swimmer-v5", "Humanoid-v5", "Reacher-v5", "InvertedPendulum-v5",
+    "InvertedDoublePendulum-v5",
+}  # fmt: skip
 
 # Ids that Gymnasium registers but can no longer make, because they need mujoco-py.
 _OLD = re.compile(
@@ -32,12 +30,10 @@ _OLD = re.compile(
 )
 
 # Arguments of `gymnasium.make` that have the same meaning in EnvPool.
-_SAME_ARGUMENTS = frozenset(
-    {
-        "forward_reward_weight", "ctrl_cost_weight", "contact_cost_weight", "healthy_reward",
-        "terminate_when_unhealthy", "reset_noise_scale", "exclude_current_positions_from_observation",
-    }
-)  # fmt: skip
+_SAME_ARGUMENTS = {
+    "forward_reward_weight", "ctrl_cost_weight", "contact_cost_weight", "healthy_reward",
+    "terminate_when_unhealthy", "reset_noise_scale", "exclude_current_positions_from_observation",
+}  # fmt: skip
 _WITH_ARGUMENTS = ("Ant-v5", "Swimmer-v5")
 
 
@@ -66,12 +62,7 @@ def is_old(env_id: str) -> bool:
 
 
 def choose_backend(
-    backend: str,
-    env_id: str,
-    arguments: Iterable[str] = (),
-    *,
-    consecutive: bool = False,
-    needs_model: bool = False,
+    backend: str, env_id: str, arguments: Iterable[str] = (), *, consecutive: bool = False, needs_model: bool = False
 ) -> str:
     """Returns `gymnasium` or `envpool`.
 
@@ -104,5 +95,5 @@ def choose_backend(
 
 
 def _is_same(env_id: str, arguments: Iterable[str]) -> bool:
-    valid = _SAME_ARGUMENTS if env_id in _WITH_ARGUMENTS else frozenset()
+    valid = _SAME_ARGUMENTS if env_id in _WITH_ARGUMENTS else set()
     return env_id in _SAME and valid.issuperset(arguments)

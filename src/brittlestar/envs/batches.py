@@ -30,12 +30,7 @@ def copy_batch(batch: Any) -> Any:
 
 
 def as_batch(observation: Any) -> Any:
-    """Returns one observation as a batch of one lane.
-
-    Example:
-        >>> as_batch([1, 2]).tolist()
-        [[1, 2]]
-    """
+    """Returns one observation as a batch of one lane."""
     if isinstance(observation, dict):
         return {key: np.asarray(part)[None] for key, part in observation.items()}
     return np.asarray(observation)[None]

@@ -16,14 +16,7 @@ class Edits:
         keys: owner to what decides its edits.
         in_model: the edited fields of the MuJoCo model, in alphabetical order.
         outside: the other edited fields.
-        state: equal where the edits of the model are equal.
-
-    Example:
-        >>> first = NO_EDITS.after("heavy", {"body_mass": lambda mass: 2 * mass}, key=2.0, in_model=["body_mass"])
-        >>> first.state
-        (('body_mass', ('heavy', 2.0)),)
-        >>> first.without("heavy") is NO_EDITS
-        True
+        state: equal where the edits of the model are; worlds of one environment then have models of the same bytes.
     """
 
     __slots__ = ("by_field", "in_model", "keys", "outside", "state")

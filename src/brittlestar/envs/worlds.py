@@ -71,36 +71,25 @@ class World(Fields):
         self._forces: dict[str, dict[Any, Edit]] = {}
         self.interchangeable = self.retimed = False
 
-    @property
-    def state(self) -> tuple:
-        """Worlds of the same environment with the same state have models of the same bytes."""
-        return self.edits.state
-
     def value(self, name: str) -> Any:
         """Returns the present value of a field: a number, or an array of its own."""
         self.apply_edits()
         return self._read(name)
 
     def edit(self, owner: Any, name: str, change: Edit) -> float:
-        """Changes a field until the end of the episode.
-
-        Args:
-            owner: whose edit this is.
-            name: the field.
-            change: original value to new value.
-
-        Returns:
-            How far this owner moved the numbers that it changed, relative to them.
-        """
+        """Changes a field until the end of the episode, and returns how far it moved; see `edit_all`."""
         return self.edit_all(owner, {name: change})
 
     def edit_all(self, owner: Any, changes: dict[str, Edit], key: Any = None) -> float:
-        """Changes several fields, as `edit` does, and returns how far the first one moved.
+        """Changes several fields until the end of the episode.
 
         Args:
-            owner: whose edit this is.
-            changes: field to change.
-            key: what decides the changes: two worlds with the same key have the same changes. None: no other world.
+            owner: the perturbation that makes the edit.
+            changes: field to the function of its original value.
+            key: two worlds with the same key have the same changes; None for changes that no other world has.
+
+        Returns:
+            How far the owner moved the numbers of the first field that it changed, relative to them.
         """
         self.apply_edits()
         for name in changes:

@@ -38,9 +38,6 @@ class LaneGroup:
         self._numbers: dict[int, Sequence[bytes]] = {}
         self.forget_times()
 
-    def __len__(self) -> int:
-        return len(self.members)
-
     def share_models(self, worlds: list[World]) -> None:
         """Steps members with equal edits on one model, because many models do not fit into the caches.
 

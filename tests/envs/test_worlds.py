@@ -61,7 +61,7 @@ def test_the_backend_is_gymnasium_at_every_strength(run, env_id, perturbation, f
 
 
 @pytest.mark.parametrize("change", [0.0, 0.5])
-def test_envpool_is_refused_when_it_is_asked_for(run, change):
+def test_an_explicit_envpool_backend_is_refused(run, change):
     outcome, *_ = run("Ant-v5", "BodyMass", backend="envpool", change=change)
     assert outcome.status == "failed"
     assert outcome.error == "`env.backend=envpool` does not show the model that this cell needs: take `gymnasium`"
