@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+Shape = tuple[int, ...]
 _BLOCK_STEPS = 64
 _BLOCK_NUMBERS = 4096
 
@@ -110,11 +111,11 @@ class LaneDraws:
         self._children[name].at(self._episodes, self._steps)
         return self._children[name]
 
-    def normal(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
+    def normal(self, shape: Shape = (), per_episode: bool = False) -> np.ndarray:
         """Returns standard normal numbers, `(lanes, *shape)`; with `per_episode`, the same ones at every step."""
         return self._draw(shape, per_episode, np.random.Generator.standard_normal)
 
-    def uniform(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
+    def uniform(self, shape: Shape = (), per_episode: bool = False) -> np.ndarray:
         """Returns uniform numbers in [0, 1), `(lanes, *shape)`."""
         return self._draw(shape, per_episode, np.random.Generator.random)
 
@@ -135,13 +136,12 @@ class LaneDraws:
             row[:] = generator.standard_normal(_BLOCK_STEPS) if kind == "normal" else generator.random(_BLOCK_STEPS)
         return numbers.ravel()[:steps]
 
-    def _draw(self, shape: tuple[int, ...], per_episode: bool, kind: Callable) -> np.ndarray:
+    def _draw(self, shape: Shape, per_episode: bool, kind: Callable) -> np.ndarray:
         while self._used >= len(self._sites):
-            self._sites.append(_Site(Jumper(self._seed, f"{self._stream}/{len(self._sites)}"), len(self._lanes)))
-        site = self._sites[self._used]
+            self._sites.append(_Site(Jumper(self._seed, f"{self._stream}/{len(self._sites)}"), self._lanes))
         self._used += 1
         steps = None if per_episode else self._steps
-        return site.take(self._lanes, self._episodes, steps, shape, kind)
+        return self._sites[self._used - 1].take(self._episodes, steps, shape, kind)
 
 
 class SequentialDraws(LaneDraws):
@@ -163,7 +163,7 @@ class SequentialDraws(LaneDraws):
         self._sequence = np.random.default_rng(seed)
         self._numbers = np.empty((0,))
 
-    def normal(self, shape: tuple[int, ...] = (), per_episode: bool = False) -> np.ndarray:
+    def normal(self, shape: Shape = (), per_episode: bool = False) -> np.ndarray:
         """Returns the first draw of a step from the sequence, any other draw from the stream of the lane."""
         if self._used or per_episode:
             return super().normal(shape, per_episode)
@@ -181,22 +181,15 @@ class SequentialDraws(LaneDraws):
 class _Site:
     """The n-th draw of a step: a block of numbers per lane, filled when the lane reaches it."""
 
-    def __init__(self, jumper: Jumper, lanes: int) -> None:
-        self.jumper = jumper
-        self.episodes, self.starts = (np.full(lanes, -1, dtype=np.int64) for _ in range(2))
+    def __init__(self, jumper: Jumper, lanes: np.ndarray) -> None:
+        self.jumper, self.lanes = jumper, lanes
+        self.episodes, self.starts = (np.full(len(lanes), -1, dtype=np.int64) for _ in range(2))
         self.layout: tuple = ()
 
-    def take(
-        self,
-        lanes: np.ndarray,
-        episodes: np.ndarray,
-        steps: np.ndarray | None,
-        shape: tuple[int, ...],
-        kind: Callable,
-    ) -> np.ndarray:
+    def take(self, episodes: np.ndarray, steps: np.ndarray | None, shape: Shape, kind: Callable) -> np.ndarray:
         """Returns one draw of each lane; without `steps`, the draw of the first step."""
         if self.layout != (shape, kind, steps is None):
-            self._lay_out(len(lanes), shape, kind, steps is None)
+            self._lay_out(shape, kind, steps is None)
         stale = self.episodes != episodes
         if steps is not None:
             # As unsigned numbers, steps before the block are beyond its length too.
@@ -204,13 +197,13 @@ class _Site:
         if stale.any():
             for lane in np.flatnonzero(stale).tolist():
                 self._fill(lane, int(episodes[lane]), 0 if steps is None else int(steps[lane]))
-        return self.numbers[:, 0].copy() if steps is None else self.numbers[lanes, steps - self.starts]
+        return self.numbers[:, 0].copy() if steps is None else self.numbers[self.lanes, steps - self.starts]
 
-    def _lay_out(self, lanes: int, shape: tuple[int, ...], kind: Callable, only_first: bool) -> None:
+    def _lay_out(self, shape: Shape, kind: Callable, only_first: bool) -> None:
         self.layout, self.kind = (shape, kind, only_first), kind
         # The length of a block does not change its first numbers.
         self.length = 1 if only_first else max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // max(math.prod(shape), 1)))
-        self.numbers = np.empty((lanes, self.length, *shape))
+        self.numbers = np.empty((len(self.lanes), self.length, *shape))
         self.episodes[:] = -1
 
     def _fill(self, lane: int, episode: int, step: int) -> None:

@@ -46,6 +46,10 @@ class Outcome:
     error: str = ""
 
 
+def _part(group: str) -> Any:
+    return functools.cached_property(lambda job: build(job.config[group], group))
+
+
 class ResolvedJob(Job):
     """A job whose config is checked and complete; it builds each part of the cell once.
 
@@ -57,20 +61,9 @@ class ResolvedJob(Job):
         """The environment."""
         return build_env(json.dumps(self.config["env"]))
 
-    @functools.cached_property
-    def perturbation(self) -> Perturbation:
-        """The perturbation of the config, also where its strength is 0."""
-        return build(self.config["perturbation"], "perturbation")
-
-    @functools.cached_property
-    def mitigation(self) -> Mitigation:
-        """The mitigation."""
-        return build(self.config["mitigation"], "mitigation")
-
-    @functools.cached_property
-    def schedule(self) -> StressSchedule:
-        """The stress schedule."""
-        return build(self.config["stress_schedule"], "stress_schedule")
+    perturbation: Perturbation = _part("perturbation")
+    mitigation: Mitigation = _part("mitigation")
+    schedule: StressSchedule = _part("stress_schedule")
 
     @property
     def consecutive(self) -> bool:

@@ -124,14 +124,8 @@ def _plan(job: ResolvedJob) -> Any:
     require_choice("episode_seeds", config["episode_seeds"], EPISODE_SEEDS)
     if config["lanes"] < 1:
         raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
-    return Plan(
-        config["episodes"],
-        config["seed"],
-        job.consecutive,
-        config["deterministic"],
-        config.get("divergence", False),
-        config.get("record"),
-    )
+    recordings = config.get("divergence", False), config.get("record")
+    return Plan(config["episodes"], config["seed"], job.consecutive, config["deterministic"], *recordings)
 
 
 def _parts(job: ResolvedJob) -> Any:

@@ -54,7 +54,7 @@ def _evaluate(config: Any) -> Any:
     from brittlestar.cells.job import Job
     from brittlestar.config import plain_config
     from brittlestar.engine.cores import cores
-    from brittlestar.reports import single_cell as single
+    from brittlestar.reports.single_cell import run_and_print
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
@@ -65,7 +65,7 @@ def _evaluate(config: Any) -> Any:
         overrides=list(hydra.overrides.task),
         threads=cores() if alone else 1,
     )
-    outcome = single.run(job) if alone else cell.run(job)
+    outcome = run_and_print(job) if alone else cell.run(job)
     if outcome.status == "failed":
         raise UserError(outcome.error)
     return outcome

@@ -18,7 +18,7 @@ from brittlestar.results.load import Cell
 from brittlestar.sweeps.progress import LiveLine, clock
 
 
-def run(job: Job) -> Outcome:
+def run_and_print(job: Job) -> Outcome:
     """Runs a cell and prints what it gave."""
     outcome = _run_with_live_line(job)
     if outcome.status == "failed":
