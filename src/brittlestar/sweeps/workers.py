@@ -53,7 +53,7 @@ def run_on_workers(jobs: Sequence[Job], count: int, options: dict[str, Any]) -> 
 
     if start():
         context.set_start_method("forkserver", force=True)
-    _started = True
+    _started = count > 1
     yield from Parallel(
         n_jobs=count, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **options
     )(delayed(_run)(job) for job in jobs)
