@@ -19,9 +19,9 @@ from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.studies.stress import latex
-from brittlestar.studies.stress.agents import Agent, Run, Stressor
+from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
 from brittlestar.studies.stress.correlations import correlation_rows
-from brittlestar.studies.stress.latex import MOST_ROWS, escape, stacked, table
+from brittlestar.studies.stress.latex import LONGEST, escape, stacked, table
 from brittlestar.studies.stress.leaderboard import make_leaderboard
 from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
@@ -53,12 +53,12 @@ def make_run(rng, seed: int, rate: float, value: float = 100.0, digest: int = 0,
 def make_agent(rng, policy="a", rates=(0.3, 0.6), seeds=(0, 1, 2), env="cartpole", spread=0.0, baseline=True, **values):
     """An agent with a baseline, a stressor for each rate, and inverted rewards, which change no action."""
     calm = {seed: make_run(rng, seed, 0.05, **values) for seed in seeds}
-    found = [Stressor(stressor("baseline", 0.0), list(calm.values()), is_baseline=True)] if baseline else []
+    found = [StressorRuns(stressor("baseline", 0.0), list(calm.values()), is_baseline=True)] if baseline else []
     for i, rate in enumerate(rates):
         shifted = [float(np.clip(rate + spread * rng.normal(), 0, 1)) for _ in seeds]
         runs = [make_run(rng, seed, own, digest=i + 1, **values) for seed, own in zip(seeds, shifted, strict=True)]
-        found.append(Stressor(stressor(f"noise_{i}", 1.0), runs))
-    found.append(Stressor(stressor(INVERSION, 1.0), [calm[seed] for seed in seeds]))
+        found.append(StressorRuns(stressor(f"noise_{i}", 1.0), runs))
+    found.append(StressorRuns(stressor(INVERSION, 1.0), [calm[seed] for seed in seeds]))
     config = {"env": {"id": f"{env}-v1", "returns": {"random": 20.0, "reference": 120.0}}, "deterministic": True}
     return Agent({"env": env, "policy": policy}, found, config | {"policy": {"_target_": "RandomPolicy"}})
 
@@ -242,9 +242,9 @@ def test_special_characters_are_escaped():
 
 
 def test_long_tables_go_over_pages():
-    text = table([[str(i), i] for i in range(MOST_ROWS + 1)], ["a", "b"], "Many.", "many")
+    text = table([[str(i), i] for i in range(LONGEST + 1)], ["a", "b"], "Many.", "many")
     assert r"\begin{longtable}" in text and r"\endhead" in text
-    assert len(check_latex(text)) == MOST_ROWS + 2
+    assert len(check_latex(text)) == LONGEST + 2
 
 
 @pytest.mark.parametrize("scoring", ["rigorous", "compat_1_4"])
@@ -267,9 +267,9 @@ def test_the_latex_tables(rng, scoring):
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex (texlive-latex-recommended)")
-@pytest.mark.parametrize("most_rows", [MOST_ROWS, 1])
+@pytest.mark.parametrize("most_rows", [LONGEST, 1])
 def test_latex_sets_the_tables_within_the_page(rng, tmp_path, monkeypatch, most_rows):
-    monkeypatch.setattr(latex, "MOST_ROWS", most_rows)
+    monkeypatch.setattr(latex, "LONGEST", most_rows)
     agents = [make_agent(rng, f"zoo/mountain_car_continuous_{i}", (0.2, 0.9), env=f"env_{i}") for i in range(2)]
     rows = [row | {"compat_score": 0.5, "deterministic": True} for row in board(agents, "rigorous")]
     tables = [
@@ -294,7 +294,7 @@ def test_published_formula_on_published_rows(version):
     for path in files:
         study, scored = reader["read_study"](path), reader["scored"](path)
         found = [
-            Stressor(stressor(name, float(name != "baseline")), [Run(0, study[name], one, list(one.phases))])
+            StressorRuns(stressor(name, float(name != "baseline")), [Run(0, study[name], one, list(one.phases))])
             for name, one in scored.items()
         ]
         found[0].is_baseline = found[0].name == "baseline"

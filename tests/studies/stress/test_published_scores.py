@@ -10,9 +10,9 @@ import pytest
 from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.studies.stress import compat, rigorous
 from brittlestar.studies.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
-from brittlestar.studies.stress.phases import summarise
+from brittlestar.studies.stress.phases import phase_summary
 from brittlestar.studies.stress.proof import same_actions
-from brittlestar.studies.stress.scoring import Episodes, score_study, thirds
+from brittlestar.studies.stress.scoring import Episodes, score_schedules, thirds
 
 DATA = Path(__file__).parents[2] / "data" / "stress"
 """Trajectories of the reference's agents (actions, rewards, lengths), and the scores that it published for them."""
@@ -64,7 +64,7 @@ def read_study(path: Path) -> dict[str, Episodes]:
 @functools.cache
 def scored(path: Path):
     study = dict(read_study(path))
-    return score_study(facts(path)["version"], study.pop("ref"), study)
+    return score_schedules(facts(path)["version"], study.pop("ref"), study)
 
 
 def test_there_are_agents_of_both_versions():
@@ -85,7 +85,7 @@ def test_every_number_of_the_summary(path):
     published = facts(path)["summary"]
     assert published.keys() == scored(path).keys()
     for name, row in published.items():
-        summary = summarise(scored(path)[name])
+        summary = phase_summary(scored(path)[name])
         for column, value in row.items():
             assert summary[NAMES.get(column, column)] == pytest.approx(value, abs=TOLERANCE), (name, column)
 
@@ -137,7 +137,7 @@ def test_rigorous_scores_inverted_rewards_as_the_baseline(path):
     # These files hold stressed rewards only; the true ones are those of the same actions without stress.
     inverted = study["valence_inversion"].behaviour.values.copy()
     inverted[:, layout.columns.index("return")] = baseline.column("return")
-    expected, shock = rigorous.score(normal, baseline), study["baseline"].within("shock")
-    assert (rigorous.score(normal, Behaviour(layout, inverted)) == expected).all()
-    stressed = rigorous.score(normal, study["trust_violation"].behaviour)
+    expected, shock = rigorous.rigorous_score(normal, baseline), study["baseline"].within("shock")
+    assert (rigorous.rigorous_score(normal, Behaviour(layout, inverted)) == expected).all()
+    stressed = rigorous.rigorous_score(normal, study["trust_violation"].behaviour)
     assert stressed[shock].mean() > 2 * expected[shock].mean()

@@ -6,7 +6,7 @@ import pytest
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.studies.stress import rigorous
-from brittlestar.studies.stress.scoring import Episodes, score_study, thirds
+from brittlestar.studies.stress.scoring import Episodes, score_schedules, thirds
 
 DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)
 
@@ -22,7 +22,7 @@ def vectors(rng, make_vectors):
 
 
 def scores(table, layout, reference, episodes):
-    return rigorous.score(rigorous.fit(table(layout, reference), 0.05), table(layout, episodes))
+    return rigorous.rigorous_score(rigorous.fit(table(layout, reference), 0.05), table(layout, episodes))
 
 
 @pytest.mark.parametrize("factor", [4.0, 0.1])
@@ -57,7 +57,7 @@ def test_reward_stressors_and_their_bookkeeping_score_exactly_as_the_baseline(ta
     inverted = [(a, r, -r, (0.0, 2 * abs(r).sum())) for a, r, _, _ in episodes]
     noisy = [(a, r, r + rng.normal(size=len(r)), (3.0, 5.0)) for a, r, _, _ in episodes]
     runs = {"baseline": episodes, "valence_inversion": inverted, "reward_noise": noisy}
-    got = score_study("rigorous", reference, {k: Episodes(table(DISCRETE, v), thirds(90)) for k, v in runs.items()})
+    got = score_schedules("rigorous", reference, {k: Episodes(table(DISCRETE, v), thirds(90)) for k, v in runs.items()})
     for name in ("valence_inversion", "reward_noise"):
         for part in ("channels", "score", "event", "returns"):
             assert (getattr(got[name], part) == getattr(got["baseline"], part)).all(), (name, part)
@@ -67,7 +67,9 @@ def test_order_and_phases_are_forgotten(table, discrete, rng):
     """POST of a policy without memory is a null: a score depends on its episode only."""
     reference, episodes = (table(DISCRETE, part) for part in discrete)
     normal, order = rigorous.fit(reference, 0.05), rng.permutation(len(episodes))
-    assert (rigorous.score(normal, episodes.pick(order)) == rigorous.score(normal, episodes)[order]).all()
+    assert (
+        rigorous.rigorous_score(normal, episodes.pick(order)) == rigorous.rigorous_score(normal, episodes)[order]
+    ).all()
 
 
 @pytest.mark.parametrize("kind", ["discrete", "vectors"])
@@ -76,7 +78,7 @@ def test_worse_episodes_score_higher_and_better_ones_do_not(table, request, rng,
     normal = rigorous.fit(table(layout, reference), 0.05)
     make = request.getfixturevalue(f"make_{kind}")
     worse = make(rng, 40, **({"jitter": 0.9} if kind == "discrete" else {"noise": 1.0}))
-    assert (rigorous.score(normal, table(layout, worse)) > normal.threshold).mean() > 0.8
+    assert (rigorous.rigorous_score(normal, table(layout, worse)) > normal.threshold).mean() > 0.8
     poorer = [(a, r - 1.0, s, sums) for a, r, s, sums in episodes]
     richer = [(a, r + 1.0, s, sums) for a, r, s, sums in episodes]
     usual, poor, rich = (rigorous.channels(normal, table(layout, part)) for part in (episodes, poorer, richer))
@@ -91,10 +93,10 @@ def test_without_any_variance_only_other_episodes_are_events(table, reward):
     other = (np.array([1, 1] * 10), *same[1:])
     poorer = (same[0], same[1] - 1.0, *same[2:])
     normal = rigorous.fit(table(DISCRETE, [same] * 230), 0.05)
-    got = rigorous.score(normal, table(DISCRETE, [same, other, poorer]))
+    got = rigorous.rigorous_score(normal, table(DISCRETE, [same, other, poorer]))
     assert got[0] == normal.threshold == 0 and (got[1:] > 0.5).all()
     reference, run = (Episodes(table(DISCRETE, part), ["pre"] * len(part)) for part in ([same] * 230, [same, other]))
-    assert score_study("rigorous", reference, {"x": run})["x"].event.tolist() == [False, True], "a tie is no alarm"
+    assert score_schedules("rigorous", reference, {"x": run})["x"].event.tolist() == [False, True], "a tie is no alarm"
 
 
 def test_false_alarms_of_the_whole_path(table, rng, make_discrete, make_vectors):
@@ -104,7 +106,7 @@ def test_false_alarms_of_the_whole_path(table, rng, make_discrete, make_vectors)
         for _ in range(200):
             drawn = pool[rng.permutation(len(pool))[:340]]
             normal = rigorous.fit(Behaviour(layout, drawn[:300]), 0.05)
-            rates.append(np.mean(rigorous.score(normal, Behaviour(layout, drawn[300:])) > normal.threshold))
+            rates.append(np.mean(rigorous.rigorous_score(normal, Behaviour(layout, drawn[300:])) > normal.threshold))
         assert abs(np.mean(rates) - 0.05) < 4 * np.std(rates) / np.sqrt(200) + 1 / 201
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
-from brittlestar.cells.identity import cell_hash, engine_digest
+from brittlestar.cells.job import resolve
 from brittlestar.cells.job import Job
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
@@ -99,9 +99,9 @@ def test_a_finished_study_is_found_again(study, tmp_path, make_job, with_passes)
 
 
 def test_scoring_is_no_part_of_a_cell(tmp_path, make_job):
-    config = make_job(tmp_path, "valence_inversion").config
-    assert cell_hash(config) == cell_hash(config | {"study": {"scoring": "compat_1_4"}, "role": "reference"})
-    assert cell_hash(config) != cell_hash(config | {"record": None})
+    names = [{}, {"study": {"scoring": "compat_1_4"}, "role": "reference"}, {"record": None}]
+    hashes = [resolve(make_job(tmp_path, "valence_inversion", **values)).cell for values in names]
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
 def test_rewards_cannot_affect_a_frozen_policy(table):
@@ -184,25 +184,6 @@ def test_trajectories_are_kept_on_request(tmp_path, make_job):
     assert np.array_equal(lengths, table[:, 0])
     shock = np.repeat(np.arange(36), lengths) // 12 == 1
     assert np.array_equal(seen, np.where(shock, -rewards, rewards))
-
-
-def test_recording_belongs_to_the_engine_and_scoring_does_not(monkeypatch, tmp_path):
-    import brittlestar.cells.identity as identity
-
-    root = tmp_path / "brittlestar"
-    files = [root / "engine/behaviour_recorder.py", root / "studies/stress/rigorous.py"]
-    for file in files:
-        file.parent.mkdir(parents=True)
-        file.write_text("x = 1")
-    monkeypatch.setattr(identity, "__file__", str(root / "cells" / "identity.py"))
-    digests = []
-    for file in (None, *reversed(files)):
-        if file:
-            file.write_text("x = 2")
-        engine_digest.cache_clear()
-        digests.append(engine_digest())
-    engine_digest.cache_clear()
-    assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.slow

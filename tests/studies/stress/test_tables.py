@@ -7,7 +7,7 @@ import pytest
 
 from brittlestar.engine.behaviour import Layout
 from brittlestar.errors import UserError
-from brittlestar.studies.stress.phases import cvar, recovery_episodes, summarise
+from brittlestar.studies.stress.phases import cvar, phase_summary, recovery_episodes
 from brittlestar.studies.stress.proof import same_actions
 from brittlestar.studies.stress.ranking import pareto_front, reward_norm, robust_score
 from brittlestar.studies.stress.scoring import Scored
@@ -18,7 +18,7 @@ def test_summary_by_hand():
     channels = np.tile([[1.0], [0.8], [0.5], [0.3], [0.9], [0.7]], (1, 5))
     event = np.array([False, True, True, True, True, False])
     returns = np.array([10.0, 12.0, 4.0, 2.0, 9.0, 9.0])
-    row = summarise(Scored(phases, returns, channels, channels[:, 0], 1 - channels[:, 0], event, 0.15, 0.6, True))
+    row = phase_summary(Scored(phases, returns, channels, channels[:, 0], 1 - channels[:, 0], event, 0.15, 0.6, True))
     expected = {
         "rate": 4 / 6, "rate_pre": 0.5, "rate_shock": 1.0, "rate_post": 0.5, "identity_drop": 0.5, "meaning_drop": 0.5,
         "return_drop": 8.0, "cvar_05": 2.0, "cvar_25": 2.0, "residual": 0.1, "competence_post": 0.8,

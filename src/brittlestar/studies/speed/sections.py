@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
 from brittlestar.engine.cores import cores
@@ -19,7 +19,7 @@ from .training import training
 from .warm_sweeps import fetch_reach, fetch_reach_sac, sb3_cartpole, sb3_half_cheetah
 from .whole_commands import aggregate_cells, cached, cold_sweep, help_page, stress
 
-SECTIONS: dict[str, Callable[[bool], list[Figure]]] = {
+SECTIONS: Mapping[str, Callable[[bool], list[Figure]]] = {
     section.__name__: section
     for section in (
         fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,

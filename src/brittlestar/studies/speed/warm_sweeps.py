@@ -7,7 +7,7 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def _against_bare_loops(policy: Policy, words: list[str], quick: bool) -> list[F
     with tempfile.TemporaryDirectory() as folder:
         sweep = _Sweep(folder, cells, "env=fetch_reach", *words, f"episodes={_FETCH_EPISODES}")
         launcher = sweep.launcher()
-        turns = {
+        turns: dict[str, Callable[[], float]] = {
             "one": lambda: _bare_share(shares[0]),
             "all": lambda: sum(on_workers(launcher, _bare_share, shares)),
             "sweep": sweep,

@@ -1,11 +1,12 @@
-"""Behaviour before, during and after a shock: what to record of an episode, and how to score it.
+"""Behaviour before, during and after a shock: cells, scores, tables, leaderboard.
 
 Contents:
-    behaviour, entropy, recorder: the numbers that stay of an episode, from its actions or step by step.
-    study: the scorings, all from the same numbers: `rigorous`, `compat_1_4`, `compat_1_0`.
-    compat_channels, compat: the published benchmark, in episode order.
-    rigorous, conformal: scores without memory, and a threshold with a guaranteed false-alarm rate.
-    phases, effects, proof: what the tables say.
-    agents, tables, runs, report: from the cells of a sweep to its tables.
-    ranking, standings, leaderboard, correlations, latex, paper_tables: agents of several sweeps against each other.
+    study, references: the study and its reference passes.
+    scoring: the three scorings, all from the same recorded numbers.
+    compat_channels, compat: the scores of the published benchmark, in episode order.
+    rigorous: scores without memory, and a threshold with a guaranteed false-alarm rate.
+    agents, phases, proof, tables, runs, report, plots: from the cells of a sweep to its section of the report.
+    agent_scores, ranking, leaderboard, correlations: agents of several sweeps against each other.
+    latex, paper_tables, figures: for a paper.
+    page: the benchmark of the zoo.
 """

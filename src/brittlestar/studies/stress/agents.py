@@ -1,4 +1,4 @@
-"""Reads the cells of a stress study back: one agent, its seeds, its stressors and its reference passes, scored."""
+"""The agents of a stress study: the cells of each, read back and scored against their reference passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brittlestar.errors import UserError
 from brittlestar.results.grouping import group, sort_key
 from brittlestar.results.load import Cell, Row
 from brittlestar.studies.stress.references import REFERENCE, agent_key
-from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_study, thirds
+from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_schedules, thirds
 
 MODES = {True: "deterministic", False: "stochastic"}
 """Names of `deterministic` in tables."""
@@ -22,7 +22,7 @@ _KINDS = re.compile(r"pre|shock|post")
 
 @dataclass
 class Run:
-    """One stressor with one seed: what was recorded, and how it scores."""
+    """One stressor with one seed: its recorded episodes, and their scores."""
 
     seed: int
     episodes: Episodes
@@ -32,8 +32,8 @@ class Run:
 
 
 @dataclass
-class Stressor:
-    """One stressor of an agent; its runs are in the order of their seeds."""
+class StressorRuns:
+    """The runs of one stressor, in the order of their seeds."""
 
     label: Row
     runs: list[Run] = field(default_factory=list)
@@ -41,8 +41,13 @@ class Stressor:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """The perturbation, as tables call it."""
         return str(self.label["perturbation"])
+
+    @property
+    def key(self) -> tuple:
+        """The perturbation with its settings and strength."""
+        return tuple(self.label.values())
 
 
 @dataclass
@@ -50,14 +55,23 @@ class Agent:
     """One policy in one environment and mode, with all its stressors; the one without stress comes first."""
 
     label: Row
-    stressors: list[Stressor]
+    stressors: list[StressorRuns]
     config: Row = field(default_factory=dict)
-    """The resolved config of its first cell: what all of its cells have in common, and more."""
+    """The resolved config of its first cell."""
 
     @property
-    def baseline(self) -> Stressor | None:
-        """The episodes without stress."""
-        return next((stressor for stressor in self.stressors if stressor.is_baseline), None)
+    def stressed(self) -> list[StressorRuns]:
+        """The stressors that have runs, without the baseline."""
+        return [stressor for stressor in self.stressors if stressor.runs and not stressor.is_baseline]
+
+    @property
+    def baseline(self) -> list[Run]:
+        """The runs without stress; none where there is no baseline."""
+        return next((stressor.runs for stressor in self.stressors if stressor.is_baseline), [])
+
+    def twin(self, run: Run) -> Run | None:
+        """Returns the run of the same episodes without stress."""
+        return next((one for one in self.baseline if (one.seed, len(one.names)) == (run.seed, len(run.names))), None)
 
 
 def split_passes(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
@@ -78,48 +92,53 @@ def score_agents(cells: list[Cell], passes: list[Cell], scoring: str, alpha: flo
     """
     references = {agent_key(cell.config): cell for cell in passes}
     grouping = group(cells)
-    own = [column.startswith("perturbation") for column in grouping.columns]
-    agents: dict[tuple, dict[tuple, dict[int, Cell]]] = {}
+    of_stressor = [name.startswith("perturbation") for name in grouping.columns]
+    members: dict[tuple, dict[tuple, dict[int, Cell]]] = {}
     for cell, label in zip(cells, grouping.labels, strict=True):
-        agent = tuple(value for value, mine in zip(label, own, strict=True) if not mine)
-        stressor = tuple(value for value, mine in zip(label, own, strict=True) if mine)
-        seeds = agents.setdefault(agent, {}).setdefault((*stressor, cell.strength_name, cell.strength), {})
+        agent, stressor = _split(label, of_stressor)
+        seeds = members.setdefault(agent, {}).setdefault((*stressor, cell.strength_name, cell.strength), {})
         seeds[cell.seed] = cell
-    names = [column for column, mine in zip(grouping.columns, own, strict=True) if not mine]
-    ours = [column for column, mine in zip(grouping.columns, own, strict=True) if mine] + ["strength_name", "strength"]
-    found = []
-    for agent in sorted(agents, key=sort_key):
-        # Without stress first: in compat its threshold holds for those that follow.
-        order = sorted(agents[agent], key=lambda label: (label[-1] != 0, sort_key(label)))
+    agent_columns, stressor_columns = _split(tuple(grouping.columns), of_stressor)
+    agents = []
+    for agent in sorted(members, key=sort_key):
+        # The baseline first: in compat its threshold holds for the schedules that follow.
+        order = sorted(members[agent], key=lambda label: (label[-1] != 0, sort_key(label)))
+        columns = (*stressor_columns, "strength_name", "strength")
         stressors = {
-            label: Stressor(dict(zip(ours, label, strict=True)), is_baseline=label[-1] == 0) for label in order
+            label: StressorRuns(dict(zip(columns, label, strict=True)), is_baseline=label[-1] == 0) for label in order
         }
-        for seed in sorted({seed for members in agents[agent].values() for seed in members}):
-            members = {label: agents[agent][label][seed] for label in order if seed in agents[agent][label]}
-            for label, run in _score(members, references, scoring, alpha).items():
+        for seed in sorted({seed for seeds in members[agent].values() for seed in seeds}):
+            own = {label: members[agent][label][seed] for label in order if seed in members[agent][label]}
+            for label, run in _score(own, references, scoring, alpha).items():
                 stressors[label].runs.append(run)
-        first = agents[agent][order[0]]
-        config = first[min(first)].config
-        found.append(Agent(dict(zip(names, agent, strict=True)), list(stressors.values()), config))
-    return found
+        first = members[agent][order[0]]
+        row = dict(zip(agent_columns, agent, strict=True))
+        agents.append(Agent(row, list(stressors.values()), first[min(first)].config))
+    return agents
 
 
-def _score(members: dict[tuple, Cell], references: dict[str, Cell], scoring: str, alpha: float) -> dict[tuple, Run]:
-    # Two cells without stress may stand beside each other; only one is called the baseline.
-    baseline = next((label for label in members if label[-1] == 0), None)
-    keys = {label: BASELINE if label == baseline else repr(label) for label in members}
-    episodes = {label: _episodes(cell) for label, cell in members.items()}
-    first = members[baseline] if baseline else next(iter(members.values()))
-    calm = _calm(first, references, scoring, baseline is not None)
-    schedules = {keys[label]: part for label, (part, _) in episodes.items()}
-    scored = score_study(scoring, Episodes(calm, thirds(len(calm))), schedules, alpha)
-    return {
-        label: Run(cell.seed, episodes[label][0], scored[keys[label]], episodes[label][1])
-        for label, cell in members.items()
-    }
+def _split(values: tuple, of_stressor: list[bool]) -> tuple[tuple, tuple]:
+    """Returns the values that describe the agent, and those that describe the stressor."""
+    pairs = list(zip(values, of_stressor, strict=True))
+    return tuple(v for v, own in pairs if not own), tuple(v for v, own in pairs if own)
 
 
-def _calm(first: Cell, references: dict[str, Cell], scoring: str, is_baseline: bool) -> Behaviour:
+def _score(cells: dict[tuple, Cell], references: dict[str, Cell], scoring: str, alpha: float) -> dict[tuple, Run]:
+    # Several cells may be without stress; only one is called the baseline.
+    baseline = next((label for label in cells if label[-1] == 0), None)
+    keys = {label: BASELINE if label == baseline else repr(label) for label in cells}
+    names = {label: _phases(cell) for label, cell in cells.items()}
+    # Several shocks may have names of their own.
+    kinds = {label: [m.group() if (m := _KINDS.match(name)) else name for name in own] for label, own in names.items()}
+    episodes = {label: Episodes(_behaviour(cell), kinds[label]) for label, cell in cells.items()}
+    first = cells[baseline] if baseline else next(iter(cells.values()))
+    calm = _reference(first, references, scoring, baseline is not None)
+    schedules = {keys[label]: own for label, own in episodes.items()}
+    scored = score_schedules(scoring, Episodes(calm, thirds(len(calm))), schedules, alpha)
+    return {label: Run(cell.seed, episodes[label], scored[keys[label]], names[label]) for label, cell in cells.items()}
+
+
+def _reference(first: Cell, references: dict[str, Cell], scoring: str, is_baseline: bool) -> Behaviour:
     """Returns the reference episodes of an agent.
 
     The published protocol resets its environment for the reference pass as for every schedule. So the episodes are
@@ -152,9 +171,6 @@ def _behaviour(cell: Cell) -> Behaviour:
     return Behaviour(Layout(**cell.manifest["layout"]), records.read_rows(cell.folder, records.BEHAVIOUR))
 
 
-def _episodes(cell: Cell) -> tuple[Episodes, list[str]]:
+def _phases(cell: Cell) -> list[str]:
     codes = cell.rows()[:, list(cell.manifest["columns"]).index("phase")].astype(int).tolist()
-    names = [str(cell.manifest["phases"][code]) for code in codes]
-    # Several shocks may have names of their own.
-    kinds = [found.group() if (found := _KINDS.match(name)) else name for name in names]
-    return Episodes(_behaviour(cell), kinds), names
+    return [str(cell.manifest["phases"][code]) for code in codes]

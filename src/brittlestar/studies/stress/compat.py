@@ -90,7 +90,7 @@ def calibrate(raw: Raw, channels: np.ndarray, identities: np.ndarray) -> Norm:
     return Norm(norm.base, norm.median, norm.mad, norm.channel_mads, centre, threshold)
 
 
-def score(raw: Raw, norm: Norm, signs: np.ndarray) -> np.ndarray:
+def compat_score(raw: Raw, norm: Norm, signs: np.ndarray) -> np.ndarray:
     """Returns the collapse score of signs `(episodes, 3)`, in [0, 1]."""
     return sigmoid(_SHARPNESS * (raw(norm, signs, False) - norm.centre))
 

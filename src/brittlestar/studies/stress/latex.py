@@ -9,7 +9,7 @@ from typing import Any
 
 from brittlestar.results.load import Row
 
-MOST_ROWS = 40
+LONGEST = 40
 """A table with more goes over several pages, by longtable."""
 _SPECIAL = {
     " %": r"~\%",
@@ -36,11 +36,11 @@ def escape(text: str) -> Markup:
     return Markup(_PATTERN.sub(lambda found: _SPECIAL[found.group()], text))
 
 
-def number(value: Any, digits: int = 2) -> Markup:
+def latex_number(value: Any, digits: int = 2) -> Markup:
     """Returns a number with a fixed number of digits, and a dash for what is missing.
 
     Example:
-        >>> print(number(-0.126), number(3), number(float("nan")), number(True))
+        >>> print(latex_number(-0.126), latex_number(3), latex_number(float("nan")), latex_number(True))
         $-$0.13 3 -- yes
     """
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -54,22 +54,22 @@ def number(value: Any, digits: int = 2) -> Markup:
     return Markup(shown.replace("-", "$-$"))
 
 
-def with_interval(row: Row, name: str, digits: int = 2) -> Markup:
+def latex_bounded(row: Row, name: str, digits: int = 2) -> Markup:
     """Returns a number with its interval behind it, if it has one.
 
     Example:
-        >>> print(with_interval({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
+        >>> print(latex_bounded({"rank": 2, "rank_low": 1, "rank_high": 3}, "rank"))
         2 {\\scriptsize [1, 3]}
     """
     value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
     if low is None or (isinstance(low, float) and math.isnan(low)):
-        return number(value, digits)
-    return Markup(f"{number(value, digits)} {interval(low, high, digits)}")
+        return latex_number(value, digits)
+    return Markup(f"{latex_number(value, digits)} {interval(low, high, digits)}")
 
 
 def interval(low: Any, high: Any, digits: int = 2) -> Markup:
     """Returns an interval in brackets, in small letters."""
-    return Markup(rf"{{\scriptsize [{number(low, digits)}, {number(high, digits)}]}}")
+    return Markup(rf"{{\scriptsize [{latex_number(low, digits)}, {latex_number(high, digits)}]}}")
 
 
 def stacked(*lines: str) -> Markup:
@@ -114,7 +114,7 @@ def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, lab
     columns = "l" * left + "r" * (len(heads) - left)
     head, *body = (_line(cells, len(heads)) for cells in (heads, *rows))
     named = [rf"\caption{{{_cell(caption)}}}", rf"\label{{tab:{label}}}"]
-    if len(rows) > MOST_ROWS:
+    if len(rows) > LONGEST:
         lines = [
             r"% needs \usepackage{booktabs} and \usepackage{longtable}",
             rf"{{{_SMALL}\setlength{{\LTcapwidth}}{{\linewidth}}",
@@ -136,4 +136,4 @@ def _line(cells: Sequence[Any], columns: int) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, Markup):
         return value
-    return escape(value) if isinstance(value, str) else number(value)
+    return escape(value) if isinstance(value, str) else latex_number(value)

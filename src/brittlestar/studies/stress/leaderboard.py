@@ -11,11 +11,11 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.results.grouping import sort_key
 from brittlestar.results.load import Row
-from brittlestar.statistics import intervals
+from brittlestar.statistics.intervals import percentile_interval
+from brittlestar.studies.stress.agent_scores import METRICS, AgentScores, agent_scores, reward_stressors
 from brittlestar.studies.stress.agents import Agent
 from brittlestar.studies.stress.ranking import pareto_front, rank_intervals, reward_norm, robust_score
 from brittlestar.studies.stress.runs import normalise
-from brittlestar.studies.stress.standings import METRICS, Standing, reward_stressors, standings
 
 _LIMITS = {"robust_score": (0.0, 1.0), "stability": (0.0, 2.0)}
 _PUBLISHED = {
@@ -26,7 +26,7 @@ _PUBLISHED = {
 
 @dataclass
 class Leaderboard:
-    """Rows, best first in their environment, and what a reader should know about them."""
+    """Rows, best first in their environment, and notes on them."""
 
     rows: list[Row]
     notes: list[str]
@@ -40,38 +40,36 @@ def make_leaderboard(agents: list[Agent], scoring: str, published: list[Agent] |
         scoring: how.
         published: the same agents, scored as published, for `compat_score` beside ours; None leaves it out.
     """
-    found = standings(agents, scoring)
-    if not found:
+    scores = agent_scores(agents, scoring)
+    if not scores:
         raise UserError("these sweeps hold no cell with stress: add stressors beside the baseline")
-    rows = _rows(found)
+    rows = _rows(scores)
     if published is not None:
-        known = {_identity(row): row for row in _rows(standings(published, "compat_1_4"))}
+        twins = {_identity(row): row for row in _rows(agent_scores(published, "compat_1_4"))}
         for row in rows:
-            other = known[_identity(row)]
+            other = twins[_identity(row)]
             row |= {f"compat_{end}": other[name] for name, end in _PUBLISHED.items()}
     by = "rank_stability" if scoring == "rigorous" else "rank_robust"
     rows.sort(
         key=lambda row: sort_key([row["env"], row["env_id"], not row["deterministic"], _last(row[by]), *_identity(row)])
     )
-    return Leaderboard(rows, _notes(found, rows, agents, scoring))
+    return Leaderboard(rows, _notes(scores, rows, agents, scoring))
 
 
-def _rows(found: list[Standing]) -> list[Row]:
-    """Returns the rows in the order of the standings."""
-    point, draws = np.stack([one.point for one in found]), np.stack([one.draws for one in found], axis=2)
-    places = [one.place for one in found]
+def _rows(agents: list[AgentScores]) -> list[Row]:
+    """Returns the rows in the order of the agents."""
+    point, draws = np.stack([one.point for one in agents]), np.stack([one.draws for one in agents], axis=2)
+    places = [one.place for one in agents]
     now, drawn = (_scores(values, places) for values in (point, draws))
-    rows = [_row(one) for one in found]
-    for name, values in now.items():
+    columns = dict(now)
+    for name, limits in _LIMITS.items():
+        bounds = [percentile_interval(each, "bootstrap", len(each)) for each in drawn[name]]
+        columns[f"{name}_low"] = np.clip(np.fmin.reduce([np.asarray(each.low) for each in bounds]), *limits)
+        columns[f"{name}_high"] = np.clip(np.fmax.reduce([np.asarray(each.high) for each in bounds]), *limits)
+    rows = [_row(one) for one in agents]
+    for name, values in columns.items():
         for row, value in zip(rows, values.tolist(), strict=True):
             row[name] = value
-    for name, limits in _LIMITS.items():
-        found_bounds = [intervals.percentile_interval(each, "bootstrap", len(each)) for each in drawn[name]]
-        low = np.fmin.reduce([np.asarray(interval.low) for interval in found_bounds])
-        high = np.fmax.reduce([np.asarray(interval.high) for interval in found_bounds])
-        for end, bounds in (("low", low), ("high", high)):
-            for row, bound in zip(rows, np.clip(bounds, *limits).tolist(), strict=True):
-                row[f"{name}_{end}"] = bound
     for members in _groups(places):
         clean = point[members, METRICS.index("clean_return")]
         for i, best in zip(members, _front(clean, now["stability"][members]), strict=True):
@@ -80,10 +78,10 @@ def _rows(found: list[Standing]) -> list[Row]:
         _rank(rows, rank, now[score], drawn[score], _groups(places))
         # Modes never compete: both are the same agents.
         _rank(rows, f"{rank}_overall", now[score], drawn[score], _groups([place[-1] for place in places]))
-    return [row | {"interval_method": one.method} for row, one in zip(rows, found, strict=True)]
+    return [row | {"interval_method": one.method} for row, one in zip(rows, agents, strict=True)]
 
 
-def _row(one: Standing) -> Row:
+def _row(one: AgentScores) -> Row:
     row = one.label | {"n_seeds": len(one.seeds), "n_stressors": len(one.stressors), "false_alarms": one.alarms}
     row |= dict(zip(METRICS, one.point.tolist(), strict=True))
     return row | {"normalised_return": normalise(row["clean_return"], one.returns)}
@@ -104,14 +102,14 @@ def _scores(values: np.ndarray, places: list[tuple]) -> dict[str, np.ndarray]:
 
 
 def _groups(keys: Iterable) -> list[list[int]]:
-    found: dict = {}
+    groups: dict = {}
     for i, key in enumerate(keys):
-        found.setdefault(key, []).append(i)
-    return list(found.values())
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
 
 
 def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
-    """Says who is on the front; None for agents without a baseline, who have no stability."""
+    """Returns which agents are on the front; None for agents without a baseline, which have no stability."""
     known = np.flatnonzero(~np.isnan(stability) & ~np.isnan(returns))
     front: list[bool | None] = [None] * len(stability)
     for i, best in zip(known, pareto_front(returns[known].round(9), stability[known].round(9)), strict=True):
@@ -121,12 +119,10 @@ def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
 
 def _rank(rows: list[Row], name: str, scores: np.ndarray, draws: np.ndarray, groups: list[list[int]]) -> None:
     for members in groups:
-        (rank, *first), (_, *second) = (
-            rank_intervals(scores[members], each[:, members], intervals.LEVEL) for each in draws
-        )
+        (rank, *first), (_, *second) = (rank_intervals(scores[members], each[:, members]) for each in draws)
         low, high = np.fmin(first[0], second[0]), np.fmax(first[1], second[1])
-        for i, *found in zip(members, rank, low, high, strict=True):
-            whole = [None if math.isnan(value) else int(value) for value in found]
+        for i, *values in zip(members, rank, low, high, strict=True):
+            whole = [None if math.isnan(value) else int(value) for value in values]
             rows[i] |= dict(zip((name, f"{name}_low", f"{name}_high"), whole, strict=True))
 
 
@@ -139,27 +135,23 @@ def _last(rank: int | None) -> float:
     return math.inf if rank is None else rank
 
 
-def _notes(found: list[Standing], rows: list[Row], agents: list[Agent], scoring: str) -> list[str]:
+def _notes(scores: list[AgentScores], rows: list[Row], agents: list[Agent], scoring: str) -> list[str]:
     notes = []
     harmless = sorted({str(key[0]) for key in reward_stressors(agents)})
     if harmless:
         where = "collapse rates" if scoring == "rigorous" else "stability"
         notes.append(f"no action of any agent is another one under {', '.join(harmless)}: left out of {where}")
-    lost = [_name(row) for row in rows if math.isnan(row["stability"])]
-    if lost:
-        notes.append(f"no baseline to compare with, so no stability: {'; '.join(lost)}")
+    unstable = [f"{row['policy']} in {row['env']}" for row in rows if math.isnan(row["stability"])]
+    if unstable:
+        notes.append(f"no baseline to compare with, so no stability: {'; '.join(unstable)}")
     unknown = sorted({str(row["env_id"]) for row in rows if math.isnan(row["normalised_return"])})
     if unknown:
         notes.append(f"no fixed random and reference return (`env.returns`), so none normalised: {', '.join(unknown)}")
-    for members in _groups([one.place for one in found]):
-        kinds = {tuple(sorted(found[i].stressors)) for i in members}
+    for members in _groups([one.place for one in scores]):
+        kinds = {tuple(sorted(scores[i].stressors)) for i in members}
         if len(kinds) > 1:
-            place = found[members[0]].label["env_id"]
+            place = scores[members[0]].label["env_id"]
             notes.append(f"agents in {place} met different stressors: their ranks are no fair comparison")
-    if any(len(one.seeds) == 1 for one in found):
+    if any(len(one.seeds) == 1 for one in scores):
         notes.append("agents with one seed: intervals over its episodes say nothing about other seeds")
     return notes
-
-
-def _name(row: Row) -> str:
-    return f"{row['policy']} in {row['env']}"

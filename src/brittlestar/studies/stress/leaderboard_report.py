@@ -8,12 +8,16 @@ from typing import Any
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
 from brittlestar.reports.sections import studies_of
+from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Cell, Row, load_cells
-from brittlestar.studies.stress.agents import score_agents, split_passes
+from brittlestar.results.write import write_rows
+from brittlestar.studies.stress.agents import MODES, Agent, score_agents, split_passes
 from brittlestar.studies.stress.correlations import correlation_rows
 from brittlestar.studies.stress.leaderboard import Leaderboard, make_leaderboard
+from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.study import StressPhases
+from brittlestar.studies.stress.tables import stress_tables
 
 _AXES = {
     "return": "normalised_return", "stability": "stability", "front": "pareto", "rank": "rank_stability",
@@ -25,13 +29,12 @@ _SCORE = {
     "its rank": "rank_robust", "its overall": "rank_robust_overall",
 }  # fmt: skip
 _TRAITS = ("env_id", "on_policy")
-_MODES = {True: "deterministic", False: "stochastic"}
 
 
 def write_leaderboard(
     folders: list[str], out: Path, settings: dict[str, Any] | None = None, figures: bool = True
 ) -> str:
-    """Scores the agents of sweeps against each other, writes everything to `out`, and returns what to print.
+    """Ranks the agents of sweeps, writes tables, LaTeX and figures to `out`, and returns what to print.
 
     Args:
         folders: of the sweeps.
@@ -40,59 +43,67 @@ def write_leaderboard(
         figures: whether to draw.
     """
     study, cells, passes = _read(folders, settings or {})
-    scoring, alpha = study.scoring, study.alpha
-    agents = score_agents(cells, passes, scoring, alpha)
-    published = score_agents(cells, passes, "compat_1_4", alpha) if scoring == "rigorous" else None
-    board = make_leaderboard(agents, scoring, published)
-    correlations, runs = correlation_rows(board.rows), run_rows(agents, scoring)
-    shown = overview(board, correlations, scoring)
-    from brittlestar.results.write import write_rows
-    from brittlestar.studies.stress import paper_tables
-    from brittlestar.studies.stress.tables import stress_tables
-
+    agents = score_agents(cells, passes, study.scoring, study.alpha)
+    published = score_agents(cells, passes, "compat_1_4", study.alpha) if study.scoring == "rigorous" else None
+    board = make_leaderboard(agents, study.scoring, published)
+    correlations, runs = correlation_rows(board.rows), run_rows(agents, study.scoring)
+    overview = leaderboard_overview(board, correlations, study.scoring)
     try:
         make_folder(out)
         write_rows(board.rows, out / "leaderboard")
         write_rows(correlations, out / "correlations")
-        (out / "leaderboard.md").write_text(f"# Leaderboard\n\n{shown}\n")
-        pages = {
-            "leaderboard": paper_tables.leaderboard_table(board.rows, scoring, _labels(board.rows)),
-            "stress": paper_tables.stress_table(runs, scoring),
-            "false_alarms": paper_tables.false_alarm_table(agents, scoring, alpha),
-        }
-        for name, page in pages.items():
-            (out / f"{name}.tex").write_text(f"{page}\n")
-        drawn = []
-        if figures:
-            from brittlestar.studies.stress.figures import draw_figures
-
-            tables = stress_tables(agents, scoring, alpha)
-            make_folder(out / "figures")
-            drawn = draw_figures(tables.stress, runs, tables.episodes, board.rows, out / "figures", alpha)
+        (out / "leaderboard.md").write_text(f"# Leaderboard\n\n{overview}\n")
+        _write_latex(study, agents, board.rows, runs, out)
+        names = _draw(study, agents, board.rows, runs, out / "figures") if figures else []
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
-    return "\n\n".join([shown, _files(out, drawn)])
+    files = [
+        f"tables   {out}/{{leaderboard,correlations}}.{{csv,parquet,md,json}}",
+        f"latex    {out}/{{leaderboard,stress,false_alarms}}.tex",
+        *([f"figures  {out}/figures/{{{','.join(names)}}}.{{png,pdf}}"] if names else []),
+    ]
+    return "\n\n".join([overview, "\n".join(files)])
 
 
-def overview(board: Leaderboard, correlations: list[Row], scoring: str) -> str:
+def _write_latex(study: StressPhases, agents: list[Agent], board: list[Row], runs: list[Row], out: Path) -> None:
+    pages = {
+        "leaderboard": leaderboard_table(board, study.scoring, _labels(board)),
+        "stress": stress_table(runs, study.scoring),
+        "false_alarms": false_alarm_table(agents, study.scoring, study.alpha),
+    }
+    for name, page in pages.items():
+        (out / f"{name}.tex").write_text(f"{page}\n")
+
+
+def _draw(study: StressPhases, agents: list[Agent], board: list[Row], runs: list[Row], folder: Path) -> list[str]:
+    from brittlestar.studies.stress.figures import draw_figures
+
+    tables = stress_tables(agents, study.scoring, study.alpha)
+    return draw_figures(tables.stress, runs, tables.episodes, board, folder, study.alpha)
+
+
+def leaderboard_overview(board: Leaderboard, correlations: list[Row], scoring: str) -> str:
     """Returns leaderboard, correlations and notes as Markdown."""
-    from brittlestar.results.format import markdown
-
     columns = (_AXES | _RATES | _SCORE) if scoring == "rigorous" else (_SCORE | _RATES | _AXES)
     if len({(row["env"], row["env_id"]) for row in board.rows}) == 1:
         columns = {head: name for head, name in columns.items() if not name.endswith("_overall")}
     if "compat_score" in board.rows[0]:
         columns |= {"compat score": "compat_score"}
-    heads = [row | {head: _bounded(row, name) for head, name in columns.items()} for row in board.rows]
-    heads = [row | {"mode": _MODES[row["deterministic"]]} for row in heads]
+    rows = [
+        row | {head: bounded_column(row, name, _short) for head, name in columns.items()} | _mode(row)
+        for row in board.rows
+    ]
     labels = ["mode" if name == "deterministic" else name for name in _labels(board.rows)]
-    methods = sorted({row["interval_method"] for row in board.rows})
-    told = [f"scoring {scoring}; ranks within environment and mode, and overall; in brackets: {'; '.join(methods)}"]
-    told += [markdown(heads, [*labels, "n_seeds", *columns])]
-    pairs = [_rounded(row) | {"mode": _MODES[row["deterministic"]]} for row in correlations]
+    methods = "; ".join(sorted({row["interval_method"] for row in board.rows}))
+    pairs = [{name: _rounded(value) for name, value in row.items()} | _mode(row) for row in correlations]
     modes = ["mode"] if len({row["mode"] for row in pairs}) > 1 else []
-    told += [markdown(pairs, ["correlation", *modes, "n", "pearson", "pearson_p", "spearman", "spearman_p"])]
-    return "\n\n".join([*told, *(["\n".join(f"note: {note}" for note in board.notes)] if board.notes else [])])
+    parts = [
+        f"scoring {scoring}; ranks within environment and mode, and overall; in brackets: {methods}",
+        markdown(rows, [*labels, "n_seeds", *columns]),
+        markdown(pairs, ["correlation", *modes, "n", "pearson", "pearson_p", "spearman", "spearman_p"]),
+        "\n".join(f"note: {note}" for note in board.notes),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _read(folders: list[str], settings: dict[str, Any]) -> tuple[StressPhases, list[Cell], list[Cell]]:
@@ -112,31 +123,21 @@ def _read(folders: list[str], settings: dict[str, Any]) -> tuple[StressPhases, l
 
 
 def _labels(rows: list[Row]) -> list[str]:
-    """Columns that tell agents apart; environment and policy always."""
-    names = list(rows[0])
-    found = [name for name in names[: names.index("n_seeds")] if name not in _TRAITS]
-    return [name for name in found if name in ("env", "policy") or len({row[name] for row in rows}) > 1]
+    """Returns the columns that distinguish agents; environment and policy always."""
+    columns = list(rows[0])
+    names = [name for name in columns[: columns.index("n_seeds")] if name not in _TRAITS]
+    return [name for name in names if name in ("env", "policy") or len({row[name] for row in rows}) > 1]
 
 
-def _bounded(row: Row, name: str) -> str:
-    from brittlestar.results.format import bounded_column, text
-
-    return bounded_column(row, name, lambda value: text(_short(value)))
+def _mode(row: Row) -> Row:
+    return {"mode": MODES[row["deterministic"]]}
 
 
-def _rounded(row: Row) -> Row:
-    return {name: _short(value) for name, value in row.items()}
+def _short(value: object) -> str:
+    return text(_rounded(value))
 
 
-def _short(value: object) -> object:
+def _rounded(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return float(f"{value:.3g}") if isinstance(value, float) else value
-
-
-def _files(out: Path, drawn: list[str]) -> str:
-    lines = [
-        f"tables   {out}/{{leaderboard,correlations}}.{{csv,parquet,md,json}}",
-        f"latex    {out}/{{leaderboard,stress,false_alarms}}.tex",
-    ]
-    return "\n".join([*lines, *([f"figures  {out}/figures/{{{','.join(drawn)}}}.{{png,pdf}}"] if drawn else [])])

@@ -9,26 +9,27 @@ import numpy as np
 
 from brittlestar.results.grouping import sort_key
 from brittlestar.results.load import Row
+from brittlestar.results.rows import group_rows
 from brittlestar.statistics.intervals import LEVEL, at_least_wilson, t_interval, wilson
 from brittlestar.statistics.resampling import RESAMPLES
+from brittlestar.studies.stress.agent_scores import calm_events
 from brittlestar.studies.stress.agents import Agent
-from brittlestar.studies.stress.latex import Markup, escape, interval, number, stacked, table, with_interval
+from brittlestar.studies.stress.latex import Markup, escape, interval, latex_bounded, latex_number, stacked, table
 from brittlestar.studies.stress.runs import agent_label
-from brittlestar.studies.stress.standings import false_alarms
 
 _MODES = {True: "det.", False: "stoch."}
 _HEADING = "env"
 _AXES = {
     "return": lambda row: row["normalised_return"],
-    "stability": lambda row: with_interval(row, "stability"),
+    "stability": lambda row: latex_bounded(row, "stability"),
     "front": lambda row: row["pareto"],
-    "rank": lambda row: with_interval(row, "rank_stability"),
+    "rank": lambda row: latex_bounded(row, "rank_stability"),
 }  # fmt: skip
 _RATES = {
     "CR": lambda row: row["rate_shock"],
     "FPR": lambda row: row["false_alarms"],
-    "robust score": lambda row: with_interval(row, "robust_score"),
-    "its rank": lambda row: with_interval(row, "rank_robust"),
+    "robust score": lambda row: latex_bounded(row, "robust_score"),
+    "its rank": lambda row: latex_bounded(row, "rank_robust"),
 }
 
 
@@ -38,7 +39,7 @@ def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
     Args:
         rows: of the leaderboard.
         scoring: how they were scored.
-        labels: columns that tell agents apart.
+        labels: columns that distinguish agents.
     """
     columns: dict[str, Callable[[Row], Any]] = _AXES | _RATES
     if "compat_score" in rows[0]:
@@ -54,23 +55,24 @@ def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
         caption += " Actions: the policy's best (det.) or sampled ones (stoch.)."
     left = [name for name in labels if name not in ("algorithm", _HEADING)]
     lines: list[list[Any]] = []
-    for place, part in _grouped(rows, lambda row: row[_HEADING] if _HEADING in labels else None).items():
-        lines += [] if place is None else [[place]]
+    for place, part in group_rows(rows, [_HEADING] if _HEADING in labels else []).items():
+        lines += [[*place]] if place else []
         lines += [[*(_text(row, name) for name in left), *(show(row) for show in columns.values())] for row in part]
-    heads = [*map(_head, left), *(stacked(*name.split()) for name in columns)]
+    heads = ["mode" if name == "deterministic" else name for name in left]
+    heads += [*(stacked(*name.split()) for name in columns)]
     return table(lines, heads, caption, "leaderboard", left=len(left))
 
 
 def stress_table(runs: list[Row], scoring: str) -> str:
     """Returns collapse rates of the shock, environments by stressors, with intervals over seeds."""
-    places = _grouped(runs, _place)
-    stressors = sorted({_stressor(row) for row in runs}, key=lambda key: (key[0], sort_key(key[1:])))
+    columns = ("is_baseline", "perturbation", "strength")
+    stressors = sorted(group_rows(runs, columns), key=lambda key: (not key[0], sort_key(key[1:])))
     names = [str(name) for _, name, _ in stressors]
     strengths = [f"{strength:g}" if names.count(str(name)) > 1 else "" for _, name, strength in stressors]
-    lines = [
-        [name, *(_rate(cells.get(key, []), scoring) for key in stressors)]
-        for name, cells in ((name, _grouped(rows, _stressor)) for name, rows in places.items())
-    ]
+    lines = []
+    for (place,), rows in group_rows(runs, ["env_id"]).items():
+        cells = group_rows(rows, columns)
+        lines.append([str(place), *(_rate(cells.get(key, []), scoring) for key in stressors)])
     words = [f"{name}_{more}".strip("_").split("_") for name, more in zip(names, strengths, strict=True)]
     heads = [stacked(*map(escape, parts)) for parts in words]
     note = "A dash: identical actions, so that it cannot affect behaviour."
@@ -88,16 +90,16 @@ def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> st
     """Returns the share of events without stress in each environment."""
     places: dict[str, list[list[np.ndarray]]] = {}
     for agent in agents:
-        events = false_alarms(agent, scoring)
+        events = calm_events(agent, scoring)
         if events:
-            places.setdefault(_place(agent_label(agent)), []).append(events)
+            places.setdefault(str(agent_label(agent)["env_id"]), []).append(events)
     lines = []
-    for name, found in sorted(places.items()):
-        every = np.concatenate([events for agent in found for events in agent])
+    for name, members in sorted(places.items()):
+        every = np.concatenate([events for agent in members for events in agent])
         over_episodes = wilson(int(every.sum()), len(every))
         row = {"rate": float(every.mean()), "rate_low": over_episodes.low, "rate_high": over_episodes.high}
-        each = [float(np.concatenate(agent).mean()) for agent in found]
-        lines.append([name, len(found), len(every), with_interval(row, "rate", 3), number(max(each), 3)])
+        each = [float(np.concatenate(agent).mean()) for agent in members]
+        lines.append([name, len(members), len(every), latex_bounded(row, "rate", 3), latex_number(max(each), 3)])
     accepted = f"at most {alpha:g} by construction" if scoring == "rigorous" else "0.05 intended"
     caption = (
         f"Unstressed episodes that {scoring} takes for a collapse ({accepted}), with Wilson's {100 * LEVEL:g} % "
@@ -107,45 +109,16 @@ def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> st
 
 
 def _rate(rows: list[Row], scoring: str) -> Markup:
-    if not rows:
-        return number(None)
-    same = all(row["reward_only"] for row in rows)
-    if same and scoring == "rigorous":
-        return number(None)
-    seeds = np.array([np.mean([row["rate_shock"] for row in part]) for part in _grouped(rows, _seed).values()])
-    n = sum(row["n_shock"] for row in rows)
-    if not n:
-        return number(None)
-    successes, over_seeds = round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), t_interval(seeds)
-    bounds = at_least_wilson(over_seeds.low, over_seeds.high, successes, n)
-    shown = number(float(seeds.mean())) + (r"\dag" if same else "")
-    return stacked(shown, interval(bounds.low, bounds.high))
-
-
-def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    found: dict[Any, list[Row]] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
-
-
-def _place(row: Row) -> str:
-    return str(row["env_id"])
-
-
-def _seed(row: Row) -> int:
-    return int(row["seed"])
-
-
-def _stressor(row: Row) -> tuple:
-    return not row["is_baseline"], row["perturbation"], row["strength"]
+    same, n = all(row["reward_only"] for row in rows), sum(row["n_shock"] for row in rows)
+    if not n or (same and scoring == "rigorous"):
+        return latex_number(None)
+    seeds = [np.mean([row["rate_shock"] for row in part]) for part in group_rows(rows, ["seed"]).values()]
+    events, over_seeds = round(sum(row["rate_shock"] * row["n_shock"] for row in rows)), t_interval(seeds)
+    bounds = at_least_wilson(over_seeds.low, over_seeds.high, events, n)
+    return stacked(latex_number(float(np.mean(seeds))) + (r"\dag" if same else ""), interval(bounds.low, bounds.high))
 
 
 def _text(row: Row, name: str) -> str:
     if name == "deterministic":
         return _MODES[row[name]]
     return "" if row[name] is None else str(row[name])
-
-
-def _head(name: str) -> str:
-    return "mode" if name == "deterministic" else name

@@ -1,4 +1,4 @@
-"""What a schedule did: rates of collapse per phase, drops, tail of the returns, recovery."""
+"""The summary of a schedule: collapse rates per phase, drops, tail of the returns, recovery."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 
 from brittlestar.errors import require
 from brittlestar.studies.stress.compat_channels import CHANNELS
-from brittlestar.studies.stress.scoring import Scored
+from brittlestar.studies.stress.scoring import PHASES, Scored
 
-CALM_EPISODES = 3
-"""In a row without an event: recovered. One alone may be luck."""
+_CALM_EPISODES = 3
+"""So many episodes in a row without an event are a recovery; one alone may be chance."""
 
 
-def summarise(scored: Scored) -> dict[str, float]:
-    """Returns one row of the table of schedules; what has no episodes is nan.
+def phase_summary(scored: Scored) -> dict[str, float]:
+    """Returns the numbers of one schedule; nan for a phase without episodes.
 
     `rate_*` are collapse rates, `rate_pre` is the false-alarm rate. Drops are PRE minus SHOCK, so that a loss is
     positive. `recovery_episodes` counts episodes of POST, and `residual` is PRE minus POST of the identity.
     """
-    within = {phase: scored.within(phase) for phase in ("pre", "shock", "post")}
+    within = {phase: scored.within(phase) for phase in PHASES}
     row = {
         "episodes": float(len(scored.score)),
         "return_mean": float(scored.returns.mean()),
@@ -55,7 +55,7 @@ def cvar(returns: np.ndarray, share: float) -> float:
     return _mean(np.sort(returns)[:worst])
 
 
-def recovery_episodes(events: np.ndarray, calm: int = CALM_EPISODES) -> float:
+def recovery_episodes(events: np.ndarray, calm: int = _CALM_EPISODES) -> float:
     """Returns how many episodes after the shock pass until `calm` in a row are without an event; nan if never.
 
     Example:

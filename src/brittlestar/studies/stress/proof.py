@@ -17,7 +17,7 @@ class SameActions:
     Example:
         >>> print(SameActions(episodes=40, different=0))
         cannot affect behaviour: identical actions in 40 of 40 episodes
-        >>> print(SameActions(episodes=40, different=3, first=7))
+        >>> print(SameActions(episodes=30, different=0) + SameActions(episodes=10, different=3, first=7))
         affects behaviour: other actions in 3 of 40 episodes, first in episode 7
     """
 
@@ -30,6 +30,10 @@ class SameActions:
         """Whether all actions are the same."""
         return self.different == 0
 
+    def __add__(self, other: SameActions) -> SameActions:
+        first = other.first if self.first is None else self.first
+        return SameActions(self.episodes + other.episodes, self.different + other.different, first)
+
     def __str__(self) -> str:
         if self.proven:
             return f"cannot affect behaviour: identical actions in {self.episodes} of {self.episodes} episodes"
@@ -40,19 +44,19 @@ class SameActions:
 def same_actions(clean: Behaviour, stressed: Behaviour, rows: np.ndarray | None = None) -> SameActions:
     """Compares the digests of the actions, episode by episode.
 
-    Both must be runs of the same episodes: same policy, mode, seed and start states. `rows` picks episodes, such as
-    those of the shock; the others have no stress to compare.
+    Both must be runs of the same episodes: same policy, mode, seed and start states. `rows` selects episodes, such as
+    those of the shock.
     """
     if clean.layout != stressed.layout or len(clean) != len(stressed):
         raise UserError(
             f"only the same episodes can be compared, got {len(clean)} of {clean.layout} "
             f"and {len(stressed)} of {stressed.layout}"
         )
-    chosen = np.ones(len(clean), dtype=bool) if rows is None else rows
-    if not chosen.any():
+    mask = np.ones(len(clean), dtype=bool) if rows is None else rows
+    if not mask.any():
         raise UserError("there are no episodes to compare")
-    other = np.zeros(len(clean), dtype=bool)
+    differs = np.zeros(len(clean), dtype=bool)
     for name in ("digest", "length"):
-        other |= clean.column(name) != stressed.column(name)
-    found = np.flatnonzero(other & chosen)
-    return SameActions(int(chosen.sum()), len(found), int(found[0]) if len(found) else None)
+        differs |= clean.column(name) != stressed.column(name)
+    places = np.flatnonzero(differs & mask)
+    return SameActions(int(mask.sum()), len(places), int(places[0]) if len(places) else None)

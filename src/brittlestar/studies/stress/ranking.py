@@ -32,7 +32,7 @@ def robust_score(identity: np.ndarray, rate_shock: np.ndarray, normed_return: np
 
 
 def pareto_front(normalised_return: np.ndarray, stability: np.ndarray) -> np.ndarray:
-    """Says which agents nobody beats on one axis without losing on the other.
+    """Returns which agents no other agent beats on one axis without losing on the other.
 
     Example:
         >>> pareto_front(np.array([1.0, 0.5, 0.4]), np.array([0.2, 0.9, 0.8])).tolist()
@@ -62,7 +62,7 @@ def ranks(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(known, best, np.nan), np.where(known, worst, np.nan)
 
 
-def rank_intervals(scores: np.ndarray, draws: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, ...]:
+def rank_intervals(scores: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, ...]:
     """Returns the rank of each agent, and the bounds of its interval.
 
     Agents in a tie share the best rank of theirs, and their intervals hold all ranks that they could have.
@@ -70,7 +70,6 @@ def rank_intervals(scores: np.ndarray, draws: np.ndarray, level: float = 0.95) -
     Args:
         scores: of each agent.
         draws: bootstrap replicates of them, `(resamples, agents)`.
-        level: of confidence.
 
     Example:
         >>> scores = np.array([0.9, 0.9, 0.1])
@@ -79,6 +78,6 @@ def rank_intervals(scores: np.ndarray, draws: np.ndarray, level: float = 0.95) -
     """
     best, worst = ranks(scores)
     drawn_best, drawn_worst = ranks(np.where(np.isnan(scores), np.nan, draws))
-    low = intervals.percentile_interval(drawn_best, "bootstrap", len(draws), level).low
-    high = intervals.percentile_interval(drawn_worst, "bootstrap", len(draws), level).high
+    low = intervals.percentile_interval(drawn_best, "bootstrap", len(draws)).low
+    high = intervals.percentile_interval(drawn_worst, "bootstrap", len(draws)).high
     return best, np.fmin(best, np.asarray(low)), np.fmax(worst, np.asarray(high))

@@ -58,7 +58,7 @@ def fit(reference: Behaviour, alpha: float) -> Reference:
     returns = trouble[:, 0]
     unit[0] = max(_robust_spread(returns), _RELATIVE_FLOOR * np.abs(returns).max(), np.finfo(np.float64).tiny)
     normal = Reference(normal.centre, normal.spread, normal.change, np.median(trouble, axis=0), unit)
-    scores = score(normal, held_out)
+    scores = rigorous_score(normal, held_out)
     threshold = float(conformal_threshold(scores, alpha))
     return Reference(normal.centre, normal.spread, normal.change, normal.usual, unit, threshold, len(scores))
 
@@ -94,7 +94,7 @@ def channels(reference: Reference, behaviour: Behaviour) -> np.ndarray:
     return 2.0 ** (-excess(reference, behaviour) / HALF_LIFE)
 
 
-def score(reference: Reference, behaviour: Behaviour) -> np.ndarray:
+def rigorous_score(reference: Reference, behaviour: Behaviour) -> np.ndarray:
     """Returns the score of each episode, `1 - 2 ** (-r / 3)` with r the root mean square excess: 0 is normal."""
     squares = np.sort(excess(reference, behaviour) ** 2, axis=1)
     return 1.0 - 2.0 ** (-np.sqrt(squares.mean(axis=1)) / HALF_LIFE)

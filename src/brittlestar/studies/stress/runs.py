@@ -10,10 +10,10 @@ from brittlestar.results.load import Row
 from brittlestar.studies.stress.agents import Agent, Run
 from brittlestar.studies.stress.algorithms import algorithm_of, is_on_policy
 from brittlestar.studies.stress.compat_channels import CHANNELS
-from brittlestar.studies.stress.phases import summarise
+from brittlestar.studies.stress.phases import phase_summary
 from brittlestar.studies.stress.proof import same_actions
+from brittlestar.studies.stress.scoring import PHASES
 
-PHASES = ("pre", "shock", "post")
 _LEAST_RETURN = 1e-8
 
 
@@ -21,33 +21,28 @@ def run_rows(agents: list[Agent], scoring: str) -> list[Row]:
     """Returns the table; `return_*` are true returns, `cvar_*` are of returns as the scoring sees them."""
     rows = []
     for agent in agents:
-        place, returns, clean = agent_label(agent), agent.config["env"].get("returns") or {}, clean_runs(agent)
+        label, returns = agent_label(agent), agent.config["env"].get("returns") or {}
         for stressor in agent.stressors:
             for run in stressor.runs:
-                same = not stressor.is_baseline and acts_the_same(run, clean.get(run.seed))
-                about: Row = {"seed": run.seed, "discrete": run.episodes.behaviour.layout.actions > 0}
-                about |= {"is_baseline": stressor.is_baseline, "reward_only": same, "scoring": scoring}
-                rows.append(place | stressor.label | about | _numbers(run, returns))
+                same = not stressor.is_baseline and acts_the_same(run, agent.twin(run))
+                row: Row = {"seed": run.seed, "discrete": run.episodes.behaviour.layout.actions > 0}
+                row |= {"is_baseline": stressor.is_baseline, "reward_only": same, "scoring": scoring}
+                rows.append(label | stressor.label | row | _numbers(run, returns))
     return rows
 
 
 def agent_label(agent: Agent) -> Row:
-    """Returns what tells an agent apart, and always its mode, the id of its environment and its algorithm."""
+    """Returns the columns that distinguish an agent, and always its mode, environment id and algorithm."""
     config = agent.config
     algorithm = algorithm_of(config["policy"])
     mode = {"deterministic": bool(config.get("deterministic", True)), "env_id": str(config["env"].get("id"))}
     return agent.label | mode | {"algorithm": algorithm, "on_policy": is_on_policy(algorithm)}
 
 
-def clean_runs(agent: Agent) -> dict[int, Run]:
-    """Returns the runs without stress by seed."""
-    return {run.seed: run for run in agent.baseline.runs} if agent.baseline else {}
-
-
 def acts_the_same(run: Run, clean: Run | None) -> bool:
-    """Says whether all actions of the shock are those of the same episodes without stress."""
+    """Returns whether all actions of the shock are those of the same episodes without stress."""
     shock = run.scored.within("shock")
-    if clean is None or len(clean.names) != len(run.names) or not shock.any():
+    if clean is None or not shock.any():
         return False
     return same_actions(clean.episodes.behaviour, run.episodes.behaviour, shock).proven
 
@@ -64,19 +59,19 @@ def normalise(value: float, returns: Row) -> float:
 
 
 def _numbers(run: Run, returns: Row) -> Row:
-    scored, found = run.scored, summarise(run.scored)
+    scored, summary = run.scored, phase_summary(run.scored)
     true = run.episodes.behaviour.column("return")
     within = {phase: scored.within(phase) for phase in PHASES}
     row: Row = {"n_shock": int(within["shock"].sum()), "threshold": scored.threshold}
-    row |= {f"rate_{phase}": found[f"rate_{phase}"] for phase in PHASES}
+    row |= {f"rate_{phase}": summary[f"rate_{phase}"] for phase in PHASES}
     row |= {f"score_{phase}": _mean(scored.score[rows]) for phase, rows in within.items()}
-    row |= {f"{name}_{phase}": found[f"{name}_{phase}"] for name in ("identity", *CHANNELS) for phase in PHASES}
-    row |= {"identity": found["identity_mean"]}
+    row |= {f"{name}_{phase}": summary[f"{name}_{phase}"] for name in ("identity", *CHANNELS) for phase in PHASES}
+    row |= {"identity": summary["identity_mean"]}
     row |= {f"return_{phase}": _mean(true[rows]) for phase, rows in within.items()} | {"return_mean": _mean(true)}
     pre, shock = row["return_pre"], row["return_shock"]
     row |= {"normalised_return": normalise(pre, returns)}
     row |= {"return_degradation": (pre - shock) / max(abs(pre), _LEAST_RETURN)}
-    return row | {name: found[name] for name in ("cvar_05", "cvar_25", "recovery_episodes")}
+    return row | {name: summary[name] for name in ("cvar_05", "cvar_25", "recovery_episodes")}
 
 
 def _mean(values: np.ndarray) -> float:

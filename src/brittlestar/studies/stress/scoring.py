@@ -1,4 +1,4 @@
-"""Scores a study, that is a reference pass and any number of schedules of one agent, in one of three ways."""
+"""Scores the schedules of one agent against its reference pass, in one of three ways."""
 
 from __future__ import annotations
 
@@ -13,14 +13,25 @@ from brittlestar.studies.stress import compat, rigorous
 from brittlestar.studies.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
 
 BASELINE = "baseline"
+"""Name of the schedule without stress."""
+PHASES = ("pre", "shock", "post")
 SCORINGS = ("rigorous", "compat_1_4", "compat_1_0")
-
 _LEAST_RECALIBRATED = 10
 
 
+class _Phased:
+    """Episodes with a phase each."""
+
+    phases: Sequence[str]
+
+    def within(self, phase: str) -> np.ndarray:
+        """Returns which episodes are in a phase."""
+        return np.array([name == phase for name in self.phases])
+
+
 @dataclass(frozen=True)
-class Episodes:
-    """Episodes in order: what stayed of each, and its phase."""
+class Episodes(_Phased):
+    """Episodes in order: the behaviour and the phase of each."""
 
     behaviour: Behaviour
     phases: Sequence[str]
@@ -29,14 +40,10 @@ class Episodes:
         require(len(self.behaviour) >= 1, "episodes", "at least 1", len(self.behaviour))
         require(len(self.phases) == len(self.behaviour), "phases", f"{len(self.behaviour)} names", len(self.phases))
 
-    def within(self, phase: str) -> np.ndarray:
-        """Says which episodes are of a phase."""
-        return np.array([name == phase for name in self.phases])
-
 
 @dataclass(frozen=True)
-class Scored:
-    """What a scoring says about the episodes of a schedule.
+class Scored(_Phased):
+    """The scores of the episodes of a schedule.
 
     Attributes:
         phases: of each episode.
@@ -62,10 +69,6 @@ class Scored:
     shock_event: bool
     mads: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
-    def within(self, phase: str) -> np.ndarray:
-        """Says which episodes are of a phase."""
-        return np.array([name == phase for name in self.phases])
-
 
 def thirds(episodes: int) -> list[str]:
     """Returns the phases of the published protocol: thirds, and the rest goes to the last.
@@ -78,14 +81,14 @@ def thirds(episodes: int) -> list[str]:
     return (["pre"] * third + ["shock"] * third + ["post"] * max(1, episodes - 2 * third))[:episodes]
 
 
-def score_study(
+def score_schedules(
     scoring: str, reference: Episodes, schedules: Mapping[str, Episodes], alpha: float = 0.05
 ) -> dict[str, Scored]:
     """Scores every schedule of one agent, seed and mode.
 
     Args:
         scoring: one of `SCORINGS`.
-        reference: episodes without stress that nobody else uses.
+        reference: episodes without stress that no schedule contains.
         schedules: name to episodes. In compat their order matters: the threshold of `baseline` holds for all after it.
         alpha: accepted false-alarm rate of the rigorous scoring; the published one is always .05.
     """
@@ -97,23 +100,17 @@ def score_study(
 
 def _rigorous(reference: Episodes, schedules: Mapping[str, Episodes], alpha: float) -> dict[str, Scored]:
     normal = rigorous.fit(reference.behaviour, alpha)
-    found = {}
+    results = {}
     for name, episodes in schedules.items():
-        channels = rigorous.channels(normal, episodes.behaviour)
-        score = rigorous.score(normal, episodes.behaviour)
-        shock = _mean(score[episodes.within("shock")])
-        found[name] = Scored(
-            episodes.phases,
-            episodes.behaviour.column("return"),
-            channels,
-            channels.mean(axis=1),
-            score,
-            score > normal.threshold,
-            normal.threshold,
-            shock,
-            shock > normal.threshold,
+        channels, score = (
+            measure(normal, episodes.behaviour) for measure in (rigorous.channels, rigorous.rigorous_score)
         )
-    return found
+        shock, returns = _mean(score[episodes.within("shock")]), episodes.behaviour.column("return")
+        results[name] = Scored(
+            episodes.phases, returns, channels, channels.mean(axis=1), score, score > normal.threshold,
+            normal.threshold, shock, shock > normal.threshold,
+        )  # fmt: skip
+    return results
 
 
 def _compat(raw: compat.Raw, reference: Episodes, schedules: Mapping[str, Episodes]) -> dict[str, Scored]:
@@ -122,29 +119,21 @@ def _compat(raw: compat.Raw, reference: Episodes, schedules: Mapping[str, Episod
     calm = reference.within("pre")
     calm = calm if calm.any() else np.ones_like(calm)
     first = compat.calibrate(raw, channels[calm], compat.identity(channels, REFERENCE_WEIGHTS)[calm])
-    weights, threshold, found = compat.weights(channels), first.threshold, {}
+    weights, threshold, results = compat.weights(channels), first.threshold, {}
     for name, episodes in schedules.items():
         channels = compat_channels(episodes.behaviour, episodes.phases, proxy)
         identity, calm, norm = compat.identity(channels, weights), episodes.within("pre"), first
         if name == BASELINE and calm.sum() >= _LEAST_RECALIBRATED:
             norm = compat.calibrate(raw, channels[calm], identity[calm])
-            # The benchmark's slip: this threshold stays in force for the schedules that follow.
+            # The benchmark's slip: this threshold holds for the schedules that follow, too.
             threshold = norm.threshold
-        score = compat.score(raw, norm, norm.signs(channels, identity))
-        shock = _shock_score(raw, norm, channels, identity, episodes)
-        found[name] = Scored(
-            episodes.phases,
-            episodes.behaviour.column("return_seen"),
-            channels,
-            identity,
-            score,
-            score >= threshold,
-            first.threshold,
-            shock,
-            shock >= threshold,
-            norm.channel_mads,
-        )
-    return found
+        score = compat.compat_score(raw, norm, norm.signs(channels, identity))
+        shock, returns = _shock_score(raw, norm, channels, identity, episodes), episodes.behaviour.column("return_seen")
+        results[name] = Scored(
+            episodes.phases, returns, channels, identity, score, score >= threshold, first.threshold, shock,
+            shock >= threshold, norm.channel_mads,
+        )  # fmt: skip
+    return results
 
 
 def _shock_score(
@@ -153,8 +142,8 @@ def _shock_score(
     shock, calm = episodes.within("shock"), episodes.within("pre")
     drop = _mean(identity[calm]) - _mean(identity[shock])
     integrity, meaning = (_mean(channels[shock, CHANNELS.index(name)]) for name in ("integrity", "meaning"))
-    # Where a phase is missing, the benchmark puts in 0.
-    return float(compat.score(raw, norm, np.nan_to_num(np.array([[integrity, drop, meaning]])))[0])
+    # Where a phase is missing, the benchmark takes 0.
+    return float(compat.compat_score(raw, norm, np.nan_to_num(np.array([[integrity, drop, meaning]])))[0])
 
 
 def _mean(values: np.ndarray) -> float:

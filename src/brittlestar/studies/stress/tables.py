@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from dataclasses import dataclass
 
 import numpy as np
 
 from brittlestar.randomness import generator
 from brittlestar.results.load import Row
-from brittlestar.statistics import intervals
+from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.effects import Effect, event_effect, paired_effect
 from brittlestar.statistics.hypothesis_tests import holm
-from brittlestar.statistics.intervals import LEVEL
-from brittlestar.studies.stress.agents import Agent, Stressor
+from brittlestar.statistics.intervals import LEVEL, Interval, at_least_wilson, t_half_width, t_interval
+from brittlestar.studies.stress.agent_scores import calm_events
+from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
 from brittlestar.studies.stress.compat_channels import CHANNELS
-from brittlestar.studies.stress.phases import cvar, summarise
-from brittlestar.studies.stress.proof import SameActions, same_actions
-from brittlestar.studies.stress.standings import false_alarms
+from brittlestar.studies.stress.phases import cvar, phase_summary
+from brittlestar.studies.stress.proof import same_actions
+from brittlestar.studies.stress.scoring import PHASES, Scored
 
-PHASES = ("pre", "shock", "post")
 PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)
-DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
-TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
+_DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
+_TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
 _RESAMPLES = 1000
+_UNKNOWN = math.nan, math.nan
 
 
 @dataclass
@@ -48,146 +51,114 @@ def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
     for stressor in agent.stressors:
         if stressor.runs:
             counts = {"n_seeds": len(stressor.runs), "n_episodes": sum(len(run.names) for run in stressor.runs)}
-            numbers = _summary(stressor) | alarms | _effects(agent, stressor)
-            rows.append(agent.label | stressor.label | counts | numbers)
-    for row, p in zip(rows, _holm([row["p_value"] for row in rows]), strict=True):
-        row["p_holm"] = p
+            rows.append(agent.label | stressor.label | counts | _summary(stressor) | alarms | _effects(agent, stressor))
+    p_values = [row["p_value"] for row in rows if not math.isnan(row["p_value"])]
+    adjusted = iter(holm(p_values).tolist() if p_values else [])
+    for row in rows:
+        row["p_holm"] = math.nan if math.isnan(row["p_value"]) else next(adjusted)
         row["verdict"] = row["verdict"] or _verdict(row)
     return rows
 
 
-def _summary(stressor: Stressor) -> Row:
-    """Every number with its interval: over seeds (Student's t), for rates at least Wilson; one seed: over episodes."""
-    each = [summarise(run.scored) for run in stressor.runs]
-    row: Row = {"threshold": float(np.mean([one["threshold"] for one in each]))}
-    for name in (*PHASE_RATES, *DROPS, "residual", *TAILS, "recovery_episodes"):
-        values = np.array([one[name] for one in each])
-        known = values[~np.isnan(values)]
-        low, high = _within(stressor, name) if len(values) == 1 else _bounds(intervals.t_interval(known))
+def _summary(stressor: StressorRuns) -> Row:
+    """Returns numbers with intervals: over seeds (Student's t), for rates at least Wilson; one seed: over episodes."""
+    summaries = [phase_summary(run.scored) for run in stressor.runs]
+    row: Row = {"threshold": float(np.mean([each["threshold"] for each in summaries]))}
+    for name in (*PHASE_RATES, *_DROPS, "residual", *_TAILS, "recovery_episodes"):
+        values = without_nan([each[name] for each in summaries])
+        single = len(summaries) == 1
+        low, high = _within(stressor.runs[0].scored, name) if single else _bounds(t_interval(values))
         if name in PHASE_RATES:
             low, high = _rate_bounds(stressor, name.removeprefix("rate_"), low, high)
-        mean = float(known.mean()) if len(known) else math.nan
-        row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
-    for name in CHANNELS:
-        row |= {f"{name}_{phase}": _mean([one[f"{name}_{phase}"] for one in each]) for phase in PHASES}
-    recovered = [not math.isnan(one["recovery_episodes"]) for one in each]
+        row |= {name: _mean(values), f"{name}_low": low, f"{name}_high": high}
+    for column in (f"{name}_{phase}" for name in CHANNELS for phase in PHASES):
+        row[column] = _mean(without_nan([each[column] for each in summaries]))
+    recovered = [not math.isnan(each["recovery_episodes"]) for each in summaries]
     return row | {"recovered": float(np.mean(recovered))}
 
 
-def _rate_bounds(stressor: Stressor, phase: str, low: float, high: float) -> tuple[float, float]:
-    events = np.concatenate([run.scored.event[run.scored.within(phase)] for run in stressor.runs])
-    if not len(events):
-        return math.nan, math.nan
-    return _bounds(intervals.at_least_wilson(low, high, int(events.sum()), len(events)))
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else math.nan
 
 
-def _bounds(interval: intervals.Interval) -> tuple[float, float]:
+def _bounds(interval: Interval) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _within(stressor: Stressor, name: str) -> tuple[float, float]:
-    """The interval of one seed, over its episodes."""
-    scored = stressor.runs[0].scored
-    if name in TAILS:
-        return _tail_bounds(scored.returns[scored.within("shock")], TAILS[name])
-    if name not in (*DROPS, "residual"):
-        return math.nan, math.nan
-    what = "identity" if name == "residual" else name.removesuffix("_drop")
+def _rate_bounds(stressor: StressorRuns, phase: str, low: float, high: float) -> tuple[float, float]:
+    events = np.concatenate([run.scored.event[run.scored.within(phase)] for run in stressor.runs])
+    return _bounds(at_least_wilson(low, high, int(events.sum()), len(events))) if len(events) else _UNKNOWN
+
+
+def _within(scored: Scored, name: str) -> tuple[float, float]:
+    """Returns the interval of one seed, over its episodes."""
+    if name in _TAILS:
+        return _tail_bounds(scored.returns[scored.within("shock")], _TAILS[name])
+    if name not in (*_DROPS, "residual"):
+        return _UNKNOWN
+    column = "identity" if name == "residual" else name.removesuffix("_drop")
     columns = {"identity": scored.identity, "return": scored.returns}
-    values = columns[what] if what in columns else scored.channels[:, CHANNELS.index(what)]
+    values = columns[column] if column in columns else scored.channels[:, CHANNELS.index(column)]
     calm, other = (values[scored.within(phase)] for phase in ("pre", "post" if name == "residual" else "shock"))
-    if min(len(calm), len(other)) < 2:
-        return math.nan, math.nan
-    error = math.sqrt(calm.var(ddof=1) / len(calm) + other.var(ddof=1) / len(other))
-    # The smaller sample decides about the degrees of freedom: on the safe side.
+    # The smaller sample gives the degrees of freedom, which is conservative.
     n = min(len(calm), len(other))
-    half = float(intervals.t_half_width(error * math.sqrt(n), n))
+    if n < 2:
+        return _UNKNOWN
+    error = math.sqrt(calm.var(ddof=1) / len(calm) + other.var(ddof=1) / len(other))
+    half = float(t_half_width(error * math.sqrt(n), n))
     gap = float(calm.mean() - other.mean())
     return gap - half, gap + half
 
 
 def _tail_bounds(returns: np.ndarray, share: float) -> tuple[float, float]:
     if len(returns) < 2:
-        return math.nan, math.nan
+        return _UNKNOWN
     rng = generator(0, "stress/cvar")
-    drawn = np.array([cvar(returns[rng.integers(len(returns), size=len(returns))], share) for _ in range(_RESAMPLES)])
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    draws = np.array([cvar(returns[rng.integers(len(returns), size=len(returns))], share) for _ in range(_RESAMPLES)])
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
 def _false_alarms(agent: Agent, scoring: str) -> Row:
-    """The share of events without stress, with its interval."""
-    events = [each for each in false_alarms(agent, scoring) if len(each)]
+    """Returns the share of events without stress, with its interval."""
+    events = [each for each in calm_events(agent, scoring) if len(each)]
     if not events:
-        return {"false_alarms": math.nan, "false_alarms_low": math.nan, "false_alarms_high": math.nan}
-    total = np.concatenate(events)
-    over_seeds = intervals.t_interval([each.mean() for each in events])
-    low, high = _bounds(intervals.at_least_wilson(over_seeds.low, over_seeds.high, int(total.sum()), len(total)))
+        return dict.fromkeys(("false_alarms", "false_alarms_low", "false_alarms_high"), math.nan)
+    total, over_seeds = np.concatenate(events), t_interval([each.mean() for each in events])
+    low, high = _bounds(at_least_wilson(over_seeds.low, over_seeds.high, int(total.sum()), len(total)))
     return {"false_alarms": float(total.mean()), "false_alarms_low": low, "false_alarms_high": high}
 
 
-def _effects(agent: Agent, stressor: Stressor) -> Row:
-    """Compares the shock with the same episodes without stress, and says whether any action was another one."""
-    pairs = _pairs(agent, stressor)
-    nothing = Effect(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, "")
-    events = returns = nothing
+def _effects(agent: Agent, stressor: StressorRuns) -> Row:
+    """Compares the shock with the same episodes without stress: events, returns, and whether any action differs."""
+    events = returns = Effect(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, "")
     verdict = "no stress" if stressor.is_baseline else ""
-    if pairs:
-        shocks = [run.scored.within("shock") for run, _ in pairs]
-        a, b = (
-            [one.scored.event[rows] for one, rows in zip(runs, shocks, strict=True)]
-            for runs in zip(*pairs, strict=True)
-        )
-        events = event_effect(np.array(a), np.array(b))
-        a, b = (
-            [one.episodes.behaviour.column("return")[rows] for one, rows in zip(runs, shocks, strict=True)]
-            for runs in zip(*pairs, strict=True)
-        )
-        returns = paired_effect(np.array(a), np.array(b), generator(0, "stress/returns"))
-        proof = _proof(
-            [
-                same_actions(clean.episodes.behaviour, run.episodes.behaviour, rows)
-                for (run, clean), rows in zip(pairs, shocks, strict=True)
-            ]
-        )
+    twins = [] if stressor.is_baseline else [(run, agent.twin(run)) for run in stressor.runs]
+    pairs = [(run, clean) for run, clean in twins if clean is not None]
+    shocks = [run.scored.within("shock") for run, _ in pairs]
+    # Only shocks of one length can be compared.
+    if len({int(shock.sum()) for shock in shocks}) == 1 and shocks[0].any():
+        stressed, calm = ([(pair[side], shock) for pair, shock in zip(pairs, shocks, strict=True)] for side in (0, 1))
+        events = event_effect(_events(stressed), _events(calm))
+        returns = paired_effect(_returns(stressed), _returns(calm), generator(0, "stress/returns"))
+        proofs = [
+            same_actions(clean.episodes.behaviour, run.episodes.behaviour, shock)
+            for (run, clean), shock in zip(pairs, shocks, strict=True)
+        ]
+        proof = functools.reduce(operator.add, proofs)
         verdict = str(proof) if proof.proven else ""
-    return {
-        "excess": events.difference,
-        "excess_low": events.low,
-        "excess_high": events.high,
-        "p_value": events.p_value,
-        "return_effect": returns.difference,
-        "return_effect_low": returns.low,
-        "return_effect_high": returns.high,
-        "return_p_value": returns.p_value,
-        "verdict": verdict,
-    }
+    row: Row = {}
+    for name, p_name, effect in (("excess", "p_value", events), ("return_effect", "return_p_value", returns)):
+        row |= {name: effect.difference, f"{name}_low": effect.low, f"{name}_high": effect.high, p_name: effect.p_value}
+    return row | {"verdict": verdict}
 
 
-def _pairs(agent: Agent, stressor: Stressor) -> list[tuple]:
-    """Returns (stressed, clean) runs of the same episodes, if there are shocks of one length to compare."""
-    baseline = agent.baseline
-    if baseline is None or stressor.is_baseline:
-        return []
-    clean = {run.seed: run for run in baseline.runs}
-    pairs = [(run, clean[run.seed]) for run in stressor.runs if run.seed in clean]
-    pairs = [(run, other) for run, other in pairs if len(run.names) == len(other.names)]
-    shocked = {int(run.scored.within("shock").sum()) for run, _ in pairs}
-    return pairs if len(shocked) == 1 and shocked != {0} else []
+def _events(runs: list[tuple[Run, np.ndarray]]) -> np.ndarray:
+    return np.array([run.scored.event[shock] for run, shock in runs])
 
 
-def _proof(proofs: list[SameActions]) -> SameActions:
-    first = next((proof.first for proof in proofs if proof.first is not None), None)
-    return SameActions(sum(p.episodes for p in proofs), sum(p.different for p in proofs), first)
-
-
-def _holm(p_values: list[float]) -> list[float]:
-    known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
-    adjusted = [math.nan] * len(p_values)
-    if known:
-        for i, p in zip(known, holm([p_values[i] for i in known]).tolist(), strict=True):
-            adjusted[i] = p
-    return adjusted
+def _returns(runs: list[tuple[Run, np.ndarray]]) -> np.ndarray:
+    return np.array([run.episodes.behaviour.column("return")[shock] for run, shock in runs])
 
 
 def _verdict(row: Row) -> str:
@@ -200,24 +171,16 @@ def _episode_rows(agent: Agent) -> list[Row]:
     rows = []
     for stressor in agent.stressors:
         for run in stressor.runs:
-            scored, place = run.scored, agent.label | stressor.label | {"seed": run.seed}
-            numbers = zip(
-                run.names,
-                run.episodes.behaviour.column("return").tolist(),
-                scored.returns.tolist(),
-                scored.score.tolist(),
-                scored.event.tolist(),
-                scored.identity.tolist(),
-                scored.channels.tolist(),
-                strict=True,
-            )
-            for episode, (phase, true, seen, score, event, identity, channels) in enumerate(numbers):
-                row = place | {"episode": episode, "phase": phase, "return": true, "return_seen": seen}
-                row |= {"score": score, "threshold": scored.threshold, "event": event, "identity": identity}
-                rows.append(row | dict(zip(CHANNELS, channels, strict=True)))
+            scored, label = run.scored, agent.label | stressor.label | {"seed": run.seed}
+            columns = {
+                "phase": run.names,
+                "return": run.episodes.behaviour.column("return").tolist(),
+                "return_seen": scored.returns.tolist(),
+                "score": scored.score.tolist(),
+                "threshold": [scored.threshold] * len(run.names),
+                "event": scored.event.tolist(),
+                "identity": scored.identity.tolist(),
+            } | dict(zip(CHANNELS, scored.channels.T.tolist(), strict=True))
+            for episode, values in enumerate(zip(*columns.values(), strict=True)):
+                rows.append(label | {"episode": episode} | dict(zip(columns, values, strict=True)))
     return rows
-
-
-def _mean(values: list[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return float(np.mean(known)) if known else math.nan
