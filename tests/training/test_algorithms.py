@@ -56,8 +56,8 @@ def assert_same_actions(policy, model, space, statistics) -> None:
         if seen is None:
             seen = {key: rng.normal(size=(5, *part.shape)).astype(part.dtype) for key, part in space.spaces.items()}
         first = np.full(5, step == 0)
-        shown = statistics.normalize_obs(seen) if statistics is not None else seen
-        expected, state = model.predict(shown, state, first, deterministic=True)
+        scaled = statistics.normalize_obs(seen) if statistics is not None else seen
+        expected, state = model.predict(scaled, state, first, deterministic=True)
         actions, memory = policy.predict(seen, memory, first)
         np.testing.assert_allclose(actions, expected, atol=1e-4)
 

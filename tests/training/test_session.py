@@ -91,8 +91,8 @@ def test_the_exported_policy_is_small_and_acts_as_the_model(algo, tmp_path):
     policy.bind(session.lanes.lanes.observation_space, session.lanes.action_space, None)
     seen = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
     env = session.model.get_env()
-    shown = env.normalize_obs(seen) if algo.normalise else seen
-    expected, _ = session.model.predict(shown, deterministic=True)
+    scaled = env.normalize_obs(seen) if algo.normalise else seen
+    expected, _ = session.model.predict(scaled, deterministic=True)
     np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
     assert (tmp_path / "final" / "policy.zip").stat().st_size < 50_000
     session.close()
@@ -132,7 +132,7 @@ def test_settings_that_do_not_fit_are_named(tmp_path):
         Session(spec(wrong), tmp_path)
 
 
-# With a threshold, success is known although CartPole itself has none.
+# The threshold defines a success, which CartPole itself does not.
 CARTPOLE = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=15.0, when="final"))
 PPO = Algorithm("ppo", steps=256, envs=4, options=SMALL | {"n_steps": 16, "batch_size": 32, "n_epochs": 1})
 DQN = Algorithm("dqn", steps=256, envs=2, options=SMALL | {"learning_starts": 20, "batch_size": 8})
@@ -154,8 +154,8 @@ def test_tensorboard_gets_returns_successes_and_scores(algo, tmp_path):
     (events,) = tmp_path.glob("logs/*/events*")
     log = accumulator.EventAccumulator(str(events)).Reload()
     names = log.Tags()["scalars"]
-    wanted = {"rollout/ep_rew_mean", "rollout/success_rate", "rollout/return", "rollout/success", "evaluation/return"}
-    assert wanted <= set(names)
+    curves = {"rollout/ep_rew_mean", "rollout/success_rate", "rollout/return", "rollout/success", "evaluation/return"}
+    assert curves <= set(names)
     assert log.Scalars("rollout/ep_rew_mean")[-1].value > 5
     assert 0 <= log.Scalars("rollout/success")[-1].value <= 1
     curve = [json.loads(line) for line in (tmp_path / "curve.jsonl").read_text().splitlines()]

@@ -24,10 +24,10 @@ def roll(count, steps, perturbation):
     for _ in range(steps):
         places = list(zip(env._episodes.tolist(), env._steps.tolist(), strict=True))
         actions = np.sin(np.array([[episode + step] for episode, step in places], dtype=np.float32))
-        shown = observation
+        seen = observation
         observation, reward, _, infos = env.step(actions)
         for lane, place in enumerate(places):
-            rows[place] = shown[lane].tobytes(), float(reward[lane]), "terminal_observation" in infos[lane]
+            rows[place] = seen[lane].tobytes(), float(reward[lane]), "terminal_observation" in infos[lane]
     env.close()
     return rows
 

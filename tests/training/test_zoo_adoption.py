@@ -93,7 +93,7 @@ def test_check_lists_every_difference_from_the_card(tiny, tmp_path):
     card = json.loads(path.read_text())
     card["clean"]["return"] |= {"low": 400.0, "mean": 410.0, "high": 420.0}
     path.write_text(json.dumps(card))
-    assert check_card("cartpole_ppo", home) == ["clean return is 3, the card says [400, 420]"]
+    assert check_card("cartpole_ppo", home) == ["clean return is 3, the card has [400, 420]"]
     with (home / "cartpole_ppo" / POLICY).open("ab") as file:
         file.write(bytes(MAX_ZOO_BYTES))
     lines = check_card("cartpole_ppo", home)

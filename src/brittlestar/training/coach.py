@@ -62,7 +62,7 @@ class Coach:
 
 
 class Coaching:
-    """A coach with one model: asks, stores the answers, and lets the actor imitate them."""
+    """The coach of one model: stores its answers and trains the actor to imitate them."""
 
     def __init__(self, coach: Coach, model: Any, seed: int) -> None:
         import torch

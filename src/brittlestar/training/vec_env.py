@@ -135,7 +135,7 @@ class LaneVecEnv(VecEnv):
         return self._returned
 
     def recent(self) -> dict[str, float]:
-        """Returns mean return and success of the last episodes, where they are known."""
+        """Returns mean return and success of the last episodes, without those that are undefined."""
         if not self.ended:
             return {}
         returns, successes = (np.array(values) for values in zip(*self.ended, strict=True))

@@ -107,16 +107,16 @@ def _read(training: Path, file: str) -> dict[str, Any]:
 
 def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict[str, Any]) -> None:
     """Raises a `UserError` for a training of another recipe."""
-    expected = compose_training(recipe(name))
+    composed = compose_training(recipe(name))
     pairs = {
-        "environment": (facts["env"], expected["env"]["id"]),
-        "algorithm": (facts["algorithm"], expected["algo"]["name"]),
-        "seed": (facts["seed"], expected["seed"]),
-        **{group: (config[group], expected[group]) for group in AROUND},
+        "environment": (facts["env"], composed["env"]["id"]),
+        "algorithm": (facts["algorithm"], composed["algo"]["name"]),
+        "seed": (facts["seed"], composed["seed"]),
+        **{group: (config[group], composed[group]) for group in AROUND},
     }
-    for key, (value, wanted) in pairs.items():
-        if value != wanted:
-            raise UserError(f"{training} is no training of `{name}`: its {key} is {value}, not {wanted}")
+    for key, (value, expected) in pairs.items():
+        if value != expected:
+            raise UserError(f"{training} is no training of `{name}`: its {key} is {value}, not {expected}")
 
 
 def _ranks(training: Path, config: dict[str, Any]) -> dict[str, tuple[float, float]]:
@@ -190,5 +190,5 @@ def _outside(card: dict[str, Any], scores: dict[str, Any]) -> list[str]:
             continue
         mean, slack = scores[key]["mean"], 1e-6 * abs(interval["mean"])
         if not interval["low"] - slack <= mean <= interval["high"] + slack:
-            lines.append(f"{key} is {mean:.4g}, the card says [{interval['low']:.4g}, {interval['high']:.4g}]")
+            lines.append(f"{key} is {mean:.4g}, the card has [{interval['low']:.4g}, {interval['high']:.4g}]")
     return lines

@@ -17,16 +17,18 @@ _COLUMNS = (
 _README = """\
 # The zoo
 
-Written by `brittlestar zoo card` from the cards beside it. {shipped} of {all} recipes are trained. The
-policies are deterministic; their scores are means over {episodes} clean episodes that neither the training nor the
-choice of the checkpoint has seen, with 95 % intervals over episodes (Student t for returns, Wilson for rates).
-`disturbed`: success at any step, or else the return, under what the policy was trained under. An interval says nothing
-about how another training seed would do.
+Written by `brittlestar zoo card` from the cards beside it. {shipped} of {all} recipes are trained.
+
+The policies are deterministic. Their scores are means over {episodes} clean episodes that neither the training nor the
+choice of the checkpoint used, with 95 % intervals over episodes (Student t for returns, Wilson for rates). Intervals do
+not cover the spread between training seeds. `disturbed` is the success at any step, or else the return, under the
+perturbation of the training.
 
 {table}
 
-`brittlestar policy=zoo/<name>` runs one in its environment, `brittlestar zoo check` measures them all again,
-`brittlestar zoo train <name>` trains one again by its recipe (`recipes.yaml`).
+- `brittlestar policy=zoo/<name>` runs a policy in its environment.
+- `brittlestar zoo check` evaluates all of them again.
+- `brittlestar zoo train <name>` trains a policy again by its recipe (`recipes.yaml`).
 """
 
 

@@ -7,7 +7,6 @@ each of several.
 from __future__ import annotations
 
 import os
-import queue
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -57,9 +56,7 @@ def train_side_by_side(
         more: further overrides of the trainings.
         home: folder of the policies.
     """
-    shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
-    for share in _shares(jobs):
-        shares.put(share)
+    shares = _shares(jobs)
     Path(store).mkdir(parents=True, exist_ok=True)
 
     def train_one(name: str) -> bool:
@@ -72,7 +69,7 @@ def train_side_by_side(
         print(f"{name}: {'done' if code == 0 else f'failed: {last}'}", flush=True)
         return code == 0
 
-    with ThreadPoolExecutor(jobs, initializer=lambda: _bind(shares.get())) as pool:
+    with ThreadPoolExecutor(jobs, initializer=lambda: _bind(shares.pop())) as pool:
         try:
             return [name for name, done in zip(names, pool.map(train_one, names), strict=True) if not done]
         except KeyboardInterrupt:
@@ -101,4 +98,4 @@ if __name__ == "__main__":
     except UserError as error:
         sys.exit(f"brittlestar: {error}")
     except KeyboardInterrupt as stop:
-        sys.exit(f"brittlestar: {str(stop) or 'interrupted'}; the same command goes on from the last checkpoint")
+        sys.exit(f"brittlestar: {str(stop) or 'interrupted'}; the same command continues from the last checkpoint")
