@@ -87,6 +87,7 @@ class Lanes:
         self.calibrations: dict[Any, Any] = {}
         self._worlds: list[World] = []
         self._pool: ThreadPoolExecutor | None = None
+        self._threads = 1
         self.use_threads(threads)
         self.resize(count)
 
@@ -105,11 +106,11 @@ class Lanes:
 
     def use_threads(self, threads: int) -> None:
         """Sets how many threads step the lanes; an environment in plain Python gains nothing from two."""
-        if self._pool:
-            self._pool.shutdown()
-        native = hasattr(self.envs[0].unwrapped, "model")
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 and native else None
-        self._threads = threads if self._pool else 1
+        threads = threads if hasattr(self.envs[0].unwrapped, "model") else 1
+        if threads != self._threads:
+            if self._pool:
+                self._pool.shutdown()
+            self._pool, self._threads = ThreadPoolExecutor(threads - 1) if threads > 1 else None, threads
 
     def plan(self, seeds: Iterable[int]) -> None:
         """Takes the seeds of the next episodes; these lanes do not need them."""
