@@ -24,7 +24,7 @@ _QUANTA = 2.0**20
 
 
 @dataclass
-class Stressor(ObservationPerturbation):
+class ObservationStressor(ObservationPerturbation):
     """Perturbs observations of stressed lanes: a subclass implements `stress(array, step)`.
 
     The observation of a reset passes unchanged, as in the published benchmark. A Discrete observation is treated as a
@@ -75,7 +75,7 @@ class Stressor(ObservationPerturbation):
 
 
 @dataclass
-class ObservationNoise(Stressor):
+class ObservationNoise(ObservationStressor):
     """Adds `level * sigma * std * N(0, 1)`; a published protocol uses the mean `std` of all numbers for each."""
 
     strength_field: ClassVar[str] = "sigma"
@@ -88,7 +88,7 @@ class ObservationNoise(Stressor):
 
 
 @dataclass
-class ConceptDrift(Stressor):
+class ConceptDrift(ObservationStressor):
     """Adds `d_t * std` to every observed number, with one walk `d_t = clip(d_{t-1} + level * s * N(0, 1), -3, 3)`.
 
     With `carry: episode` the walk starts at 0 in each episode, and `s = k / sqrt(median length)`. With `carry: shock`
@@ -156,7 +156,7 @@ class ConceptDrift(Stressor):
 
 
 @dataclass
-class SensorBlackout(Stressor):
+class SensorBlackout(ObservationStressor):
     """Shows zeros in random windows of `shortest..longest` steps, on average in a share `level * share` of all steps.
 
     Outside of windows, one starts with probability `share / (mean window * (1 - share))`. In a published protocol a

@@ -97,6 +97,18 @@ def count_lanes(observation: Observation) -> int:
     return len(next(iter(observation.values())) if isinstance(observation, dict) else observation)
 
 
+def one_lane(observation: Observation, lane: int) -> Observation:
+    """Returns the observation of one lane, without the lane axis.
+
+    Example:
+        >>> one_lane({"observation": np.array([[1.0], [2.0]])}, lane=1)
+        {'observation': array([2.])}
+    """
+    if isinstance(observation, dict):
+        return {key: array[lane] for key, array in observation.items()}
+    return observation[lane]
+
+
 class StatelessPolicy(Policy):
     """A policy without memory: a subclass implements `act`.
 

@@ -24,6 +24,7 @@ from brittlestar.policies.base import (
     Starts,
     StatelessPolicy,
     count_lanes,
+    one_lane,
 )
 from brittlestar.randomness import LaneDraws
 
@@ -103,7 +104,7 @@ class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
         lanes = count_lanes(observation)
         if self._batched:
             return self._checked(self._thing(observation), lanes)
-        return np.stack([self._checked(self._thing(_row(observation, lane))) for lane in range(lanes)])
+        return np.stack([self._checked(self._thing(one_lane(observation, lane))) for lane in range(lanes)])
 
 
 class _PredictPolicy(_ForeignPolicy):
@@ -137,12 +138,6 @@ def _takes_masks(predict: Callable[..., Any]) -> bool:
         return "action_masks" in inspect.signature(predict).parameters
     except (TypeError, ValueError):  # Some callables in C have no signature.
         return False
-
-
-def _row(observation: Observation, lane: int) -> Observation:
-    if isinstance(observation, dict):
-        return {key: array[lane] for key, array in observation.items()}
-    return observation[lane]
 
 
 def _build(path: str, kwargs: dict[str, Any]) -> Any:

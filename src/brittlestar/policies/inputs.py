@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -12,22 +12,6 @@ from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Moments, Observation, Starts, count_lanes
 from brittlestar.policies.scaling import Fit, Scaling
-
-
-class Reader(Protocol):
-    """Turns observations into the inputs of a network."""
-
-    def bind(self, space: Space) -> int:
-        """Checks the observation space and returns the number of inputs."""
-
-    def statistics_of(self, space: Space) -> dict[str, Moments]:
-        """Returns the mean and standard deviation that each entry is normalised by."""
-
-    def read(self, observation: Observation, state: Any, first: Starts) -> tuple[list[np.ndarray], Any]:
-        """Returns the inputs `(lanes, n)`, in parts along the last axis, and the state for the next step."""
-
-    def pull(self, gradient: np.ndarray, observation: Observation, state: Any, first: Starts) -> dict[str, np.ndarray]:
-        """Returns the gradient of the present observation, by entry, from the gradient of the inputs."""
 
 
 @dataclass

@@ -13,7 +13,8 @@ from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import Answer, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
-from brittlestar.policies.inputs import Inputs, Reader
+from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.randomness import LaneDraws, generator
 
 
@@ -58,7 +59,7 @@ class MlpPolicy(Policy):
         layers: Sequence[Layer],
         activation: str = "tanh",
         output: str | Head = "clip",
-        inputs: Reader | None = None,
+        inputs: Inputs | LstmInputs | None = None,
     ) -> None:
         for field, value, valid in (("activation", activation, ACTIVATIONS), ("output", output, _OUTPUTS)):
             if isinstance(value, str) and value not in valid:
@@ -66,7 +67,7 @@ class MlpPolicy(Policy):
         self._layers = _checked(layers)
         self._activation, self._slope = ACTIVATIONS[activation], SLOPES[activation]
         self._head = _OUTPUTS[output]() if isinstance(output, str) else output
-        self._inputs: Reader = inputs or Inputs()
+        self._inputs = inputs or Inputs()
         self._draws: LaneDraws | None = None
         self._buffers: list[np.ndarray] = []
 

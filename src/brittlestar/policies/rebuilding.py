@@ -11,7 +11,7 @@ from gymnasium import spaces
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed, StateNoise
-from brittlestar.policies.inputs import Inputs, Reader, is_image
+from brittlestar.policies.inputs import Inputs, is_image
 from brittlestar.policies.mlp import ACTIVATIONS, MlpPolicy
 from brittlestar.policies.recurrent import LstmInputs, lstm_layers
 
@@ -69,7 +69,7 @@ def _refuse_underivable(checkpoint: Checkpoint) -> None:
         raise _refusal(checkpoint, "it takes images, and the file does not say whether it scales or transposes them")
 
 
-def _with_memory(checkpoint: Checkpoint, inputs: Inputs) -> Reader:
+def _with_memory(checkpoint: Checkpoint, inputs: Inputs) -> Inputs | LstmInputs:
     if not any(name.startswith(_LSTMS) for name in checkpoint.weights):
         return inputs
     try:

@@ -24,6 +24,7 @@ from brittlestar.policies.base import (
     Prediction,
     Starts,
     count_lanes,
+    one_lane,
 )
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.inputs import Inputs, is_image
@@ -111,9 +112,9 @@ class LoadedPolicy(Policy):
                 import torch
 
                 torch.manual_seed(int(seeds[lane] * 2**53))
-            seen = {k: v[lane] for k, v in observation.items()} if isinstance(observation, dict) else observation[lane]
             first = None if episode_start is None else episode_start[lane : lane + 1]
             masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
+            seen = one_lane(observation, lane)
             action, after = self.model.predict(seen, states[lane], first, deterministic, **masks)
             actions.append(action)
             memories.append(after)
