@@ -34,10 +34,6 @@ class ObservationStressor(ObservationPerturbation):
     takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box, spaces.Discrete)
     protocol: StressProtocol = field(default="rigorous", kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._std: dict[str, np.ndarray] = {}
-
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Returns the perturbed array of all lanes; the caller restores lanes without stress."""
         raise NotImplementedError

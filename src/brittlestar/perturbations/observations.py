@@ -99,10 +99,6 @@ class ScaledObservation(ObservationPerturbation):
     """`absolute`: in units of the observation; `std`: in standard deviations of each observed number, from a short
     clean pass of the same policy."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._std: dict[str, np.ndarray] = {}
-
     def prepare(self, context: Context) -> None:
         """Takes the standard deviations, if they are the unit."""
         if self.scale == "std":
