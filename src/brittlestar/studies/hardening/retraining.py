@@ -7,9 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.studies.hardening.setup import SHARED, Setup
+from brittlestar.training.folder import RESOLVED_CONFIG
 from brittlestar.training.schema import TrainConfig
 
 _GOALS = ("sac_her",)
@@ -55,7 +57,7 @@ def training_config(setup: Setup, teacher: Teacher, level: float) -> dict[str, A
 
 def hardened_policy(folder: Path, checkpoint: str) -> dict[str, Any]:
     """Returns the config of a trained policy."""
-    return _read(config_folder() / "policy" / "sb3.yaml") | {"path": str(folder / checkpoint / "policy.zip")}
+    return _read(config_folder() / "policy" / "sb3.yaml") | {"path": str(folder / checkpoint / POLICY)}
 
 
 def _spaces(config: dict[str, Any]) -> tuple[Any, Any]:
@@ -98,7 +100,7 @@ def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        config = json.loads((path.absolute().parents[1] / "config.json").read_text())
+        config = json.loads((path.absolute().parents[1] / RESOLVED_CONFIG).read_text())
         training = {"algo": config["algo"], "steps": config["steps"]}
         return training if config["env"]["id"] == env_id and "_target_" in config["algo"] else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -12,6 +12,7 @@ from typing import Any
 
 from brittlestar.cells.files import write_file
 from brittlestar.cells.job import Job
+from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import aggregate
 from brittlestar.results.format import bounded, bounded_column, markdown, text
@@ -21,6 +22,7 @@ from brittlestar.studies.hardening.choice import Choice
 from brittlestar.studies.hardening.gains import SHAPES, SIGNED, Gains, compare_sides, critical_text, headline
 from brittlestar.studies.hardening.retraining import hardened_policy
 from brittlestar.studies.hardening.setup import AFTER, Setup
+from brittlestar.training.folder import METADATA
 
 RESULT = "result.json"
 _GAINS, _CURVES = "gains", "before_after"
@@ -75,7 +77,7 @@ class Hardening(Study):
         ]
 
     def _facts(self) -> dict[str, Any]:
-        metadata = json.loads((self.trained / "metadata.json").read_text())
+        metadata = json.loads((self.trained / METADATA).read_text())
         config, choices = self.setup.config, self.setup.choices
         path = config["policy"].get("path")
         return {
@@ -89,7 +91,7 @@ class Hardening(Study):
             "trained at": f"{self.setup.strength} = {text(float(self.choice.level))} ({self.choice.reason})",
             "algorithm": f"{metadata['algorithm']} ({self.why}), {metadata['steps']:,} steps, "
             f"seed {config['train_seed']}",
-            "hardened policy": f"{self.trained}/{config['checkpoint']}/policy.zip",
+            "hardened policy": f"{self.trained}/{config['checkpoint']}/{POLICY}",
         }
 
     def _gains(self, gains: Gains) -> str:
