@@ -12,7 +12,7 @@ from brittlestar.cells import run as cell
 from brittlestar.results.load import load_cells
 from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.figures import draw_figures, figures
-from brittlestar.studies.stress.figures.rows import BASELINE, UnsuitedError, mean_over_policies, read_study
+from brittlestar.studies.stress.figures.rows import UnsuitedError, mean_over_policies, prepare_tables
 from brittlestar.studies.stress.leaderboard import make_leaderboard
 from brittlestar.studies.stress.plots import plot_stress
 from brittlestar.studies.stress.runs import run_rows
@@ -104,12 +104,12 @@ def test_the_helper_sees_faults():
 
 @pytest.fixture(scope="module")
 def large(rows):
-    return read_study(*(widen(table) for table in rows))
+    return prepare_tables(*(widen(table) for table in rows))
 
 
 @pytest.mark.parametrize("name", figures())
 def test_no_text_overlaps(rows, name):
-    assert faults(figures()[name](read_study(*rows))) == []
+    assert faults(figures()[name](prepare_tables(*rows))) == []
 
 
 @pytest.mark.parametrize("name", figures())
@@ -159,7 +159,7 @@ def test_one_agent_alone_draws_what_it_can(rows, tmp_path, capsys, monkeypatch):
         assert f"figure {name} left out: " in said and reason in said
         assert not (tmp_path / f"figure_{name}.png").exists()
     for name in drawn:
-        assert faults(figures()[name.removeprefix("figure_")](read_study(*few))) == []
+        assert faults(figures()[name.removeprefix("figure_")](prepare_tables(*few))) == []
 
 
 def test_missing_columns_do_not_stop_the_others(rows):
@@ -171,7 +171,7 @@ def test_missing_columns_do_not_stop_the_others(rows):
         "normalised_return": "reward_collapse",
     }
     without = [[{key: value for key, value in row.items() if key not in missing} for row in table] for table in rows]
-    study, reasons = read_study(*without), {}
+    study, reasons = prepare_tables(*without), {}
     for name, draw in figures().items():
         try:
             draw(study)
@@ -188,10 +188,10 @@ def test_no_rows_draw_nothing(tmp_path, capsys):
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_what_cannot_affect_behaviour_is_no_collapse(studies, scoring):
     """In compat the rate of a reward stressor is its own bookkeeping; no figure shows it."""
-    study = read_study(*studies[scoring])
+    study = prepare_tables(*studies[scoring])
     assert study.silent == {"reward noise"} and study.acting == ["resource constraint", "trust violation"]
-    assert study.stressors[0] == BASELINE
-    calm = {(row["agent"], row["mode"]): row["rate_shock"] for row in study.stress if row["stressor"] == BASELINE}
+    assert study.stressors[0] == "baseline"
+    calm = {(row["agent"], row["mode"]): row["rate_shock"] for row in study.stress if row["stressor"] == "baseline"}
     for row in study.stress:
         if row["stressor"] == "reward noise":
             assert row["rate_shock"] == calm[row["agent"], row["mode"]] and row["excess"] == 0
@@ -204,7 +204,7 @@ def test_what_cannot_affect_behaviour_is_no_collapse(studies, scoring):
 
 
 def test_cells_of_the_map_are_the_table(rows):
-    study = read_study(*rows)
+    study = prepare_tables(*rows)
     figure = figures()["collapse_map"](study)
     picture = figure.axes[0].images[0].get_array()
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
@@ -219,7 +219,7 @@ def test_cells_of_the_map_are_the_table(rows):
 
 
 def test_means_are_over_policies_and_intervals_hold_them(rows):
-    study = read_study(*rows)
+    study = prepare_tables(*rows)
     part = [row for row in study.stress if row["stressor"] == "trust violation"]
     mean = mean_over_policies(part, "rate_shock")
     assert mean.n == len(POLICIES)

@@ -9,8 +9,7 @@ import pytest
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
-from brittlestar.cells.job import resolve
-from brittlestar.cells.job import Job
+from brittlestar.cells.job import Job, resolve
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.results.load import load_cells

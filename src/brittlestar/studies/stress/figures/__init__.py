@@ -1,8 +1,8 @@
 """The figures of a stress benchmark, from its tables alone: `draw_figures` draws all that the rows suffice for.
 
 Contents:
-    rows: what the rows mean: stressors, agents, means with intervals.
-    canvas, significance: what figures share, and the statistics that stand in them.
+    rows: stressors, agents and means with intervals, from the rows of the tables.
+    canvas: what figures share.
     maps, radar, relations, groups, distributions, agents: the figures, one function each.
 """
 
@@ -17,12 +17,12 @@ from brittlestar.results.load import Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from brittlestar.studies.stress.figures.rows import Study
+    from brittlestar.studies.stress.figures.rows import FigureTables
 
 _DPI = 300
 
 
-def figures() -> dict[str, Callable[[Study], Figure]]:
+def figures() -> dict[str, Callable[[FigureTables], Figure]]:
     """Returns every figure: the name of its file, and what draws it.
 
     Example:
@@ -67,18 +67,17 @@ def draw_figures(
         The names of those drawn, without suffix.
     """
     from brittlestar.cells.files import make_folder
-    from brittlestar.reports.drawing import save_figure
-    from brittlestar.studies.stress.figures.rows import UnsuitedError, read_study
+    from brittlestar.reports.drawing import remove_pictures, save_figure
+    from brittlestar.studies.stress.figures.rows import UnsuitedError, prepare_tables
 
     make_folder(folder)
-    study = read_study(stress, runs, episodes, leaderboard, alpha)
+    tables = prepare_tables(stress, runs, episodes, leaderboard, alpha)
     drawn = []
     for name, draw in figures().items():
         path = folder / f"figure_{name}"
-        for suffix in (".png", ".pdf"):
-            path.with_suffix(suffix).unlink(missing_ok=True)
+        remove_pictures(folder, path.name)
         try:
-            figure = draw(study)
+            figure = draw(tables)
         except UnsuitedError as reason:
             print(f"figure {name} left out: {reason}")
         else:

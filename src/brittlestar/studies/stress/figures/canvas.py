@@ -1,4 +1,4 @@
-"""What all figures share: size, title and note, marks that work in grey, texts of statistics."""
+"""What all figures share: axes, title and notes, marks that work in grey, texts of statistics."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.reports.drawing import COLOURS
+from brittlestar.reports.drawing import COLOURS, make_figure, open_frame
 from brittlestar.results.format import bounded
 from brittlestar.statistics.correlations import Correlation
+from brittlestar.studies.stress.figures.rows import Mean
+from brittlestar.studies.stress.plots import GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HATCHES = ("", "...", "xxx", "\\\\\\", "ooo", "---")
-"""Beside the colours: bars are told apart in grey, too."""
-SIGNS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
-STYLES = ("-", "--", ":", "-.")
-GREY = "#D9D9D9"
 SILENT = "cannot affect behaviour"
 SILENT_NOTE = (
     f"Hatched in grey: {SILENT} (actions identical to those of the same episodes without stress), so no collapse."
@@ -28,24 +25,24 @@ SILENT_NOTE = (
 INTERVALS = (
     "Intervals: 95 %, Student's t over policies (one policy: over its seeds), at least the policies' own on average."
 )
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 
 
 def blank(width: float, height: float) -> Figure:
     """Returns a figure without axes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # type: ignore[union-attr, call-arg]
-    return figure
+    return make_figure(width, height, w_pad=0.08, h_pad=0.08)
 
 
 def plain(axes: Axes) -> Axes:
-    """Takes the frame away on two sides."""
-    axes.spines[["top", "right"]].set_visible(False)
+    """Removes the frame on two sides and makes the ticks small."""
     axes.tick_params(labelsize=8)
-    return axes
+    return open_frame(axes)
+
+
+def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Returns a figure and its only axes."""
+    figure = blank(width, height)
+    return figure, plain(figure.add_subplot())
 
 
 def title(figure: Figure, text: str, *notes: str) -> Figure:
@@ -80,14 +77,14 @@ def wrapped(name: str, width: int = 11) -> str:
     return "\n".join(textwrap.wrap(name, width, break_long_words=False)) or name
 
 
-def look(index: int) -> dict[str, Any]:
-    """Returns colour and marker of a series: no two of seventy are the same.
+def marks(index: int) -> dict[str, Any]:
+    """Returns the style of unconnected marks: no two of seventy series have the same.
 
     Example:
-        >>> len({tuple(look(index).values()) for index in range(70)})
+        >>> len({tuple(marks(index).values()) for index in range(70)})
         70
     """
-    return {"color": COLOURS[index % len(COLOURS)], "marker": SIGNS[index % len(SIGNS)]}
+    return {"color": COLOURS[index % len(COLOURS)], "marker": _MARKERS[index % len(_MARKERS)], "linestyle": ""}
 
 
 def p_text(p: float) -> str:
@@ -117,13 +114,8 @@ def correlation_text(correlation: Correlation) -> str:
     return f"r = {r}, {p_text(correlation.p)}, n = {correlation.n}"
 
 
-def reach(value: float, low: float, high: float) -> list[list[float]]:
-    """Returns the lengths of an error bar: none where the bounds are unknown."""
-    return [[max(0.0, value - low) if low == low else 0.0], [max(0.0, high - value) if high == high else 0.0]]
-
-
 def policies(count: int) -> str:
-    """Writes how many there are.
+    """Writes a number of policies.
 
     Example:
         >>> policies(1), policies(2)
@@ -142,17 +134,27 @@ def spread(count: int, width: float) -> np.ndarray:
     return np.linspace(-width / 2, width / 2, count) if count > 1 else np.zeros(count)
 
 
-def silence(axes: Axes, left: float, right: float) -> None:
-    """Hatches a part of the axis whose stressor cannot affect behaviour, and says so."""
+def draw_interval(axes: Axes, place: float, mean: Mean, across: bool = False, **style: Any) -> None:
+    """Draws an interval as an error bar, upright or `across`; nothing where the bounds are unknown."""
+    ends = [[max(0.0, np.nan_to_num(mean.value - mean.low))], [max(0.0, np.nan_to_num(mean.high - mean.value))]]
+    bar: dict[str, Any] = {"color": "black", "capsize": 2, "lw": 1, "linestyle": ""} | style
+    if across:
+        axes.errorbar(mean.value, place, xerr=ends, **bar)
+    else:
+        axes.errorbar(place, mean.value, yerr=ends, **bar)
+
+
+def hatch(axes: Axes, left: float, right: float, text: str = "") -> None:
+    """Hatches a part of the axis whose stressor cannot affect behaviour, with a text on it."""
     axes.axvspan(left, right, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0, zorder=0)
-    axes.text(
-        (left + right) / 2,
-        0.5,
-        SILENT,
-        transform=axes.get_xaxis_transform(),
-        rotation=90,
-        ha="center",
-        va="center",
-        fontsize=8,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
-    )
+    style: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": 8}
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
+    if text:
+        axes.text((left + right) / 2, 0.5, text, transform=axes.get_xaxis_transform(), bbox=box, **style)
+
+
+def agent_axis(axes: Axes, names: list[str]) -> None:
+    """Names the rows of a figure, from top to bottom."""
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)

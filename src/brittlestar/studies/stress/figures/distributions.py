@@ -9,169 +9,158 @@ import numpy as np
 
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import bounded
-from brittlestar.statistics import intervals
 from brittlestar.statistics.hypothesis_tests import holm
+from brittlestar.statistics.intervals import t_interval
 from brittlestar.statistics.rank_tests import friedman, wilcoxon
-from brittlestar.studies.stress.figures.canvas import (
-    GREY,
-    SILENT_NOTE,
-    blank,
-    p_text,
-    plain,
-    policies,
-    spread,
-    title,
-    wrapped,
-)
+from brittlestar.studies.stress.figures import canvas
 from brittlestar.studies.stress.figures.relations import seed_table
-from brittlestar.studies.stress.figures.rows import BASELINE, Study, UnsuitedError, by_policy, grouped, need, number
+from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, by_policy, grouped, need, number_in
+from brittlestar.studies.stress.scoring import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 12
+_MOST_PANELS = 12
 _BOX = "Box: quartiles and median; whiskers: 5 % and 95 %."
 
 
-def scores_by_schedule(study: Study) -> Figure:
+def scores_by_schedule(tables: FigureTables) -> Figure:
     """Draws the scores of the episodes in the shock per environment and stressor, and the median threshold."""
-    need(study.episodes, "episodes", "score", "phase")
+    need(tables.episodes, "episodes", "score", "phase")
     scores: dict[str, dict[str, list[float]]] = {}
     limits: dict[str, list[float]] = {}
-    for row in study.episodes:
+    for row in tables.episodes:
         if str(row["phase"]).startswith("shock") and row["score"] is not None:
-            place = study.names.place(row)
-            scores.setdefault(place, {}).setdefault(study.names.stressor(row), []).append(row["score"])
-            limits.setdefault(place, []).append(number(row, "threshold"))
+            place = tables.names.place(row)
+            scores.setdefault(place, {}).setdefault(tables.names.stressor(row), []).append(row["score"])
+            limits.setdefault(place, []).append(number_in(row, "threshold"))
     if not scores:
         raise UnsuitedError("no episode was stressed")
-    places = sorted(scores)[:MOST_PANELS]
+    places = sorted(scores)[:_MOST_PANELS]
     across = min(4 if len(places) > 6 else 3, len(places))
     down = math.ceil(len(places) / across)
-    figure = blank(max(6.5, 1.6 + 2.4 * across), 1.3 + (0.55 + 0.2 * len(study.stressors)) * down)
+    figure = canvas.blank(max(6.5, 1.6 + 2.4 * across), 1.3 + (0.55 + 0.2 * len(tables.stressors)) * down)
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
     for axes, place in zip(panels, places, strict=False):
-        _score_panel(plain(axes), study, scores[place])
+        _score_panel(canvas.plain(axes), tables, scores[place])
         axes.axvline(float(np.nanmedian(limits[place])), color=COLOURS[1], linestyle="--", linewidth=1)
-        axes.set_title(f"{place} (n = {_span([len(part) for part in scores[place].values()])})", fontsize=9)
+        counts = [len(part) for part in scores[place].values()]
+        n = "–".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+        axes.set_title(f"{place} (n = {n})", fontsize=9)
     for axes in panels[len(places) :]:
         axes.remove()
     figure.supylabel("")
-    return title(
+    return canvas.title(
         figure,
         "Score of collapse in the shock, per environment and stressor",
         f"{_BOX} Dashed: median threshold. n: episodes per box.",
-        SILENT_NOTE if study.silent else "",
+        canvas.SILENT_NOTE if tables.silent else "",
     )
 
 
-def seed_boxes(study: Study) -> Figure:
+def seed_boxes(tables: FigureTables) -> Figure:
     """Draws the collapse rates of each seed as a box, over agents, modes and stressors."""
-    seeds, table, agents = seed_table(study)
+    seeds, table, agents = seed_table(tables)
     means = np.array([table[[agent == one for agent in agents]].mean(axis=0) for one in dict.fromkeys(agents)])
-    figure = blank(max(7.0, 2.0 + 1.4 * len(seeds)), 4.6)
-    axes = plain(figure.add_subplot())
+    figure, axes = canvas.one_panel(max(7.0, 2.0 + 1.4 * len(seeds)), 4.6)
     for x, column in enumerate(table.T):
-        axes.plot(x + spread(len(column), 0.5), np.sort(column), ".", color=COLOURS[0], markersize=3, alpha=0.6)
+        axes.plot(x + canvas.spread(len(column), 0.5), np.sort(column), ".", color=COLOURS[0], markersize=3, alpha=0.6)
     _boxes(axes, list(table.T), list(range(len(seeds))), width=0.6)
     ticks = [f"seed {seed}\nmean {_mean(column)}" for seed, column in zip(seeds, means.T, strict=True)]
     axes.set_xticks(range(len(seeds)), ticks, fontsize=8)
     axes.set(ylabel="collapse rate in the shock", xlim=(-0.6, len(seeds) - 0.4), ylim=(-0.04, 1.04))
     chi, p = friedman(means)
     test = "Wilcoxon's signed ranks" if math.isnan(chi) else f"Friedman's chi² = {chi:.2f}"
-    return title(
+    return canvas.title(
         figure,
-        f"Collapse per seed: {test}, {p_text(p)}, {policies(len(means))}",
+        f"Collapse per seed: {test}, {canvas.p_text(p)}, {canvas.policies(len(means))}",
         f"{_BOX} A mark is one agent, mode and stressor ({len(table)} of them).",
         "Test and means are over policies, their stressors and modes averaged; 95 %, Student's t.",
     )
 
 
-def return_loss(study: Study) -> Figure:
+def return_loss(tables: FigureTables) -> Figure:
     """Draws the share of the true return that each policy loses in the shock, per stressor."""
-    need(study.runs, "runs", "return_degradation")
-    losses = {name: by_policy(rows, "return_degradation") for name, rows in grouped(study.runs, "stressor").items()}
-    names = [name for name in study.stressors if losses.get(name)]
+    need(tables.runs, "runs", "return_degradation")
+    losses = {name: by_policy(rows, "return_degradation") for name, rows in grouped(tables.runs, "stressor").items()}
+    names = [name for name in tables.stressors if losses.get(name)]
     if not names:
         raise UnsuitedError("no loss of return is known")
-    calm = losses.get(BASELINE, {})
-    gaps = {name: np.array([losses[name][one] - calm[one] for one in losses[name] if one in calm]) for name in names}
-    tested = [name for name in names if name in study.acting and len(gaps[name])]
-    adjusted = dict(zip(tested, holm([wilcoxon(gaps[name]) for name in tested]).tolist(), strict=True))
-    figure = blank(max(7.0, 1.2 + 1.0 * len(names)), 5.0)
-    axes = plain(figure.add_subplot())
+    figure, axes = canvas.one_panel(max(7.0, 1.2 + 1.0 * len(names)), 5.0)
+    values = [np.sort(list(losses[name].values())) for name in names]
     everything = np.concatenate([list(losses[name].values()) for name in names])
     low, high = _window(everything)
     for x, name in enumerate(names):
-        values = np.sort(list(losses[name].values()))
-        places = x + spread(len(values), 0.4)
-        inside = (values >= low) & (values <= high)
-        axes.plot(places[inside], values[inside], "o", color=COLOURS[0], markersize=4, alpha=0.7)
-        # An empty line that is not clipped takes room.
-        if not inside.all():
-            axes.plot(
-                places[~inside], values[~inside].clip(low, high), "^", color=COLOURS[1], markersize=5, clip_on=False
-            )
-        if name in study.silent:
-            axes.axvspan(x - 0.45, x + 0.45, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0, zorder=0)
-    _boxes(axes, [np.array(list(losses[name].values())) for name in names], list(range(len(names))), 0.6)
+        _marks_within(axes, x, values[x], low, high)
+        if name in tables.silent:
+            canvas.hatch(axes, x - 0.45, x + 0.45)
+    _boxes(axes, values, list(range(len(names))), 0.6)
     axes.axhline(0.0, color="grey", linewidth=0.8, zorder=0)
-    ticks = [f"{wrapped(name)}\n{_p(name, adjusted, study)}\nn = {len(losses[name])}" for name in names]
+    tests = _loss_tests(tables, losses, names)
+    ticks = [f"{canvas.wrapped(name)}\n{tests[name]}\nn = {len(losses[name])}" for name in names]
     axes.set_xticks(range(len(names)), ticks, fontsize=8)
     axes.set(ylabel="share of return lost", xlim=(-0.6, len(names) - 0.4))
     margin = 0.04 * (high - low)
     axes.set_ylim(low - margin, high + margin)
     beyond = int(((everything < low) | (everything > high)).sum())
-    return title(
+    return canvas.title(
         figure,
         "Loss of true return in the shock: (PRE − SHOCK) / |PRE|",
         f"A mark is a policy (seeds and modes averaged), n counts them. {_BOX} p: Wilcoxon's signed ranks against "
         "baseline, Holm's over stressors.",
-        SILENT_NOTE.replace(", so no collapse", "; what is left is chance") if study.silent else "",
+        canvas.SILENT_NOTE.replace(", so no collapse", "; what is left is chance") if tables.silent else "",
         f"Triangles: {beyond} values beyond the axis." if beyond else "",
     )
 
 
-def _score_panel(axes: Axes, study: Study, scores: dict[str, list[float]]) -> None:
-    order = [name for name in study.stressors if name in scores]
-    places = [study.stressors.index(name) for name in order]
-    hatches = ["/////" if name in study.silent else "" for name in order]
-    _boxes(axes, [np.array(scores[name]) for name in order], places, 0.62, hatches, vertical=False)
-    axes.set_yticks(range(len(study.stressors)), study.stressors, fontsize=8)
-    axes.set(xlim=(-0.03, 1.03), ylim=(len(study.stressors) - 0.4, -0.6))
+def _loss_tests(tables: FigureTables, losses: dict[str, dict[str, float]], names: list[str]) -> dict[str, str]:
+    """Returns the p value of each stressor that acts against the baseline, as text."""
+    calm = losses.get(BASELINE, {})
+    gaps = {name: np.array([losses[name][one] - calm[one] for one in losses[name] if one in calm]) for name in names}
+    tested = [name for name in names if name in tables.acting and len(gaps[name])]
+    adjusted = holm([wilcoxon(gaps[name]) for name in tested]).tolist()
+    texts = {name: "no action\nchanged" if name in tables.silent else "–" for name in names}
+    return texts | {name: canvas.p_text(p) for name, p in zip(tested, adjusted, strict=True)}
+
+
+def _marks_within(axes: Axes, x: int, values: np.ndarray, low: float, high: float) -> None:
+    """Draws values as marks beside each other; those beyond the axis are triangles at its end."""
+    places, inside = x + canvas.spread(len(values), 0.4), (values >= low) & (values <= high)
+    axes.plot(places[inside], values[inside], "o", color=COLOURS[0], markersize=4, alpha=0.7)
+    # An empty line that is not clipped takes room.
+    if not inside.all():
+        ends = values[~inside].clip(low, high)
+        axes.plot(places[~inside], ends, "^", color=COLOURS[1], markersize=5, clip_on=False)
+
+
+def _score_panel(axes: Axes, tables: FigureTables, scores: dict[str, list[float]]) -> None:
+    order = [name for name in tables.stressors if name in scores]
+    places = [tables.stressors.index(name) for name in order]
+    silent = [name in tables.silent for name in order]
+    _boxes(axes, [np.array(scores[name]) for name in order], places, 0.62, silent)
+    axes.set(xlim=(-0.03, 1.03))
+    canvas.agent_axis(axes, tables.stressors)
     axes.set_xticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])
-    axes.tick_params(axis="y", length=0)
 
 
 def _boxes(
-    axes: Axes, values: list[np.ndarray], places: list[int], width: float, hatches: list[str] | None = None,
-    vertical: bool = True,
-) -> None:  # fmt: skip
-    found = axes.boxplot(
-        values,
-        positions=places,
-        widths=width,
-        whis=(5, 95),
-        showfliers=False,
-        patch_artist=True,
-        manage_ticks=False,
-        orientation="vertical" if vertical else "horizontal",
-        medianprops={"color": "black", "linewidth": 1.6},
-    )
-    for box, hatch in zip(found["boxes"], hatches or [""] * len(values), strict=True):
-        box.set(facecolor=(0, 0, 0, 0.04) if hatch else (*_rgb(COLOURS[5]), 0.45), hatch=hatch or None)
-        box.set_edgecolor("grey" if hatch else "black")
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
+    axes: Axes, values: list[np.ndarray], places: list[int], width: float, silent: list[bool] | None = None
+) -> None:
+    """Draws boxes: upright, or lying where it is given which are silent; silent boxes are hatched."""
     from matplotlib.colors import to_rgb
 
-    return to_rgb(colour)
+    boxes = axes.boxplot(
+        values, positions=places, widths=width, whis=(5, 95), showfliers=False, patch_artist=True, manage_ticks=False,
+        orientation="vertical" if silent is None else "horizontal", medianprops={"color": "black", "linewidth": 1.6},
+    )  # fmt: skip
+    for box, hatched in zip(boxes["boxes"], silent or [False] * len(values), strict=True):
+        box.set(facecolor=(0, 0, 0, 0.04) if hatched else (*to_rgb(COLOURS[5]), 0.45), hatch="/////" * hatched or None)
+        box.set_edgecolor("grey" if hatched else "black")
 
 
 def _window(values: np.ndarray) -> tuple[float, float]:
-    """Returns the part of the axis that holds most values: a return near 0 makes a share of it as large as it likes.
+    """Returns the part of the axis that holds most values: a share of a return near 0 can be huge.
 
     Example:
         >>> _window(np.array([0.0, 0.1, 0.2, 0.3, 0.4, 50.0]))
@@ -184,13 +173,5 @@ def _window(values: np.ndarray) -> tuple[float, float]:
 
 
 def _mean(values: np.ndarray) -> str:
-    interval = intervals.t_interval(values)
-    return bounded(values.mean(), interval.low, interval.high, ".2f")
-
-
-def _p(name: str, adjusted: dict[str, float], study: Study) -> str:
-    return p_text(adjusted[name]) if name in adjusted else "no action\nchanged" if name in study.silent else "–"
-
-
-def _span(counts: list[int]) -> str:
-    return "–".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+    interval = t_interval(values)
+    return bounded(values.mean(), float(interval.low), float(interval.high), ".2f")

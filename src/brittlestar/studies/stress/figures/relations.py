@@ -12,73 +12,67 @@ from brittlestar.randomness import generator
 from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import cluster_pearson, pearson
-from brittlestar.studies.stress.figures.canvas import blank, correlation_text, legend, look, plain, title
-from brittlestar.studies.stress.figures.rows import MODES, Study, UnsuitedError, grouped, need, number
+from brittlestar.studies.stress.agents import MODES
+from brittlestar.studies.stress.figures.canvas import blank, correlation_text, legend, marks, one_panel, plain, title
+from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, grouped, need, number_in
 from brittlestar.studies.stress.ranking import pareto_front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_NAMES = 10
-MOST_SEEDS = 8
+_MOST_NAMES = 10
+_MOST_SEEDS = 8
 
 
-def reward_collapse(study: Study) -> Figure:
+def reward_collapse(tables: FigureTables) -> Figure:
     """Draws normalised return against collapse rate, one mark per agent and mode, with the Pareto front."""
-    need(study.leaderboard, "leaderboard", "normalised_return", "rate_shock")
-    rows = [row for row in study.leaderboard if not math.isnan(_return(row) + number(row, "rate_shock"))]
+    need(tables.leaderboard, "leaderboard", "normalised_return", "rate_shock")
+    rows = [row for row in tables.leaderboard if not np.isnan(_point(row)).any()]
     if len(rows) < 2:
         raise UnsuitedError("fewer than two agents have a known normalised return")
-    places = grouped(rows, "place")
-    figure = blank(8.6, 5.6)
-    axes = plain(figure.add_subplot())
-    for index, (place, members) in enumerate(sorted(places.items())):
-        style = look(index)
-        axes.plot([], [], linestyle="", markersize=7, label=place, **style)
+    figure, axes = one_panel(8.6, 5.6)
+    for index, (place, members) in enumerate(sorted(grouped(rows, "place").items())):
+        style = marks(index) | {"markersize": 7}
+        axes.plot([], [], label=place, **style)
         for row in members:
-            face = style["color"] if row["mode"] == MODES[True] else "none"
-            x, y = _return(row), number(row, "rate_shock")
-            axes.plot(x, y, linestyle="", markersize=7, markerfacecolor=face, **style)
+            axes.plot(*_point(row), **style | {"markerfacecolor": style["color"] if _is_likeliest(row) else "none"})
     front = _front(axes, rows)
     axes.set(xlabel="normalised return without stress (0 random, 1 reference)", ylabel="collapse rate in the shock")
     axes.set_ylim(-0.04, 1.04)
     legend(axes, heading="environment")
-    policies = list(grouped(rows, "agent").values())
-    means = np.array([[np.mean([_return(row) for row in part]), _rate(part)] for part in policies])
-    left_out = len(study.leaderboard) - len(rows)
+    means = np.array([np.mean([_point(row) for row in part], axis=0) for part in grouped(rows, "agent").values()])
+    more = f" and {len(front) - _MOST_NAMES} more" if len(front) > _MOST_NAMES else ""
+    left_out = len(tables.leaderboard) - len(rows)
     return title(
         figure,
         f"Return and collapse over policies: {correlation_text(pearson(means[:, 0], means[:, 1]))}",
-        f"Dashed: Pareto front, that is {_listed(front)}.",
+        f"Dashed: Pareto front, that is {', '.join(front[:_MOST_NAMES])}{more}.",
         "Filled: deterministic; hollow: stochastic. r is over policies, modes averaged, Fisher's 95 % interval.",
         f"Left out: {left_out} agents without a known return." if left_out else "",
     )
 
 
-def mode_agreement(study: Study) -> Figure:
+def mode_agreement(tables: FigureTables) -> Figure:
     """Draws the collapse rate of sampled actions against that of the likeliest ones, per agent and stressor."""
-    need(study.stress, "stress", "rate_shock")
-    pairs: dict[str, dict[str, tuple[float, float]]] = {}
-    for (stressor, agent), rows in grouped(study.acted(study.stress), "stressor", "agent").items():
+    need(tables.stress, "stress", "rate_shock")
+    pairs: dict[str, dict[str, list[float]]] = {}
+    for (stressor, agent), rows in grouped(tables.acted(tables.stress), "stressor", "agent").items():
         modes = grouped(rows, "mode")
         if len(modes) == 2:
-            both = [float(np.mean([number(row, "rate_shock") for row in modes[MODES[mode]]])) for mode in (True, False)]
-            pairs.setdefault(stressor, {})[agent] = (both[0], both[1])
+            both = [np.mean([number_in(row, "rate_shock") for row in modes[mode]]) for mode in MODES.values()]
+            pairs.setdefault(stressor, {})[agent] = [float(rate) for rate in both]
     if not pairs:
         raise UnsuitedError("no agent was evaluated in both modes (`deterministic=true,false`)")
-    figure = blank(8.8, 5.4)
-    axes = plain(figure.add_subplot())
-    axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
-    for index, (stressor, found) in enumerate(sorted(pairs.items())):
-        x, y = np.array(list(found.values())).T
+    figure, axes = one_panel(8.8, 5.4)
+    for index, (stressor, rates) in enumerate(sorted(pairs.items())):
+        x, y = np.array(list(rates.values())).T
         label = f"{stressor}\n{correlation_text(pearson(x, y))}"
-        axes.plot(x, y, linestyle="", markersize=6, alpha=0.8, label=label, **look(index))
-    axes.set(xlabel="CR in the shock, deterministic", ylabel="CR in the shock, stochastic")
-    axes.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal")
+        axes.plot(x, y, markersize=6, alpha=0.8, label=label, **marks(index))
+    _square(axes, "CR in the shock, deterministic", "CR in the shock, stochastic")
     legend(axes, heading="stressor")
-    agents = sorted({agent for found in pairs.values() for agent in found})
-    clusters = [np.array([found[agent] for found in pairs.values() if agent in found]) for agent in agents]
+    agents = sorted({agent for rates in pairs.values() for agent in rates})
+    clusters = [np.array([rates[agent] for rates in pairs.values() if agent in rates]) for agent in agents]
     whole = cluster_pearson(clusters, generator(0, "stress/figures"))
     r = bounded(whole.r, whole.low, whole.high, ".2f")
     return title(
@@ -88,17 +82,15 @@ def mode_agreement(study: Study) -> Figure:
     )
 
 
-def seed_consistency(study: Study) -> Figure:
+def seed_consistency(tables: FigureTables) -> Figure:
     """Draws the collapse rate of each seed against the mean of the others, and r between every two seeds."""
-    seeds, table, _ = seed_table(study)
+    seeds, table, _ = seed_table(tables)
     figure = blank(10.5, 5.2)
     left, right = figure.subplots(1, 2)
-    plain(left).plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
     for index, seed in enumerate(seeds):
         others = np.delete(table, index, axis=1).mean(axis=1)
-        left.plot(others, table[:, index], linestyle="", markersize=5, alpha=0.7, label=f"seed {seed}", **look(index))
-    left.set(xlabel="CR in the shock, mean of the other seeds", ylabel="CR in the shock, this seed", aspect="equal")
-    left.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04))
+        plain(left).plot(others, table[:, index], markersize=5, alpha=0.7, label=f"seed {seed}", **marks(index))
+    _square(left, "CR in the shock, mean of the other seeds", "CR in the shock, this seed")
     left.legend(frameon=False, fontsize=8, loc="upper left")
     _matrix(right, seeds, table)
     within = float(np.sqrt(table.var(axis=1, ddof=1).mean()))
@@ -110,34 +102,37 @@ def seed_consistency(study: Study) -> Figure:
     )
 
 
-def seed_table(study: Study) -> tuple[list[int], np.ndarray, list[str]]:
+def seed_table(tables: FigureTables) -> tuple[list[int], np.ndarray, list[str]]:
     """Returns the seeds, collapse rates `(agents × modes × stressors, seeds)` that all seeds have, and their agents."""
-    need(study.runs, "runs", "rate_shock", "seed")
-    rows = study.acted(study.runs)
-    seeds = sorted({row["seed"] for row in rows})[:MOST_SEEDS]
+    need(tables.runs, "runs", "rate_shock", "seed")
+    rows = tables.acted(tables.runs)
+    seeds = sorted({row["seed"] for row in rows})[:_MOST_SEEDS]
     if len(seeds) < 2:
         raise UnsuitedError("there is one seed only")
     units = grouped(rows, "agent", "mode", "stressor")
-    rates = [{row["seed"]: number(row, "rate_shock") for row in part} for part in units.values()]
+    rates = [{row["seed"]: number_in(row, "rate_shock") for row in part} for part in units.values()]
     table = np.array([[unit.get(seed, math.nan) for seed in seeds] for unit in rates])
     whole = ~np.isnan(table).any(axis=1)
-    table, agents = table[whole], [agent for (agent, *_), kept in zip(units, whole, strict=True) if kept]
-    if len(table) < 2:
+    if whole.sum() < 2:
         raise UnsuitedError("fewer than two agents or stressors have all seeds")
-    return seeds, table, agents
+    return seeds, table[whole], [agent for (agent, *_), complete in zip(units, whole, strict=True) if complete]
+
+
+def _square(axes: Axes, xlabel: str, ylabel: str) -> None:
+    """Sets both axes to rates, with a diagonal."""
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--", zorder=1)
+    axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal")
 
 
 def _matrix(axes: Axes, seeds: list[int], table: np.ndarray) -> None:
-    values = np.full((len(seeds), len(seeds)), math.nan)
-    texts = []
+    values, size = np.full((len(seeds), len(seeds)), math.nan), 9 if len(seeds) <= 5 else 6
     for i, j in itertools.permutations(range(len(seeds)), 2):
-        found = pearson(table[:, i], table[:, j])
-        values[i, j] = found.r
-        low = "" if math.isnan(found.low) else f"\n[{found.low:.2f},\n{found.high:.2f}]"
-        texts.append((i, j, "–" if math.isnan(found.r) else f"{found.r:.2f}{low}"))
+        pair = pearson(table[:, i], table[:, j])
+        values[i, j] = pair.r
+        bounds = "" if math.isnan(pair.low) else f"\n[{pair.low:.2f},\n{pair.high:.2f}]"
+        text = "–" if math.isnan(pair.r) else f"{pair.r:.2f}{bounds}"
+        axes.text(j, i, text, ha="center", va="center", fontsize=size)
     axes.imshow(np.ma.masked_invalid(values), cmap="Blues", vmin=0.0, vmax=1.5)
-    for i, j, text in texts:
-        axes.text(j, i, text, ha="center", va="center", fontsize=9 if len(seeds) <= 5 else 6)
     names = [f"seed {seed}" if len(seeds) <= 5 else str(seed) for seed in seeds]
     axes.set_xticks(range(len(seeds)), names, fontsize=8)
     axes.set_yticks(range(len(seeds)), names, fontsize=8)
@@ -146,22 +141,17 @@ def _matrix(axes: Axes, seeds: list[int], table: np.ndarray) -> None:
 
 
 def _front(axes: Axes, rows: list[Row]) -> list[str]:
-    """Draws the front as steps, and returns who is on it, from low to high return."""
-    x, y = (np.array([number(row, name) for row in rows]) for name in ("normalised_return", "rate_shock"))
+    """Draws the front as steps, and returns the agents on it, from low to high return."""
+    x, y = np.array([_point(row) for row in rows]).T
     best = np.flatnonzero(pareto_front(x, -y))
     best = best[np.lexsort((y[best], x[best]))]
     axes.step(x[best], y[best], where="pre", color="black", linestyle="--", linewidth=1, zorder=0)
     return list(dict.fromkeys(f"{rows[i]['agent']} ({rows[i]['mode']})" for i in best))
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+def _point(row: Row) -> tuple[float, float]:
+    return number_in(row, "normalised_return"), number_in(row, "rate_shock")
 
 
-def _return(row: Row) -> float:
-    return number(row, "normalised_return")
-
-
-def _rate(rows: list[Row]) -> float:
-    return float(np.mean([number(row, "rate_shock") for row in rows]))
+def _is_likeliest(row: Row) -> bool:
+    return bool(row["mode"] == MODES[True])

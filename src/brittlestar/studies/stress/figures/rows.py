@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from brittlestar.results.load import Row
-from brittlestar.statistics import intervals
+from brittlestar.results.rows import group_rows
+from brittlestar.statistics.arrays import without_nan
+from brittlestar.statistics.intervals import t_interval
+from brittlestar.studies.stress.agents import MODES
+from brittlestar.studies.stress.scoring import BASELINE
 
-BASELINE = "baseline"
-MODES = {True: "deterministic", False: "stochastic"}
 _TRAITS = ("algorithm", "on_policy", "discrete")
 _GROUPS = ("env", "perturbation", "stress_schedule")
 _LIMITS = {"rate_shock": (0.0, 1.0), "excess": (-1.0, 1.0), "false_alarms": (0.0, 1.0)}
 
 
 class UnsuitedError(Exception):
-    """Says why a figure cannot be drawn from these rows."""
+    """The reason why a figure cannot be drawn from these rows."""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its interval, over `n` policies; bounds are nan where one value says nothing about the spread."""
+    """A mean with its interval, over `n` policies; bounds are nan where one value has no spread."""
 
     value: float
-    low: float
-    high: float
-    n: int
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+
+    @classmethod
+    def of(cls, row: Row, name: str) -> Mean:
+        """Returns a column of a row with its interval."""
+        value, low, high = (number_in(row, f"{name}{end}") for end in ("", "_low", "_high"))
+        return cls(value, low, high)
 
 
 @dataclass
-class Study:
+class FigureTables:
     """The tables of a study; rows of `stress`, `runs` and `leaderboard` have `stressor`, `agent`, `place` and `mode`.
 
     Attributes:
@@ -43,9 +51,9 @@ class Study:
         episodes: one row per episode, as they are in the table.
         leaderboard: one row per agent.
         alpha: accepted false-alarm rate.
-        stressors: in the order to draw them: none, those that act, those that cannot.
+        stressors: in the order to draw them: the baseline, those that act, those that cannot.
         silent: stressors that changed no action of any agent.
-        names: says what a row is called.
+        names: names the stressor, agent, place and mode of a row.
     """
 
     stress: list[Row]
@@ -59,7 +67,7 @@ class Study:
 
     @property
     def acting(self) -> list[str]:
-        """Stressors that changed what at least one agent did."""
+        """Stressors that changed an action of some agent."""
         return [name for name in self.stressors if name != BASELINE and name not in self.silent]
 
     def acted(self, rows: Iterable[Row]) -> list[Row]:
@@ -69,7 +77,7 @@ class Study:
 
 
 class Names:
-    """Says what the stressor, agent, place and mode of a row are called."""
+    """Names the stressor, agent, place and mode of a row."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         strengths: dict[str, set] = {}
@@ -96,7 +104,7 @@ class Names:
         return str(row.get("env.id") or row.get("env")).replace("_", " ")
 
     def agent(self, row: Row) -> str:
-        """Returns environment and policy, without saying the environment twice."""
+        """Returns environment and policy; a policy that is named after its environment alone."""
         policy = str(row.get("policy")).rpartition("/")[2].replace("_", " ")
         place = self.place(row)
         parts = [policy if policy.startswith(place) else f"{place} {policy}"]
@@ -105,21 +113,21 @@ class Names:
 
     def named(self, row: Row) -> Row:
         """Returns a copy of a row with all of them."""
-        agent, given = self.agent(row), row.get("deterministic")
-        if given is None:
-            known = self.modes.get(agent, set())
-            given = next(iter(known)) if len(known) == 1 else True
-        names = {"stressor": self.stressor(row), "agent": agent, "place": self.place(row), "mode": MODES[bool(given)]}
+        agent, mode = self.agent(row), row.get("deterministic")
+        if mode is None:
+            modes = self.modes.get(agent, set())
+            mode = next(iter(modes)) if len(modes) == 1 else True
+        names = {"stressor": self.stressor(row), "agent": agent, "place": self.place(row), "mode": MODES[bool(mode)]}
         return row | names
 
 
-def read_study(
+def prepare_tables(
     stress: list[Row], runs: list[Row], episodes: list[Row], leaderboard: list[Row], alpha: float = 0.05
-) -> Study:
+) -> FigureTables:
     """Prepares the tables for drawing.
 
     Where all actions were identical to those without stress, the rate is that of the same episodes without stress,
-    whatever a scoring says about the rewards.
+    whatever a scoring makes of the rewards.
     """
     names = Names([*stress, *runs])
     for row in runs:
@@ -133,17 +141,17 @@ def read_study(
         row["proven"] = bool(row.get("reward_only")) or str(row.get("verdict", "")).startswith("cannot")
         acts[row["stressor"]] = acts.get(row["stressor"], False) or not row["proven"]
     for rows in (stress, runs):
-        _settle(rows)
+        _replace_proven(rows)
     order = sorted(acts, key=lambda name: (name != BASELINE, not acts[name], name))
     silent = frozenset(name for name in order if not acts[name])
-    return Study(stress, runs, episodes, [*map(names.named, leaderboard)], alpha, order, silent, names)
+    return FigureTables(stress, runs, episodes, [*map(names.named, leaderboard)], alpha, order, silent, names)
 
 
-def number(row: Row, name: str) -> float:
+def number_in(row: Row, name: str) -> float:
     """Returns a number of a row; nan where it is missing.
 
     Example:
-        >>> number({"rate": 1, "low": None}, "rate"), number({}, "low")
+        >>> number_in({"rate": 1, "low": None}, "rate"), number_in({}, "low")
         (1.0, nan)
     """
     value = row.get(name)
@@ -151,13 +159,9 @@ def number(row: Row, name: str) -> float:
 
 
 def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
-    """Groups rows by a column, or by several; those that do not have one are left out."""
-    found: dict[Any, list[Row]] = {}
-    for row in rows:
-        key = tuple(row.get(column) for column in columns)
-        if None not in key:
-            found.setdefault(key[0] if len(key) == 1 else key, []).append(row)
-    return found
+    """Groups rows by a column, or by several; rows without one of them are left out."""
+    complete = [row for row in rows if all(row.get(column) is not None for column in columns)]
+    return {key[0] if len(key) == 1 else key: part for key, part in group_rows(complete, columns).items()}
 
 
 def need(rows: list[Row], name: str, *columns: str) -> None:
@@ -170,17 +174,16 @@ def need(rows: list[Row], name: str, *columns: str) -> None:
 
 
 def by_policy(rows: Iterable[Row], name: str) -> dict[str, float]:
-    """Returns the mean of each policy over stressors, seeds and modes, where it is known.
+    """Returns the mean of each policy over stressors, seeds and modes, where there is one.
 
     Each stressor counts the same, so that the seeds of one do not outweigh another.
     """
-    found = {}
+    means = {}
     for agent, members in grouped(rows, "agent").items():
-        parts = [_mean(number(row, name) for row in part) for part in grouped(members, "stressor", "mode").values()]
-        value = _mean(parts)
-        if not math.isnan(value):
-            found[agent] = value
-    return found
+        parts = [_mean(number_in(row, name) for row in part) for part in grouped(members, "stressor", "mode").values()]
+        if not math.isnan(value := _mean(parts)):
+            means[agent] = value
+    return means
 
 
 def mean_over_policies(rows: list[Row], name: str) -> Mean | None:
@@ -193,16 +196,14 @@ def mean_over_policies(rows: list[Row], name: str) -> Mean | None:
         return None
     units = values
     if len(values) == 1:
-        units = [_mean(number(row, name) for row in part) for part in grouped(rows, "seed").values()]
-    interval = intervals.t_interval(np.array(units or [math.nan]))
+        units = [_mean(number_in(row, name) for row in part) for part in grouped(rows, "seed").values()]
+    interval = t_interval(np.array(units or [math.nan]))
     own = [_mean(by_policy(rows, f"{name}_{end}").values()) for end in ("low", "high")]
-    limits = _LIMITS.get(name, (-math.inf, math.inf))
-    low, high = (
-        max(limits[0], float(np.fmin(interval.low, own[0]))),
-        min(limits[1], float(np.fmax(interval.high, own[1]))),
-    )
-    known = not math.isnan(float(interval.low)) or not math.isnan(own[0])
-    return Mean(_mean(values), low if known else math.nan, high if known else math.nan, len(values))
+    if math.isnan(float(interval.low)) and math.isnan(own[0]):
+        return Mean(_mean(values), n=len(values))
+    bottom, top = _LIMITS.get(name, (-math.inf, math.inf))
+    low, high = max(bottom, float(np.fmin(interval.low, own[0]))), min(top, float(np.fmax(interval.high, own[1])))
+    return Mean(_mean(values), low, high, len(values))
 
 
 def mean_of_these(rows: list[Row], name: str) -> Mean | None:
@@ -212,8 +213,10 @@ def mean_of_these(rows: list[Row], name: str) -> Mean | None:
     return Mean(_mean(values.values()), low, high, len(values)) if values else None
 
 
-def _settle(rows: list[Row]) -> None:
-    key: Callable[[Row], tuple] = lambda row: (row["agent"], row["mode"], row.get("seed"))  # noqa: E731
+def _replace_proven(rows: list[Row]) -> None:
+    def key(row: Row) -> tuple:
+        return row["agent"], row["mode"], row.get("seed")
+
     calm = {key(row): row for row in rows if row["stressor"] == BASELINE}
     for row in rows:
         if row["proven"]:
@@ -233,10 +236,10 @@ def _is_setting(name: str) -> bool:
 
 def _short(values: set[str]) -> dict[str, str]:
     """Returns the last two parts of each path, unless two paths have the same."""
-    found = {value: "/".join(value.split("/")[-2:]) for value in values}
-    return found if len(set(found.values())) == len(values) else {value: value for value in values}
+    short = {value: "/".join(value.split("/")[-2:]) for value in values}
+    return short if len(set(short.values())) == len(values) else {value: value for value in values}
 
 
 def _mean(values: Iterable[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return float(np.mean(known)) if known else math.nan
+    present = without_nan(list(values))
+    return float(present.mean()) if len(present) else math.nan

@@ -1,4 +1,4 @@
-"""Which suite an environment belongs to, from its name."""
+"""The suite of an environment, from its name."""
 
 from __future__ import annotations
 
