@@ -51,6 +51,10 @@ def test_a_mistake_is_one_line(override, message):
     assert "\n" not in line and "full_key" not in line
 
 
+def test_a_key_that_may_be_added_does_not_hide_another_mistake():
+    assert "An item is already at 'seed'" in message_of(["+env.kwargs.a=1", "+seed=1"])
+
+
 def test_an_interpolation_of_nothing_names_its_key():
     with initialize_config_dir(str(config_folder()), version_base="1.3"):
         config = compose("config", ["episodes=${nothing}"])

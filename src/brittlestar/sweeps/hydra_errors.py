@@ -96,7 +96,9 @@ def _override_keys(words: Sequence[str]) -> list[str]:
     for word in words:
         with contextlib.suppress(HydraException):
             override = OverridesParser.create().parse_override(word)
-            keys += [] if override.is_hydra_override() else [override.key_or_group]
+            key, adds = override.key_or_group, override.is_add() or override.is_force_add()
+            is_new = adds and key.rpartition(".")[0] in _OPEN_NODES
+            keys += [] if override.is_hydra_override() or is_new else [key]
     return keys
 
 
