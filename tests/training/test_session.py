@@ -13,7 +13,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations import GaussianObservation, Perturbation
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.training.algorithms import Algorithm
-from brittlestar.training.folder import find_checkpoint, write_checkpoint
+from brittlestar.training.folder import find_checkpoint
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
@@ -96,17 +96,6 @@ def test_the_exported_policy_is_small_and_acts_as_the_model(algo, tmp_path):
     np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
     assert (tmp_path / "final" / "policy.zip").stat().st_size < 50_000
     session.close()
-
-
-def test_a_checkpoint_survives_a_kill_between_two_renames(tmp_path):
-    last = tmp_path / "last"
-    write_checkpoint(last, lambda folder: (folder / "model").write_text("one"), {"steps": 1})
-    write_checkpoint(last, lambda folder: (folder / "model").write_text("two"), {"steps": 2})
-    assert find_checkpoint(last) == (last, {"steps": 2})
-    last.rename(last.with_suffix(".old"))
-    folder, _ = find_checkpoint(last)
-    assert (folder / "model").read_text() == "two"
-    assert find_checkpoint(tmp_path / "nothing") is None
 
 
 @pytest.mark.parametrize(
