@@ -67,7 +67,7 @@ def _on_checks(tables: Tables, status: str) -> list[str]:
 def _incapable(row: Row, varied: list[str]) -> str:
     return (
         f"note: {_where(row, varied)}{row['measure']} is {text(row['baseline'])} at {_at(row, 'baseline_strength')}, "
-        f"already below {text(row['threshold'])}: incapable, so its critical strength says nothing about robustness"
+        f"already below {text(row['threshold'])}: incapable, so its critical strength is no measure of robustness"
     )
 
 

@@ -19,7 +19,7 @@ from brittlestar.studies.results_page.tables import gap_row, shapes, sweep_secti
 _SHAPES = """\
 critical sigma: the first level with less than half of the episodes solved; crosses half at: where straight lines
 between the levels do; slope: least squares of success on sigma; auc: area under the curve, not normalised. A curve
-that is below half without noise is incapable: its critical sigma says nothing about robustness."""
+that is below half without noise is incapable: its critical sigma is no measure of robustness."""
 _TWO_RATES = """\
 Success is shown twice: at *any* step of an episode, as published, and at the *final* step. The final step shows whether
 the gripper or the block remains at the goal."""
@@ -104,4 +104,4 @@ def _methods(plan: ResultsPlan) -> str:
         methods["Other metrics"] |= {row["metric_interval"] for row in part.tables.curve}
         methods["Critical sigma, slope, auc"] |= {row["interval_method"] for row in part.tables.summary}
     lines = [f"- {name}: {'; '.join(sorted(texts))}." for name, texts in methods.items()]
-    return "\n".join([*lines, "- The interval of one training says nothing about another training."])
+    return "\n".join([*lines, "- The interval of one training does not cover the spread between trainings."])

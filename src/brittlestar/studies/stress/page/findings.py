@@ -19,7 +19,7 @@ def findings(tables: BenchmarkTables, alarms: list[Row], alpha: float) -> list[s
 
 def _alarms(alarms: list[Row], alpha: float) -> str:
     events, episodes = (sum(row[name] for row in alarms) for name in ("events", "episodes"))
-    line = f"Without stress {percent(events / episodes)} of {episodes} episodes are called a collapse; "
+    line = f"Without stress {percent(events / episodes)} of {episodes} episodes count as a collapse; "
     line += f"{percent(alpha)} is accepted."
     above = [row for row in alarms if row["p_holm"] < SIGNIFICANT]
     if above:
@@ -50,7 +50,7 @@ def _silent(tables: BenchmarkTables) -> str:
     pairs = sum(row["perturbation"] in tables.stressors for row in tables.stress)
     names = " and ".join(f"`{name}`" for name in sorted(tables.silent))
     always = f", always so under {names}" if names else ""
-    return f"In {silent} of {pairs} pairs of agent and stressor no action was another one{always}: no collapse."
+    return f"In {silent} of {pairs} pairs of agent and stressor no action changed{always}: no collapse."
 
 
 def _returns(tables: BenchmarkTables) -> str:
@@ -61,7 +61,7 @@ def _returns(tables: BenchmarkTables) -> str:
         return "No collapse is shown beyond chance."
     hidden = sum(not row["return_p_value"] < SIGNIFICANT for row in rows)
     return (
-        f"In {hidden} of {len(rows)} collapses beyond chance the return alone does not tell "
+        f"In {hidden} of {len(rows)} collapses beyond chance the return alone does not show it "
         f"(its paired test has p >= {SIGNIFICANT:g})."
     )
 
@@ -100,7 +100,7 @@ def correlation_text(row: Row) -> str:
         'the higher the one, the lower the other (r = -0.9, p = 0.03, n = 5)'
     """
     if is_missing(row["pearson"]):
-        return f"too few agents to tell (n = {row['n']})"
+        return f"too few agents (n = {row['n']})"
     numbers = f"(r = {three_digits(row['pearson'])}, p = {row['pearson_p']:.2g}, n = {row['n']})"
     if row["pearson_p"] >= SIGNIFICANT:
         return f"no correlation shown {numbers}"

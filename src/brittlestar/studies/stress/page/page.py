@@ -50,12 +50,12 @@ environment and mode, with its bootstrap interval. The published score mixes ide
 _STRESSORS = """\
 Collapse: more events in the shock than in the same episodes without stress, by a paired test (p < .05, Holm)."""
 _RATES = f"""\
-Share of episodes in the shock that collapse; bold: beyond chance; {_SILENT}: proven that no action was another one."""
+Share of episodes in the shock that collapse; bold: beyond chance; {_SILENT}: no action changed, which is proven."""
 _ALARMS = """\
 Events among episodes without stress (`baseline`), with Wilson's 95 % interval. Error: standard deviation of the rate
 that so many episodes and reference passes leave if the promise holds with equality (beta-binomial). p: probability of
 so many events or more; Holm's correction over all agents decides whether the promise is kept."""
-_CORRELATIONS = "Over agents; both modes are the same agents, so they are apart."
+_CORRELATIONS = "Over agents. Both modes have the same agents, so each mode has its own rows."
 
 
 def write_benchmark(plan: BenchmarkPlan) -> int:
@@ -90,7 +90,7 @@ def benchmark_page(plan: BenchmarkPlan, tables: BenchmarkTables) -> str:
     alpha = StressPhases().alpha
     alarms = alarm_rows(tables, plan.reference, alpha)
     sections = {
-        "What it says": ["\n".join(f"- {line}" for line in findings(tables, alarms, alpha))],
+        "Findings": ["\n".join(f"- {line}" for line in findings(tables, alarms, alpha))],
         "Leaderboard": [_LEADERBOARD, _table(map(_leaderboard_row, tables.leaderboard))],
         "Stressors": [_STRESSORS, _table(_stressor_row(name, tables.under(name)) for name in tables.stressors)],
         "Collapse rates": [_RATES, _table(_rate_row(agent, tables) for agent in tables.agents())],
