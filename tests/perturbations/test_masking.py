@@ -148,7 +148,7 @@ def test_where_selects_the_zero_of_a_normalising_policy(where, shown):
     mask, policy = MaskObservation(p=1.0, r=1.0, where=where), normalising()
     lanes = Lanes(EnvSpec(id="Pendulum-v1"), count=2)
     rows = rollout(lanes, Parts(policy, mask), Plan(episodes=2))
-    seen = mask.kept[""].astype(np.float32)
+    seen = mask.memory[""].astype(np.float32)
     np.testing.assert_allclose(policy._inputs.read(seen, None, None)[0][0], [shown, shown], atol=1e-6)
     assert rows.effects["masked_fraction"].tolist() == [1.0, 1.0]
 

@@ -1,4 +1,4 @@
-"""Texts about files from strangers: what a file holds as one printable line, and the error of an unreadable one."""
+"""Text about untrusted files: values as one printable line, and the error of an unreadable file."""
 
 from __future__ import annotations
 

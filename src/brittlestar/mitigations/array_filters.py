@@ -143,6 +143,6 @@ class HoldLast:
 
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Returns the array without missing values."""
-        gone = np.isnan(array) if np.isnan(self._missing) else array == self._missing
-        self._held = np.where(gone, np.where(first, 0, self._held), array)
+        missing = np.isnan(array) if np.isnan(self._missing) else array == self._missing
+        self._held = np.where(missing, np.where(first, 0, self._held), array)
         return self._held

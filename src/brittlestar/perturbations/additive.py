@@ -74,8 +74,8 @@ class DriftObservation(ScaledObservation):
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Advances the walk and adds its position."""
         move = step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])
-        self.kept[step.key] = np.where(step.first_for(array), 0.0, self.kept.get(step.key, 0.0) + move)
-        return array + self.kept[step.key]
+        self.memory[step.key] = np.where(step.first_for(array), 0.0, self.memory.get(step.key, 0.0) + move)
+        return array + self.memory[step.key]
 
 
 @dataclass

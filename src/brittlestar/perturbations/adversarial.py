@@ -73,11 +73,11 @@ class AdversarialObservation(ScaledObservation):
             return observation
         keys = self.keys if isinstance(observation, dict) else [""]
         radius = {key: self._radius(observation[key] if key else observation, key, step) for key in keys}
-        seen = observation
+        perturbed = observation
         if any(reach.any() for reach in radius.values()):
-            seen = self._shown(observation, self._search(observation, radius, step), step)
-        self._state = self._attacked().predict(seen, self._state, step.first)[1]
-        return seen
+            perturbed = self._apply(observation, self._search(observation, radius, step), step)
+        self._state = self._attacked().predict(perturbed, self._state, step.first)[1]
+        return perturbed
 
     def _attacked(self) -> Policy:
         if self._policy is None:
@@ -124,25 +124,27 @@ class AdversarialObservation(ScaledObservation):
     def _look(
         self, observation: Any, moved: Arrays, clean: np.ndarray, radius: Arrays, step: Step
     ) -> tuple[np.ndarray, Callable[[], Arrays]]:
-        answer = self._ask(self._shown(observation, moved, step), radius, step)
+        answer = self._ask(self._apply(observation, moved, step), radius, step)
         value, slope = self._objective(answer.outputs.astype(np.float64), clean)
         return value, lambda: answer.pull(slope)
 
-    def _ask(self, shown: Any, radius: Arrays, step: Step) -> Answer:
+    def _ask(self, observation: Any, radius: Arrays, step: Step) -> Answer:
         if not self._numeric:
             try:
-                return self._attacked().differentiate(shown, self._state, step.first)
+                return self._attacked().differentiate(observation, self._state, step.first)
             except GradientError:
                 if self.gradient == "exact" or self._objective is not distance:
                     raise
                 self._numeric = True
-        return by_differences(self._attacked(), shown, self._state, step.first, radius)
+        return by_differences(self._attacked(), observation, self._state, step.first, radius)
 
-    def _shown(self, observation: Any, moved: Arrays, step: Step) -> Any:
+    def _apply(self, observation: Any, moved: Arrays, step: Step) -> Any:
         if not isinstance(observation, dict):
             return (observation + moved[""]).astype(observation.dtype)
-        seen = observation | {key: (observation[key] + d).astype(observation[key].dtype) for key, d in moved.items()}
-        return self._without_leaks(observation, seen, step.first) if self.leak_free else seen
+        perturbed = observation | {
+            key: (observation[key] + d).astype(observation[key].dtype) for key, d in moved.items()
+        }
+        return self._without_leaks(observation, perturbed, step.first) if self.leak_free else perturbed
 
     def _signs(self, gradient: Arrays, observation: Any, start: Arrays, step: Step) -> Arrays:
         """Returns the sign of the gradient at every number."""

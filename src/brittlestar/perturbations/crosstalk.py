@@ -52,8 +52,8 @@ class SwappedAction(ActionPerturbation):
         weight = step.of(self, "swap", action)
         if self.how == "blend":
             return action * (1.0 - weight) + other * weight
-        drawn = step.draws.uniform((1,) * (action.ndim - 1), per_episode=self.how == "episode")
-        return np.where(drawn < weight, other, action)
+        uniform = step.draws.uniform((1,) * (action.ndim - 1), per_episode=self.how == "episode")
+        return np.where(uniform < weight, other, action)
 
 
 @dataclass

@@ -71,13 +71,13 @@ class RandomAction(ActionPerturbation):
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Replaces whole actions."""
         hit = self.hit(step.of(self, "p", action), step, action)
-        drawn = step.draws.uniform(action.shape[1:])
-        return np.where(hit, self._other(action, drawn), action)
+        uniform = step.draws.uniform(action.shape[1:])
+        return np.where(hit, self._other(action, uniform), action)
 
-    def _other(self, action: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    def _other(self, action: np.ndarray, uniform: np.ndarray) -> np.ndarray:
         if not isinstance(self._space, spaces.Discrete):
-            return np.asarray(self._low + drawn * (np.asarray(self._high) - self._low))
-        return another(action, int(self._space.n), int(self._space.start), drawn)
+            return np.asarray(self._low + uniform * (np.asarray(self._high) - self._low))
+        return another(action, int(self._space.n), int(self._space.start), uniform)
 
 
 @dataclass
@@ -124,8 +124,8 @@ class PermutedAction(ActionPerturbation):
         """Permutes the actions that are hit."""
         hit = self.hit(step.of(self, "p", action), step, action)
         if self.permutation is None and self.seed is None and step.first.any():
-            drawn = step.draws.uniform(self._tables.shape[1:], per_episode=True)
-            self._tables[step.first] = cycles(drawn)[step.first]
+            uniform = step.draws.uniform(self._tables.shape[1:], per_episode=True)
+            self._tables[step.first] = cycles(uniform)[step.first]
         return np.where(hit, self._tables[self._lanes, action - self._start] + self._start, action)
 
 
@@ -139,14 +139,14 @@ def another(values: np.ndarray, count: Any, start: Any, uniform: np.ndarray) -> 
     return np.asarray((values - start + 1 + np.floor(uniform * (count - 1)).astype(np.int64)) % count + start)
 
 
-def cycles(drawn: np.ndarray) -> np.ndarray:
+def cycles(uniform: np.ndarray) -> np.ndarray:
     """Turns uniform numbers `(n, size)` into permutations `(n, size)` that are single cycles.
 
     Example:
         >>> cycles(np.array([[0.1, 0.9, 0.5]])).tolist()
         [[2, 0, 1]]
     """
-    order = np.argsort(drawn, axis=1)
+    order = np.argsort(uniform, axis=1)
     permutations = np.empty_like(order)
     np.put_along_axis(permutations, order, np.roll(order, -1, axis=1), axis=1)
     return permutations

@@ -58,13 +58,13 @@ class GoalNoise(ScaledObservation):
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Adds the noise."""
         draw = step.draws.normal(array.shape[1:], per_episode=self.per == "episode")
-        self.kept[step.key] = array + step.of(self, "sigma", array) * self.unit(step) * draw
-        return self.kept[step.key]
+        self.memory[step.key] = array + step.of(self, "sigma", array) * self.unit(step) * draw
+        return self.memory[step.key]
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Computes the reward from the shown goal, if `reward` is `observed`."""
-        shown, true = self.kept.get(GOAL), step.observation
-        if self.reward == "truth" or shown is None or self._compute_reward is None:
+        goal, true = self.memory.get(GOAL), step.observation
+        if self.reward == "truth" or goal is None or self._compute_reward is None:
             return reward
-        seen = self._compute_reward(true[ACHIEVED], shown, {})
-        return np.where((shown != true[GOAL]).any(axis=1), seen, reward).astype(reward.dtype)
+        observed = self._compute_reward(true[ACHIEVED], goal, {})
+        return np.where((goal != true[GOAL]).any(axis=1), observed, reward).astype(reward.dtype)

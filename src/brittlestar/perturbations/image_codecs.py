@@ -87,12 +87,12 @@ class JpegImage(ImagePerturbation):
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Compresses image by image."""
         losses = np.rint(np.broadcast_to(step.of(self, "loss", step.level), step.level.shape)).astype(int)
-        seen = pixels.copy()
+        decoded = pixels.copy()
         for lane in np.flatnonzero(losses).tolist():
             picture = np.rint(pixels[lane] * (255 / white)).astype(np.uint8)
             packed = _through_jpeg(picture, 100 - int(losses[lane]))
-            seen[lane] = packed if pixels.dtype == np.uint8 else packed * (white / 255)
-        return seen
+            decoded[lane] = packed if pixels.dtype == np.uint8 else packed * (white / 255)
+        return decoded
 
 
 def _average(pixels: np.ndarray, weights: np.ndarray, axis: int) -> np.ndarray:

@@ -111,9 +111,9 @@ class MaskObservation(ObservationPerturbation):
         flat = array.reshape(len(array), -1)
         mask = self._hit[:, None] & self._mask(flat, step)
         step.report_effect("masked_fraction", mask.sum(axis=1) / self._size)
-        seen = np.where(mask, MASK_FILLS[self.fill](self, flat, step), flat)
-        self.kept[step.key] = seen
-        return seen.reshape(array.shape)
+        perturbed = np.where(mask, MASK_FILLS[self.fill](self, flat, step), flat)
+        self.memory[step.key] = perturbed
+        return perturbed.reshape(array.shape)
 
     def _mask(self, flat: np.ndarray, step: Step) -> np.ndarray:
         ratio = step.of(self, "r", flat)
@@ -128,7 +128,7 @@ class MaskObservation(ObservationPerturbation):
 MASK_FILLS: dict[str, Callable[[MaskObservation, np.ndarray, Step], Any]] = {
     "zero": lambda mask, flat, step: mask._zero.get(step.key, 0.0),
     "mean": lambda mask, flat, step: mask._mean[step.key],
-    "last": lambda mask, flat, step: np.where(step.first_for(flat), flat, mask.kept.get(step.key, flat)),
+    "last": lambda mask, flat, step: np.where(step.first_for(flat), flat, mask.memory.get(step.key, flat)),
     "noise": lambda mask, flat, step: mask._mean[step.key] + mask._noise(flat, step),
     "additive": lambda mask, flat, step: flat + mask._noise(flat, step),
     "multiplicative": lambda mask, flat, step: flat * (1.0 + step.draws.normal(flat.shape[1:])),

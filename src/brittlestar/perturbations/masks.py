@@ -67,8 +67,8 @@ def group_mask(draws: LaneDraws, members: np.ndarray, ratio: Ratio) -> np.ndarra
         ratio: share of the groups.
     """
     count = np.where(np.asarray(ratio) > 0, np.maximum(whole(ratio, len(members)), 1), 0)
-    chosen = _ranks(draws.uniform((len(members),))) < count
-    return np.asarray((chosen[:, :, None] & members).any(axis=1))
+    masked = _ranks(draws.uniform((len(members),))) < count
+    return np.asarray((masked[:, :, None] & members).any(axis=1))
 
 
 def _ranks(numbers: np.ndarray) -> np.ndarray:

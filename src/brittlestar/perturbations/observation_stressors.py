@@ -64,10 +64,10 @@ class ObservationStressor(ObservationPerturbation):
         stressed = (step.level > 0) & ~step.first
         if not stressed.any():
             return array
-        seen = self.stress(array, step)
+        perturbed = self.stress(array, step)
         if step.key in self._range:
-            seen = np.clip(np.rint(seen), *self._range[step.key])
-        return np.where(for_lanes(stressed, array), seen, array)
+            perturbed = np.clip(np.rint(perturbed), *self._range[step.key])
+        return np.where(for_lanes(stressed, array), perturbed, array)
 
 
 @dataclass

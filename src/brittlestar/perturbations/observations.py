@@ -21,7 +21,7 @@ Scale = Literal["absolute", "std"]
 class ObservationPerturbation(Perturbation):
     """Perturbs one array at a time: a subclass implements `perturb(array, step)`; `step.key` names the array.
 
-    State that it keeps from step to step belongs into `self.kept[step.key]`, which `bind` empties.
+    State that it keeps from step to step belongs into `self.memory[step.key]`, which `bind` empties.
     """
 
     takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box,)
@@ -39,7 +39,7 @@ class ObservationPerturbation(Perturbation):
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks that every key exists and has a supported space, and resets the state of all lanes."""
         check_kinds(self, self.touched(observation_space), self.takes)
-        self.kept: dict[str, Any] = {}
+        self.memory: dict[str, Any] = {}
         self._copies: dict[str, np.ndarray] = {}
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
@@ -53,17 +53,17 @@ class ObservationPerturbation(Perturbation):
         """Applies `perturb` to every chosen array."""
         if not isinstance(observation, dict):
             return as_dtype(self.perturb(observation, step), observation.dtype)
-        seen = dict(observation)
+        perturbed = dict(observation)
         for step.key in self.keys:
             array = observation[step.key]
-            seen[step.key] = as_dtype(self.perturb(array, step), array.dtype)
-        return self._without_leaks(observation, seen, step.first) if self.leak_free else seen
+            perturbed[step.key] = as_dtype(self.perturb(array, step), array.dtype)
+        return self._without_leaks(observation, perturbed, step.first) if self.leak_free else perturbed
 
-    def _without_leaks(self, true: dict[str, np.ndarray], seen: dict[str, np.ndarray], first: np.ndarray) -> Any:
+    def _without_leaks(self, true: dict[str, np.ndarray], perturbed: dict[str, np.ndarray], first: np.ndarray) -> Any:
         for key, touched, lanes, columns in self._repeats(true, first):
-            seen[key] = seen[key].copy()
-            seen[key][lanes] = seen[touched][lanes[:, None], columns]
-        return seen
+            perturbed[key] = perturbed[key].copy()
+            perturbed[key][lanes] = perturbed[touched][lanes[:, None], columns]
+        return perturbed
 
     def _repeats(self, true: dict[str, np.ndarray], first: np.ndarray) -> list[tuple[str, str, np.ndarray, np.ndarray]]:
         """Returns which lanes of which entry repeat which columns of a perturbed entry."""

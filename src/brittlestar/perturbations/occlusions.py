@@ -34,10 +34,10 @@ class PatchImage(ImagePerturbation):
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         """Covers the square."""
         side = step.of(self, "share", step.level) * min(pixels.shape[1:3])
-        drawn = step.draws.uniform((2,), per_episode=self.per_episode)
+        position = step.draws.uniform((2,), per_episode=self.per_episode)
         colour = white * np.asarray(step.of(self, "fill", pixels))
         colour = np.rint(colour) if pixels.dtype == np.uint8 else colour
-        return np.where(rectangle(drawn, side, side, pixels.shape), colour.astype(pixels.dtype), pixels)
+        return np.where(rectangle(position, side, side, pixels.shape), colour.astype(pixels.dtype), pixels)
 
 
 @dataclass
@@ -92,11 +92,11 @@ class ErasedImage(ImagePerturbation):
         return hidden
 
 
-def rectangle(drawn: np.ndarray, height: Any, width: Any, shape: tuple[int, ...]) -> np.ndarray:
+def rectangle(position: np.ndarray, height: Any, width: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Returns which pixels a rectangle covers, `(lanes, H, W, 1)`.
 
     Args:
-        drawn: position, `(lanes, 2)` in [0, 1); rectangles of all sizes at one position are nested.
+        position: `(lanes, 2)` in [0, 1); rectangles of all sizes at one position are nested.
         height: in pixels, one number or one per lane; rounded.
         width: like `height`.
         shape: shape of the images, `(lanes, H, W, channels)`.
@@ -106,13 +106,13 @@ def rectangle(drawn: np.ndarray, height: Any, width: Any, shape: tuple[int, ...]
         [[0, 1, 1], [0, 0, 0]]
     """
     rows, columns = (
-        _covered(drawn[:, axis], np.rint(size), shape[1 + axis]) for axis, size in enumerate((height, width))
+        _covered(position[:, axis], np.rint(size), shape[1 + axis]) for axis, size in enumerate((height, width))
     )
     return (rows[:, :, None] & columns[:, None, :])[..., None]
 
 
-def _covered(drawn: np.ndarray, size: Any, length: int) -> np.ndarray:
-    size = np.broadcast_to(size, drawn.shape)[:, None]
-    start = np.floor(drawn[:, None] * (length - size + 1))
+def _covered(position: np.ndarray, size: Any, length: int) -> np.ndarray:
+    size = np.broadcast_to(size, position.shape)[:, None]
+    start = np.floor(position[:, None] * (length - size + 1))
     places = np.arange(length)
     return np.asarray((places >= start) & (places < start + size))

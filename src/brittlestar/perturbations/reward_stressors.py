@@ -23,9 +23,9 @@ class RewardStressor(RewardPerturbation):
         """Perturbs the reward and reports the change."""
         if not step.level.any():
             return reward
-        seen = super().perturb_reward(reward, step)
-        step.report_effect("regret", np.abs(seen - reward))
-        return seen
+        perturbed = super().perturb_reward(reward, step)
+        step.report_effect("regret", np.abs(perturbed - reward))
+        return perturbed
 
 
 @dataclass

@@ -38,7 +38,7 @@ class DelayedObservation(Delayed, ObservationPerturbation):
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Returns the past array of each lane."""
-        line = self.kept.setdefault(step.key, self.new_ring())
+        line = self.memory.setdefault(step.key, self.new_ring())
         line.push(array, step.first)
         return line.past(np.minimum(self._delay, line.age))
 
@@ -65,12 +65,12 @@ class HoldObservation(ObservationPerturbation):
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
         """Counts the steps since the last drop-out of each number, and shows the last value while it is held."""
         dropped = step.draws.uniform(array.shape[1:]) < step.of(self, "p", array)
-        since, last = self.kept.get(step.key, (np.full(array.shape, _LONG_AGO), array))
+        since, last = self.memory.get(step.key, (np.full(array.shape, _LONG_AGO), array))
         since = np.where(step.first_for(array), _LONG_AGO, np.where(dropped, 0, since + 1))
         held = since < np.rint(step.of(self, "hold_steps", array))
-        seen = np.where(held, last, array)
-        self.kept[step.key] = since, seen
-        return seen
+        perturbed = np.where(held, last, array)
+        self.memory[step.key] = since, perturbed
+        return perturbed
 
 
 @dataclass
@@ -98,8 +98,8 @@ class StuckObservation(ObservationPerturbation):
         fails = step.draws.uniform(shape, per_episode=True) < step.of(self, "p", array)
         onset = np.floor(step.draws.uniform(shape, per_episode=True) * np.rint(step.of(self, "within_steps", array)))
         due = fails & (for_lanes(step.draws.steps, array) >= onset)
-        frozen, value = self.kept.get(step.key, (np.zeros(array.shape, dtype=bool), array))
+        frozen, value = self.memory.get(step.key, (np.zeros(array.shape, dtype=bool), array))
         frozen = frozen & ~step.first_for(array)
-        seen = np.where(frozen, value, array)
-        self.kept[step.key] = frozen | due, seen
-        return seen
+        perturbed = np.where(frozen, value, array)
+        self.memory[step.key] = frozen | due, perturbed
+        return perturbed

@@ -90,14 +90,14 @@ class WorldChange(Perturbation):
     ) -> Iterable[tuple[tuple[float, float], list[int]]]:
         """Returns each new amount and target with its lanes, grouped so that one edit gives all of them one model."""
         lanes, new, first = changed.tolist(), amounts[changed].tolist(), worlds[changed[0]]
-        drawn = [math.nan] * len(lanes) if targets is None else targets[changed].tolist()
+        ends = [math.nan] * len(lanes) if targets is None else targets[changed].tolist()
         if first.interchangeable and targets is None and new.count(new[0]) == len(lanes):
             # The usual case is faster: all lanes have the same amount and the same edits.
             before = first.edits
             if all(worlds[lane].edits is before for lane in lanes):
                 return [((new[0], math.nan), lanes)]
         groups: dict[Any, tuple[tuple[float, float], list[int]]] = {}
-        for lane, amount, target in zip(lanes, new, drawn, strict=True):
+        for lane, amount, target in zip(lanes, new, ends, strict=True):
             world = worlds[lane]
             place = amount, target, id(world.edits) if world.interchangeable else ~lane
             groups.setdefault(place, ((amount, target), []))[1].append(lane)

@@ -47,16 +47,16 @@ class _FetchController(StatelessPolicy):
 
     def act(self, observation: Observation) -> np.ndarray:
         """Returns the clipped movement; the fingers do not move."""
-        seen = np.asarray(observation["observation"], dtype=np.float64)
+        state = np.asarray(observation["observation"], dtype=np.float64)
         goal = np.asarray(observation["desired_goal"], dtype=np.float64)
-        action = np.zeros((len(seen), 4), dtype=np.float32)
-        action[:, :3] = np.clip(self._move(seen, goal), -1.0, 1.0)
+        action = np.zeros((len(state), 4), dtype=np.float32)
+        action[:, :3] = np.clip(self._move(state, goal), -1.0, 1.0)
         return action
 
     def _fits(self, shape: tuple[int, ...]) -> bool:
         return len(shape) == 1 and shape[0] >= _OBJECT_WIDTH
 
-    def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    def _move(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
 
@@ -71,9 +71,9 @@ class PController(_FetchController):
         kp: gain, in action units per metre.
 
     Example:
-        >>> seen = np.zeros((1, 10)); seen[0, :3] = [1.3, 0.7, 0.5]
+        >>> state = np.zeros((1, 10)); state[0, :3] = [1.3, 0.7, 0.5]
         >>> goal = np.array([[1.35, 0.7, 0.0]])
-        >>> PController(kp=10.0).predict({"observation": seen, "desired_goal": goal})[0].round(2).tolist()
+        >>> PController(kp=10.0).predict({"observation": state, "desired_goal": goal})[0].round(2).tolist()
         [[0.5, 0.0, -1.0, 0.0]]
     """
 
@@ -84,11 +84,11 @@ class PController(_FetchController):
     def _fits(self, shape: tuple[int, ...]) -> bool:
         return shape == (_REACH_WIDTH,) or super()._fits(shape)
 
-    def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        gripper = seen[:, :3]
-        if seen.shape[1] < _OBJECT_WIDTH:
+    def _move(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        gripper = state[:, :3]
+        if state.shape[1] < _OBJECT_WIDTH:
             return np.asarray(self.kp * (goal - gripper))
-        block = seen[:, 3:6]
+        block = state[:, 3:6]
         reach = block - gripper
         far = np.sqrt(_dot(reach, reach)) > _CONTACT
         reach[:, 2] = np.maximum(reach[:, 2], 0.0)
@@ -109,9 +109,9 @@ class PushController(_FetchController):
             which reduces noise of the observation by a factor of 1.4.
 
     Example:
-        >>> seen = np.zeros((1, 25)); seen[0, :6] = [1.23, 0.7, 0.42, 1.3, 0.7, 0.42]
+        >>> state = np.zeros((1, 25)); state[0, :6] = [1.23, 0.7, 0.42, 1.3, 0.7, 0.42]
         >>> goal = np.array([[1.4, 0.7, 0.42]])
-        >>> PushController().predict({"observation": seen, "desired_goal": goal})[0].round(2).tolist()
+        >>> PushController().predict({"observation": state, "desired_goal": goal})[0].round(2).tolist()
         [[1.0, 0.0, 0.0, 0.0]]
     """
 
@@ -128,8 +128,8 @@ class PushController(_FetchController):
         """Returns the clipped movement, from fused positions if `fused` is set."""
         return super().act(_fuse(observation) if self.fused else observation)
 
-    def _move(self, seen: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        gripper, block = seen[:, :3], seen[:, 3:6]
+    def _move(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        gripper, block = state[:, :3], state[:, 3:6]
         to_block, way = block - gripper, (goal - block) * _FLAT
         remaining = np.sqrt(_dot(way, way))
         forward = way / np.maximum(remaining, 1e-9)
@@ -149,11 +149,11 @@ class PushController(_FetchController):
 
 
 def _fuse(observation: Observation) -> Observation:
-    seen = np.array(observation["observation"], dtype=np.float64)
+    state = np.array(observation["observation"], dtype=np.float64)
     block = np.asarray(observation["achieved_goal"], dtype=np.float64)
-    seen[:, :3] = (seen[:, :3] + block - seen[:, 6:9]) / 2
-    seen[:, 3:6] = block
-    return {**observation, "observation": seen}
+    state[:, :3] = (state[:, :3] + block - state[:, 6:9]) / 2
+    state[:, 3:6] = block
+    return {**observation, "observation": state}
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:

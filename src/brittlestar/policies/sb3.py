@@ -144,8 +144,8 @@ def _published(path: Path) -> RecordedReturn | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(read_file(path, MAX_RESULTS_BYTES))
-        mean, std, episodes = (float(found[key]) for key in ("mean_reward", "std_reward", "n_eval_episodes"))
+        results = json.loads(read_file(path, MAX_RESULTS_BYTES))
+        mean, std, episodes = (float(results[key]) for key in ("mean_reward", "std_reward", "n_eval_episodes"))
     except (ValueError, TypeError, KeyError, RecursionError):
         # Other programs use this file name too.
         return None
