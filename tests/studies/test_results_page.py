@@ -1,7 +1,5 @@
 """The page of results: its numbers are those of the cells, and published figures stand beside them or not at all."""
 
-import doctest
-import importlib
 import json
 import re
 import sys
@@ -19,9 +17,9 @@ from brittlestar.reports.summary import summarise
 from brittlestar.results.compare import compare
 from brittlestar.results.load import load_cells
 from brittlestar.statistics import intervals
-from brittlestar.studies.results_page import parts, published, readme, robust
+from brittlestar.studies.results_page import page, parts, published, robust
 from brittlestar.studies.results_page import plan as plans
-from brittlestar.studies.results_page.page import results_page
+from brittlestar.studies.results_page.page import results_page, write_readme
 from brittlestar.studies.results_page.published import read_published
 
 ROOT = Path(__file__).parents[2]
@@ -349,16 +347,16 @@ def test_the_readme_gets_both_policies(filled, tmp_path):
     path = tmp_path / "README.md"
     path.write_text("# top\n\n![x](docs/curve.png)\n\n| sigma | old |\n|---|---|\n| 1 | 2 |\n\nThe rest.\n")
     (tmp_path / "docs").mkdir()
-    lines = readme.write_readme(filled, path)
+    lines = write_readme(filled, path)
     rows = table(path.read_text(), "# top")
-    assert [float(row["sigma"]) for row in rows] == list(readme.LEVELS)
+    assert [float(row["sigma"]) for row in rows] == list(page.LEVELS)
     assert rows[0]["SAC, any step"].startswith("0.95 [") and "old" not in path.read_text()
     assert path.read_text().endswith("\n\nThe rest.\n") and (tmp_path / "docs/curve.png").is_file()
     assert any("success_any falls below half at 0.0" in line for line in lines)
 
 
 def test_the_readme_of_the_project_has_its_table():
-    assert len(readme.TABLE.findall((ROOT / "README.md").read_text())) == 1
+    assert len(page.TABLE.findall((ROOT / "README.md").read_text())) == 1
 
 
 # The whole
@@ -402,9 +400,3 @@ def test_the_whole_page_from_real_cells(shell, published_fetch):
         published_fetch["summary"]
     )
     assert len(records.find_cells(shell.folder / "outputs/results")) == 158
-
-
-@pytest.mark.parametrize("name", ["pages", "results_page.plan"])
-def test_examples_in_docstrings(name):
-    done = doctest.testmod(importlib.import_module(f"brittlestar.studies.{name}"))
-    assert done.attempted and not done.failed

@@ -61,8 +61,8 @@ def _second_strength(curve: list[Row], columns: list[str]) -> str | None:
 
 def _mapped(row: Row) -> list[str]:
     """Returns what is mapped: the measures, and the return, which can fall while success is constant."""
-    shown = measures(row)
-    return [*shown, "return"] if shown[0] in RATES else shown
+    names = measures(row)
+    return [*names, "return"] if names[0] in RATES else names
 
 
 def _draw_map(axes: Axes, rows: list[Row], second: str, measure: str) -> int:

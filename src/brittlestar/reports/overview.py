@@ -22,16 +22,16 @@ def sweep_overview(tables: Tables) -> str:
     """Returns curve and summary as Markdown."""
     if not tables.curve:
         return "no cell has a result"
-    varied, names = varied_columns(tables), {row["strength_name"] for row in tables.curve}
+    varied, strengths = varied_columns(tables), {row["strength_name"] for row in tables.curve}
     # One name of the strength heads its column; several names have a column of their own.
-    strength = ["strength_name", "strength"] if len(names) > 1 else [next(iter(names)) or "strength"]
-    shown = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
-    metrics = [m for m in _METRICS if m not in shown and any(text(row.get(m)) for row in tables.curve)]
-    curve = [row | {strength[-1]: row["strength"]} | _bounded(row, shown) for row in tables.curve[:MOST_ROWS]]
+    strength = ["strength_name", "strength"] if len(strengths) > 1 else [next(iter(strengths)) or "strength"]
+    names = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
+    metrics = [m for m in _METRICS if m not in names and any(text(row.get(m)) for row in tables.curve)]
+    curve = [row | {strength[-1]: row["strength"]} | _bounded(row, names) for row in tables.curve[:MOST_ROWS]]
     summary = [row | _bounded(row, _SHAPES) for row in tables.summary[:MOST_ROWS]]
     check = ["baseline_check"] if any("baseline_check" in row for row in summary) else []
     columns = [*varied, "measure", "baseline", *check, "incapable", "critical", *_SHAPES, "worst"]
-    parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *shown, *metrics])]
+    parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *names, *metrics])]
     parts += [*_more(tables.curve, "curve"), markdown(summary, columns), *_more(tables.summary, "summary")]
     return "\n\n".join(parts)
 

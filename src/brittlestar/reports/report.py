@@ -16,7 +16,7 @@ from brittlestar.results.rows import measures
 
 _TITLE = "Degradation curve"
 _MISSED = (
-    "These policies miss their recorded return before anything disturbs them: their curves say nothing of robustness."
+    "These policies miss their recorded return before anything disturbs them: their curves do not measure robustness."
 )
 
 

@@ -36,15 +36,15 @@ def describe(job: Job, outcome: Outcome, manifest: dict[str, Any], tables: Table
     """Returns the result of a finished cell as text."""
     row = tables.curve[0]
     noise = f"{row['perturbation']} {row['strength_name'] or 'strength'} = {text(row['strength'])}"
-    ran = f"seed {job.config['seed']}, {job.config['episodes']} episodes ({outcome.status})"
-    lines = [f"{row['policy']} on {row['env']}, {noise}, {ran}"]
+    episodes = f"seed {job.config['seed']}, {job.config['episodes']} episodes ({outcome.status})"
+    lines = [f"{row['policy']} on {row['env']}, {noise}, {episodes}"]
     for phase in tables.curve:
         lines += ["", f"{phase['phase']}, {phase['n_episodes']} episodes" if "phase" in phase else "", ""]
         lines += [_metrics(phase, [name for name in manifest["columns"] if name in tables.cells[0]]), ""]
-    # What stands in no column: shares of masks and pixels, changes of the model, parts of a composition.
-    notes = {name: value for name, value in manifest["delivery"].items() if name not in manifest["columns"]}
-    noted = [f"{name.removeprefix(DELIVERED)} {text(value)}" for name, value in notes.items()]
-    lines += [f"delivered: {', '.join(noted)}"] if noted else []
+    # What is in no column: shares of masks and pixels, changes of the model, parts of a composition.
+    others = {name: value for name, value in manifest["delivery"].items() if name not in manifest["columns"]}
+    delivered = [f"{name.removeprefix(DELIVERED)} {text(value)}" for name, value in others.items()]
+    lines += [f"delivered: {', '.join(delivered)}"] if delivered else []
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
     lines += [str(check) for _, check in tables.baseline_checks]
@@ -52,12 +52,12 @@ def describe(job: Job, outcome: Outcome, manifest: dict[str, Any], tables: Table
 
 
 def _metrics(row: dict[str, Any], names: list[str]) -> str:
-    shown = [
+    rows = [
         {"metric": name, "mean": row[name], "low": row.get(f"{name}_low"), "high": row.get(f"{name}_high")}
         for name in names
         if name != "phase" and text(row.get(name))
     ]
-    return markdown(shown, ["metric", "mean", "low", "high"])
+    return markdown(rows, ["metric", "mean", "low", "high"])
 
 
 def _run_with_live_line(job: Job) -> Outcome:

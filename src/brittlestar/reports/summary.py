@@ -65,9 +65,9 @@ def summarise(
         (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
-    shown = [section.body for section in sections] or [overview]
-    shown += ["\n".join(report.missed + notes), _files(report, out, folders)]
-    return tables, "\n\n".join(filter(None, shown))
+    lines = [section.body for section in sections] or [overview]
+    lines += ["\n".join(report.missed + notes), _files(report, out, folders)]
+    return tables, "\n\n".join(filter(None, lines))
 
 
 def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[str]]:
@@ -104,12 +104,7 @@ def _braced(names: Sequence[str]) -> str:
 
 
 def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
-    """Orders all rows as the sweep names the options; numbers stay ordered by size.
-
-    Args:
-        tables: of the cells.
-        cells: in the order of the sweep.
-    """
+    """Orders all rows as the cells of the sweep name the options; numbers stay ordered by size."""
     columns = tables.grouping.columns
     values = [(c, row.get(c)) for row in (*(cell.flat for cell in cells), *tables.curve) for c in columns]
     ranks = {value: rank for rank, value in enumerate(dict.fromkeys(values))}

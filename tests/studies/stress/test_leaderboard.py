@@ -20,9 +20,8 @@ from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.studies.stress import latex
 from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
-from brittlestar.studies.stress.correlations import correlation_rows
 from brittlestar.studies.stress.latex import LONGEST, escape, stacked, table
-from brittlestar.studies.stress.leaderboard import make_leaderboard
+from brittlestar.studies.stress.leaderboard import correlation_rows, make_leaderboard
 from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
 from brittlestar.studies.stress.ranking import rank_intervals, ranks

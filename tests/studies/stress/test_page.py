@@ -1,7 +1,5 @@
 """The stress benchmark: which policies it takes, what its page says, and that one command makes all of it."""
 
-import doctest
-import importlib
 import json
 import os
 import re
@@ -24,8 +22,7 @@ from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.statistics.conformal import conformal_threshold
 from brittlestar.studies.stress.page import plan as plans
-from brittlestar.studies.stress.page.alarms import alarm_rows, event_chances
-from brittlestar.studies.stress.page.findings import findings
+from brittlestar.studies.stress.page.findings import alarm_rows, event_chances, findings
 from brittlestar.studies.stress.page.page import benchmark_page, copy_pictures
 from brittlestar.studies.stress.page.plan import BenchmarkPlan
 from brittlestar.studies.stress.page.tables import BenchmarkTables, read_tables
@@ -303,9 +300,3 @@ def is_alive(session: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-@pytest.mark.parametrize("name", ["plan", "tables", "alarms", "findings"])
-def test_examples_in_docstrings(name):
-    done = doctest.testmod(importlib.import_module(f"brittlestar.studies.stress.page.{name}"))
-    assert done.attempted and not done.failed

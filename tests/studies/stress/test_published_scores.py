@@ -11,7 +11,7 @@ from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.studies.stress import compat, rigorous
 from brittlestar.studies.stress.compat_channels import CHANNELS, REFERENCE_WEIGHTS, compat_channels
 from brittlestar.studies.stress.phases import phase_summary
-from brittlestar.studies.stress.proof import same_actions
+from brittlestar.studies.stress.runs import same_actions
 from brittlestar.studies.stress.scoring import Episodes, score_schedules, thirds
 
 DATA = Path(__file__).parents[2] / "data" / "stress"

@@ -8,8 +8,8 @@ import pytest
 from brittlestar.engine.behaviour import Layout
 from brittlestar.errors import UserError
 from brittlestar.studies.stress.phases import cvar, phase_summary, recovery_episodes
-from brittlestar.studies.stress.proof import same_actions
 from brittlestar.studies.stress.ranking import pareto_front, reward_norm, robust_score
+from brittlestar.studies.stress.runs import same_actions
 from brittlestar.studies.stress.scoring import Scored
 
 

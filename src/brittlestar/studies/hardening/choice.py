@@ -45,12 +45,6 @@ def level_means(cells: list[Cell], measure: str) -> dict[float, float]:
 def choose_level(means: dict[float, float], measure: str, share: float, strength: str) -> Choice:
     """Returns the largest level that keeps a share: of all episodes for a success rate, else of the clean return.
 
-    Args:
-        means: of the measure at each level, 0 first.
-        measure: its name.
-        share: between 0 and 1.
-        strength: name of the strength.
-
     Example:
         >>> choose_level({0: 1.0, 0.1: 0.95, 0.2: 0.4}, "success_any", 0.9, "sigma").level
         0.1
@@ -78,12 +72,7 @@ def choose_level(means: dict[float, float], measure: str, share: float, strength
 
 
 def read_choice(folder: Path, choosing: str) -> Choice | None:
-    """Returns the choice that an earlier run wrote to a folder; None if something else decided it.
-
-    Args:
-        folder: of the hardening.
-        choosing: digest of what decides.
-    """
+    """Returns the choice that an earlier run wrote to a folder; None if the digest of what decides differs."""
     try:
         record = json.loads((folder / FILE).read_text())
         return Choice(**record["choice"]) if record["choosing"] == choosing else None

@@ -45,13 +45,7 @@ class Gains:
 
 
 def compare_sides(folder: Path, summary: list[Row], first: str) -> Gains:
-    """Compares the cells of a folder after the training with those before it.
-
-    Args:
-        folder: with the cells of both sides.
-        summary: rows of the summary of both.
-        first: the measure to begin with.
-    """
+    """Compares the cells of a folder after the training with those before it, beginning with the measure `first`."""
     measures = sorted(dict.fromkeys(str(row["measure"]) for row in summary), key=lambda measure: measure != first)
     sides = [f"model={side}" for side in (AFTER, BEFORE)]
     pairs = {measure: compare(str(folder), str(folder), sides[:1], sides[1:], measure) for measure in measures}

@@ -82,12 +82,7 @@ class Setup:
 
 
 def prepare(config: dict[str, Any], choices: dict[str, Any]) -> Setup:
-    """Checks a resolved config before anything is computed.
-
-    Args:
-        config: as `conf/harden.yaml` explains it.
-        choices: the option of every config group.
-    """
+    """Checks a resolved config, as `conf/harden.yaml` explains it, and the options of its groups."""
     config = dict(config)
     if config["env"].get("id") == AUTO:
         config["env"] = resolve_env(config["env"], config["policy"])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from shutil import copyfile
 
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
+from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.results.format import markdown
-from brittlestar.results.load import load_cells
+from brittlestar.results.load import Row, load_cells
 from brittlestar.results.rows import measures
-from brittlestar.studies.results_page.parts import all_parts
-from brittlestar.studies.results_page.plan import NOISES, ResultsPlan
+from brittlestar.studies.pages import with_interval
+from brittlestar.studies.results_page.parts import all_parts, by_level, find_part
+from brittlestar.studies.results_page.plan import NOISES, SAC, TITLES, P, ResultsPlan
 from brittlestar.studies.results_page.published import PUBLISHED_EPISODES, TASKS
-from brittlestar.studies.results_page.readme import write_readme
 from brittlestar.studies.results_page.robust import PICTURE, bars, draw_push, robust_section
-from brittlestar.studies.results_page.tables import gap_row, shapes, sweep_section
+from brittlestar.studies.results_page.tables import gap_row, rate_columns, shapes, sweep_section
 
 _SHAPES = """\
 critical sigma: the first level with less than half of the episodes solved; crosses half at: where straight lines
@@ -30,16 +33,13 @@ noise here; with the published start states their tables come out again ([how](r
 _APART = f"""\
 Any-step success, ours minus published, in percentage points. Apart: our interval and Wilson's over the
 {PUBLISHED_EPISODES} published episodes do not overlap (bold in the tables below)."""
+LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2)
+TABLE = re.compile(r"(?<=\n)\| *sigma.*?\n(?=\n)", re.DOTALL)
+_PICTURE = "docs/curve.png"
 
 
 def write_results(plan: ResultsPlan, out: Path, readme: Path | None = None) -> None:
-    """Runs the sweeps of a plan as far as they are not in the store, and writes the page.
-
-    Args:
-        plan: what is measured.
-        out: the page.
-        readme: a README whose picture and table are replaced, too.
-    """
+    """Runs the sweeps that are not in the store yet, and writes the page, and picture and table of a README."""
     make_folder(out.parent)
     for name in plan.untrained():
         print(f"missing: `{name}` is not trained yet: `brittlestar zoo train {name.removeprefix('zoo/')}`")
@@ -105,3 +105,29 @@ def _methods(plan: ResultsPlan) -> str:
         methods["Critical sigma, slope, auc"] |= {row["interval_method"] for row in part.tables.summary}
     lines = [f"- {name}: {'; '.join(sorted(texts))}." for name, texts in methods.items()]
     return "\n".join([*lines, "- The interval of one training does not cover the spread between trainings."])
+
+
+def write_readme(plan: ResultsPlan, path: Path) -> list[str]:
+    """Replaces picture and table of a README, and returns lines on what was written and where the curves break."""
+    parts = {TITLES[role]: find_part(plan, "fetch_reach", "observation", role) for role in (P, SAC)}
+    tables = {title: next(iter(part.each.values())) for title, part in parts.items() if part}
+    if len(tables) < 2:
+        raise UserError("README is left as it is: no learned policy on FetchReach is trained yet")
+    rows: list[Row] = []
+    for x in LEVELS:
+        columns = [rate_columns(by_level(one)[x], f"{title}, ") for title, one in tables.items()]
+        rows.append({"sigma": x} | columns[0] | columns[1])
+    page = path.read_text()
+    if len(TABLE.findall(page)) != 1:
+        raise UserError(f"{path} must have one table that starts with `| sigma`")
+    picture = plan.folder / "readme"
+    plot_curves([row for one in tables.values() for row in one.curve], ["env", "policy", "perturbation"], picture)
+    copyfile(picture.with_suffix(".png"), path.parent / _PICTURE)
+    path.write_text(TABLE.sub(lambda _: markdown(rows, rows[0]) + "\n", page))
+    breaks = [
+        f"{row['policy']}: {row['measure']} falls below half at "
+        f"{with_interval(row, 'critical_interpolated') or 'no level'}"
+        for one in tables.values()
+        for row in one.summary
+    ]
+    return [f"wrote {path} and {path.parent / _PICTURE}", *breaks]

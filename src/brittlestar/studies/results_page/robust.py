@@ -67,11 +67,11 @@ def _rates(clean: Part, robust: Part) -> str:
     rows = []
     for x, row in clean.rows().items():
         twins, theirs = {"clean": row, "robust": robust.rows()[x]}, clean.published.row(clean.task, PAIRS, x)
-        shown: Row = {"sigma": x} | {f"{name}, any": with_interval(twin, "success_any") for name, twin in twins.items()}
+        line: Row = {"sigma": x} | {f"{name}, any": with_interval(twin, "success_any") for name, twin in twins.items()}
         if theirs:
-            shown |= {f"{name}, published": theirs[f"{name}_success_rate"] for name in twins}
-            shown["difference, published"] = points(theirs["delta"])
-        rows.append(shown | {f"{name}, final": with_interval(twin, "success_final") for name, twin in twins.items()})
+            line |= {f"{name}, published": theirs[f"{name}_success_rate"] for name in twins}
+            line["difference, published"] = points(theirs["delta"])
+        rows.append(line | {f"{name}, final": with_interval(twin, "success_final") for name, twin in twins.items()})
     return markdown(rows, dict.fromkeys(key for row in rows for key in row))
 
 

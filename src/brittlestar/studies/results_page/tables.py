@@ -66,12 +66,12 @@ def _success(part: Part) -> str:
     gaps = {row["x"]: row for row in part.gaps()}
     rows = []
     for x, row in part.rows().items():
-        shown: Row = {part.level_name: x, **rate_columns(row), "episodes": row["n_episodes"]}
+        line: Row = {part.level_name: x, **rate_columns(row), "episodes": row["n_episodes"]}
         if x in gaps:
             difference = points(gaps[x]["difference"])
-            shown["published (any step)"] = gaps[x]["published"]
-            shown["difference, points"] = f"**{difference}**" if gaps[x]["apart"] else difference
-        rows.append(shown)
+            line["published (any step)"] = gaps[x]["published"]
+            line["difference, points"] = f"**{difference}**" if gaps[x]["apart"] else difference
+        rows.append(line)
     beside = ["published (any step)", "difference, points"] if gaps else []
     return markdown(rows, [part.level_name, "any step", *beside, "final step", "episodes"])
 
@@ -80,19 +80,19 @@ def _metrics(part: Part) -> str:
     rows = []
     widest: dict[str, tuple[float, float]] = {}
     for x, row in part.rows().items():
-        shown: Row = {part.level_name: x}
+        line: Row = {part.level_name: x}
         theirs = part.published_at(x)
         for metric in _METRICS:
-            shown[metric.replace("_", " ")] = with_interval(row, metric)
+            line[metric.replace("_", " ")] = with_interval(row, metric)
             if metric in theirs:
-                shown[f"{metric.replace('_', ' ')}, published"] = theirs[metric]
+                line[f"{metric.replace('_', ' ')}, published"] = theirs[metric]
                 if not is_missing(row[metric]):
                     gap = (row[metric] - theirs[metric], x)
                     widest[metric] = max(widest.get(metric, (0.0, x)), gap, key=lambda pair: abs(pair[0]))
-        rows.append(shown | {"successes": row["time_to_success_n"]})
+        rows.append(line | {"successes": row["time_to_success_n"]})
     gaps = [f"{name.replace('_', ' ')} {three_digits(gap, '+')} at {text(x)}" for name, (gap, x) in widest.items()]
-    line = f"\n\nLargest differences, ours minus published: {', '.join(gaps)}." if gaps else ""
-    return markdown(rows, rows[0]) + line
+    widest_gaps = f"\n\nLargest differences, ours minus published: {', '.join(gaps)}." if gaps else ""
+    return markdown(rows, rows[0]) + widest_gaps
 
 
 def _spread(part: Part) -> list[str]:

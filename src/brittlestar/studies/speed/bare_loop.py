@@ -21,14 +21,14 @@ from brittlestar.envs import EnvSpec
 
 @dataclass
 class Episode:
-    """What it takes to repeat an episode: the cost of a step depends on the state."""
+    """Reset seed and actions, which repeat an episode: the cost of a step depends on the state."""
 
     seed: int
     actions: list[np.ndarray] = field(default_factory=list)
 
 
-class RecordingLanes(Lanes):
-    """Lanes that remember every episode they ran."""
+class _RecordingLanes(Lanes):
+    """Lanes that record every episode they ran."""
 
     def __init__(self, spec: EnvSpec, count: int) -> None:
         self.episodes: list[Episode] = []
@@ -36,13 +36,13 @@ class RecordingLanes(Lanes):
         super().__init__(spec, count)
 
     def reset(self, lane: int, seed: int) -> None:
-        """Starts to remember an episode."""
+        """Starts to record an episode."""
         self._running[lane] = Episode(seed)
         self.episodes.append(self._running[lane])
         super().reset(lane, seed)
 
     def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
-        """Remembers the executed actions."""
+        """Records the executed actions."""
         for lane in active.tolist():
             self._running[lane].actions.append(actions[lane].copy())
         return super().step(actions, active)
@@ -50,15 +50,10 @@ class RecordingLanes(Lanes):
 
 def record(spec: EnvSpec, parts: Parts, plan: Plan) -> list[Episode]:
     """Runs a cell and returns its episodes."""
-    lanes = RecordingLanes(spec, min(spec.lanes, plan.episodes))
+    lanes = _RecordingLanes(spec, min(spec.lanes, plan.episodes))
     rollout(lanes, parts, plan)
     lanes.close()
     return lanes.episodes
-
-
-def count_steps(episodes: list[Episode]) -> int:
-    """Returns the number of steps in some episodes."""
-    return sum(len(episode.actions) for episode in episodes)
 
 
 @functools.cache
@@ -80,4 +75,4 @@ def bare_speed(env_id: str, episodes: list[Episode], clock: Callable[[], float] 
         env.reset(seed=episode.seed)
         for action in episode.actions:
             env.step(action)
-    return count_steps(episodes) / (clock() - started)
+    return sum(len(episode.actions) for episode in episodes) / (clock() - started)

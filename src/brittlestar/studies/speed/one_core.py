@@ -21,10 +21,11 @@ from brittlestar.sweeps.compose import Composer
 
 from .bare_loop import bare_speed, record
 from .sweeps import make_launcher
-from .timing import Figure, clocked, median_ratio, take_turns
+from .timing import Figure, clocked, take_turns
 
 _BALANCING = 13
 """A random network that balances the pole for all 500 steps, as a trained one does."""
+_MS = 1000.0
 
 
 def cartpole(quick: bool) -> list[Figure]:
@@ -49,18 +50,15 @@ def _compare(spec: EnvSpec, policy: MlpPolicy, plan: Plan, at_least: float) -> l
         steps = rollout(lanes, parts, plan).column("length").sum()
         return float(steps) / (time.process_time() - started)
 
-    # Both sides are one thread without input or output: its processor time is the time of a core of its own.
-    found = take_turns(9, bare=lambda: bare_speed(spec.id, episodes, time.process_time), engine=speed)
+    # Both sides are one thread without input or output, so processor time is the time on a core of its own.
+    turns = take_turns(9, bare=lambda: bare_speed(spec.id, episodes, time.process_time), engine=speed)
     lanes.close()
     network = "x".join(str(size) for size in policy.sizes[1:-1])
     return [
-        Figure("bare loop", median(found["bare"]), "steps/s"),
-        Figure(f"engine, {network} network", median(found["engine"]), "steps/s"),
-        Figure("engine / bare loop", median_ratio(found["engine"], found["bare"]), at_least=at_least),
+        Figure("bare loop", turns.median("bare"), "steps/s"),
+        Figure(f"engine, {network} network", turns.median("engine"), "steps/s"),
+        Figure("engine / bare loop", turns.ratio("engine", "bare"), at_least=at_least),
     ]
-
-
-_MS = 1000.0
 
 
 def framework(quick: bool) -> list[Figure]:

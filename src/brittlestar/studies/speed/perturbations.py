@@ -19,7 +19,7 @@ from brittlestar.perturbations.adversarial import AdversarialObservation
 from brittlestar.policies import MlpPolicy
 from brittlestar.schedules import Linear
 
-from .timing import Figure, clocked, median_ratio, side_by_side
+from .timing import Figure, Turns, clocked, side_by_side
 
 _LANES = 64
 Pair = tuple[Lanes, Lanes]
@@ -27,10 +27,10 @@ Pair = tuple[Lanes, Lanes]
 
 
 def perturbations(quick: bool) -> list[Figure]:
-    """Every perturbation that HalfCheetah can have, except attacks, which ask the policy again and again.
+    """Every perturbation that HalfCheetah can have, except attacks, which query the policy many times a step.
 
-    A robot that has fallen and one that runs cost MuJoCo unlike times, whoever felled it. So the time inside
-    `Lanes.step` is taken out of what a perturbation adds, and stays in what it is compared with.
+    MuJoCo takes other times for a robot that has fallen than for one that runs. So the time inside `Lanes.step` is no
+    part of what a perturbation adds, but part of what it is compared with.
     """
     spec = load("env", "half_cheetah", max_steps=100 if quick else 150)
     pairs = {own: _pair(spec, own) for own in (False, True)}
@@ -49,7 +49,7 @@ def perturbations(quick: bool) -> list[Figure]:
             ramped = Parts(policy, perturbation, schedule=Linear(warmup_steps=spec.max_steps or 1000))
             figures.append(_figure(f"{name}, ramped,", _added(used, ramped, rounds), bar))
     for name in ("gravity", "body_mass"):
-        # The dearest there is, and so without a bar: another edit in every lane at every step.
+        # The most expensive case, and so without a bar: another edit in every lane at every step.
         drawn = load("perturbation", name, draw="uniform")
         ramped = Parts(policy, drawn, schedule=Linear(warmup_steps=spec.max_steps or 1000))
         figures.append(_figure(f"{name}, drawn per episode and ramped,", _added(pairs[True], ramped, rounds), None))
@@ -85,29 +85,27 @@ def _added(pair: Pair, parts: Parts, rounds: int) -> float:
     runs = {"with": (disturbed, parts), "without": (clean, Parts(copy.copy(parts.policy)))}
     for lanes, each in runs.values():
         rollout(lanes, each, Plan(_LANES))
+    rollouts = {
+        name: (lanes, lambda lanes=lanes, each=each: rollout(lanes, each, Plan(_LANES)))
+        for name, (lanes, each) in runs.items()
+    }
     shares = []
     for _ in range(rounds):
-        with (
-            clocked(disturbed, "step", now=time.thread_time) as more,
-            clocked(clean, "step", now=time.thread_time) as less,
-        ):
-            seconds = side_by_side(5, **{
-                name: (lanes, lambda lanes=lanes, each=each: rollout(lanes, each, Plan(_LANES)))
-                for name, (lanes, each) in runs.items()
-            })  # fmt: skip
+        now = time.thread_time
+        with clocked(disturbed, "step", now=now) as more, clocked(clean, "step", now=now) as less:
+            seconds = side_by_side(5, **rollouts)
         outside = seconds["with"] - more.seconds - (seconds["without"] - less.seconds)
         shares.append(outside / seconds["without"])
     return statistics.median(shares)
 
 
 def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:
-    """What it costs to give every lane a model of its own, as edits of the world need it, and to step with all of them.
+    """The cost of a model for every lane, which edits of the world need.
 
-    In whole episodes and with all of MuJoCo's time, unlike the others, because what is read at every step and reset
-    decides. The cells take turns every ten steps.
+    Unlike the others in whole episodes and with all of MuJoCo's time, because the reads at every step and reset count.
     """
     spec = load("env", "half_cheetah")
-    # Small: the robots run alike for a while. Later each goes its own way, and that is in the figure, too.
+    # A small change, so that the robots run alike for a while.
     drawn = {name: load("perturbation", name, change=1e-6, draw="uniform") for name in ("gravity", "body_mass")}
     cases = {"shared": Perturbation(), "a model for every lane": Perturbation()}
     cases |= {f"{name}, drawn per episode,": each for name, each in drawn.items()}
@@ -115,11 +113,6 @@ def _own_models(policy: MlpPolicy, rounds: int) -> list[Figure]:
     for name in list(cases)[1:]:
         lanes[name].worlds()
     parts = {name: Parts(copy.copy(policy), each) for name, each in cases.items()}
-    found: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(rounds):
-        seconds = side_by_side(10, **{
-            name: (lanes[name], lambda name=name: rollout(lanes[name], parts[name], Plan(_LANES))) for name in cases
-        })  # fmt: skip
-        for name in cases:
-            found[name].append(seconds[name])
-    return [_figure(name, median_ratio(found[name], found["shared"]) - 1, 10) for name in list(cases)[1:]]
+    runs = {name: (lanes[name], lambda name=name: rollout(lanes[name], parts[name], Plan(_LANES))) for name in cases}
+    turns = Turns([side_by_side(10, **runs) for _ in range(rounds)])
+    return [_figure(name, turns.ratio(name, "shared") - 1, 10) for name in list(cases)[1:]]

@@ -35,12 +35,7 @@ in one thread and are measured in processor time; all else is wall time."""
 
 
 def print_speeds(only: str | None = None, quick: bool = False) -> None:
-    """Measures and prints one section or all.
-
-    Args:
-        only: name of the section.
-        quick: less work and fewer rounds, so rougher figures.
-    """
+    """Measures and prints one section or all; `quick` does less work, so that figures are rougher."""
     print(f"{_machine()}\n", flush=True)
     rows = []
     for name in [only] if only else SECTIONS:

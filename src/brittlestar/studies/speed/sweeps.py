@@ -26,6 +26,10 @@ from brittlestar.sweeps.compose import Composer
 from brittlestar.sweeps.launch import launch
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
+_GAINS = (2.0, 4.0, 6.0, 8.0, 10.0)
+_ALPHAS = (0.3, 0.5, 0.7, 0.9)
+_SIGMAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+
 
 def make_launcher(folder: Path) -> CellLauncher:
     """Returns the launcher that `brittlestar -m` uses, for a sweep in `folder`."""
@@ -44,7 +48,7 @@ def make_launcher(folder: Path) -> CellLauncher:
 
 
 def run_sweep(launcher: CellLauncher, overrides: list[list[str]]) -> int:
-    """Runs the cells of a sweep without its tables and returns their steps; every one must end well."""
+    """Runs the cells of a sweep without its tables and returns their steps; a cell that fails is an error."""
     with contextlib.redirect_stderr(io.StringIO()):
         outcomes = [job.return_value for job in launch(launcher, overrides, 0)]
     for outcome in outcomes:
@@ -68,11 +72,6 @@ def stop_workers() -> None:
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor().shutdown()
-
-
-_GAINS = (2.0, 4.0, 6.0, 8.0, 10.0)
-_ALPHAS = (0.3, 0.5, 0.7, 0.9)
-_SIGMAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 def write_cells(folder: Path, seeds: int, episodes: int) -> int:

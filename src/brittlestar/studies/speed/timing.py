@@ -13,21 +13,31 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 
-def take_turns(rounds: int, **measures: Callable[[], float]) -> dict[str, list[float]]:
-    """Runs the measurements A B A B, so that a machine that changes its speed does so for all of them."""
-    found: dict[str, list[float]] = {name: [] for name in measures}
-    for _ in range(rounds):
-        for name, measure in measures.items():
-            found[name].append(measure())
-    return found
+class Turns:
+    """Measurements that took turns, by name and round."""
+
+    def __init__(self, rounds: list[dict[str, float]]) -> None:
+        self._rounds = rounds
+
+    def median(self, name: str) -> float:
+        """Returns the median over the rounds."""
+        return statistics.median(each[name] for each in self._rounds)
+
+    def ratio(self, above: str, below: str) -> float:
+        """Returns the median of the ratios of each round."""
+        return statistics.median(each[above] / each[below] for each in self._rounds)
+
+
+def take_turns(rounds: int, **measures: Callable[[], float]) -> Turns:
+    """Measures A B A B, so that a machine that changes its speed does so for all of them."""
+    return Turns([{name: measure() for name, measure in measures.items()} for _ in range(rounds)])
 
 
 class _Baton:
-    """Lets one of several threads run at a time, and adds up the processor time of each."""
+    """Runs one of several threads at a time, and adds up the processor time of each."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.seconds = dict.fromkeys(names, 0.0)
@@ -46,22 +56,17 @@ class _Baton:
 
 
 def side_by_side(every: int, **runs: tuple[Any, Callable[[], Any]]) -> dict[str, float]:
-    """Runs rollouts that take turns every few steps: a machine that changes its speed does so for all of them.
+    """Runs rollouts that take turns `every` so many steps, and returns the processor seconds of each.
 
-    Args:
-        every: steps in a turn.
-        runs: name to lanes, and what steps them.
-
-    Returns:
-        Processor seconds of each.
+    `runs` maps a name to lanes, and to the function that steps them.
     """
     baton = _Baton(list(runs))
 
     def run(name: str, lanes: Any, roll: Callable[[], Any]) -> None:
-        step, taken = lanes.step, itertools.count(1)
+        step, steps = lanes.step, itertools.count(1)
 
         def counted(*arguments: Any) -> Any:
-            if next(taken) % every == 0:
+            if next(steps) % every == 0:
                 baton.hand_on(name)
                 baton.take(name)
             return step(*arguments)
@@ -80,11 +85,6 @@ def side_by_side(every: int, **runs: tuple[Any, Callable[[], Any]]) -> dict[str,
     for thread in threads:
         thread.join()
     return baton.seconds
-
-
-def median_ratio(above: Sequence[float], below: Sequence[float]) -> float:
-    """Returns the median of the ratios of each round."""
-    return statistics.median(a / b for a, b in zip(above, below, strict=True))
 
 
 @dataclass
@@ -129,17 +129,17 @@ class Finished:
     output: str
 
 
-def run_brittlestar(*arguments: str, folder: Path) -> Finished:
-    """Runs a command of brittlestar in a folder."""
+def run_brittlestar(*arguments: str, folder: str | None = None) -> Finished:
+    """Runs a command of brittlestar in a folder; None: in an empty one."""
     return run_python("-m", "brittlestar.commands.main", *arguments, folder=folder)
 
 
-def run_python(*arguments: str, folder: Path) -> Finished:
-    """Runs Python in a folder and returns wall time, peak memory and what it printed."""
-    with tempfile.TemporaryFile() as output:
+def run_python(*arguments: str, folder: str | None = None) -> Finished:
+    """Runs Python in a folder (None: in an empty one) and returns wall time, peak memory and what it printed."""
+    with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryFile() as output:
         started = time.perf_counter()
         command = [sys.executable, *arguments]
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=folder or empty, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         output.seek(0)
@@ -167,20 +167,16 @@ class Figure:
 
     def row(self) -> dict[str, str]:
         """Returns the figure as text."""
-        return {"figure": self.what, "value": self._text(self.value), "bar": self._bar(), "met": self._met()}
+        bar, met = self._bar()
+        return {"figure": self.what, "value": self._text(self.value), "bar": bar, "met": met}
 
     def _text(self, value: float) -> str:
         number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
         return f"{number} {self.unit}".strip()
 
-    def _bar(self) -> str:
+    def _bar(self) -> tuple[str, str]:
         if self.at_least is not None:
-            return f"≥ {self._text(self.at_least)}"
-        return "" if self.at_most is None else f"≤ {self._text(self.at_most)}"
-
-    def _met(self) -> str:
-        if self.at_least is None and self.at_most is None:
-            return ""
-        high_enough = self.at_least is None or self.value >= self.at_least
-        low_enough = self.at_most is None or self.value <= self.at_most
-        return "yes" if high_enough and low_enough else "NO"
+            return f"≥ {self._text(self.at_least)}", "yes" if self.value >= self.at_least else "NO"
+        if self.at_most is not None:
+            return f"≤ {self._text(self.at_most)}", "yes" if self.value <= self.at_most else "NO"
+        return "", ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import statistics
 import tempfile
 import time
 import warnings
@@ -16,7 +15,7 @@ import numpy as np
 from brittlestar.engine.cores import cores
 from brittlestar.envs.base import EnvSpec, register_robotics
 
-from .timing import Figure, median_ratio, take_turns
+from .timing import Figure, take_turns
 
 _ENV = "FetchPush-v4"
 _ENVS = 8
@@ -36,19 +35,15 @@ def training(quick: bool) -> list[Figure]:
     register_robotics(_ENV)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = take_turns(rounds, plain=lambda: _plain(steps), ours=lambda: _ours(steps))
-        ways = take_turns(rounds, **{way: functools.partial(_collect, way, steps) for way in _WAYS if _has(way)})
-    middle = {name: statistics.median(values) for name, values in (found | ways).items()}
+        speeds = take_turns(rounds, plain=lambda: _plain(steps), ours=lambda: _ours(steps))
+        ways = [way for way in _WAYS if way != "envpool" or importlib.util.find_spec("envpool")]
+        collected = take_turns(rounds, **{way: functools.partial(_collect, way, steps) for way in ways})
     return [
-        Figure("plain SB3, 8 environments in DummyVecEnv", middle["plain"], "steps/s"),
-        Figure("brittlestar train, 8 lanes", middle["ours"], "steps/s"),
-        Figure("brittlestar train / plain SB3", median_ratio(found["ours"], found["plain"]), at_least=1.5),
-        *(Figure(f"collection alone: {_WAYS[way]}", middle[way], "steps/s") for way in ways),
+        Figure("plain SB3, 8 environments in DummyVecEnv", speeds.median("plain"), "steps/s"),
+        Figure("brittlestar train, 8 lanes", speeds.median("ours"), "steps/s"),
+        Figure("brittlestar train / plain SB3", speeds.ratio("ours", "plain"), at_least=1.5),
+        *(Figure(f"collection alone: {_WAYS[way]}", collected.median(way), "steps/s") for way in ways),
     ]
-
-
-def _has(way: str) -> bool:
-    return way != "envpool" or importlib.util.find_spec("envpool") is not None
 
 
 def _algorithm() -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 import tempfile
 import time
 import warnings
@@ -23,7 +22,7 @@ from brittlestar.sweeps.compose import Composer
 
 from .bare_loop import Episode, bare_env, bare_speed, record
 from .sweeps import make_launcher, on_workers, run_sweep, stop_workers
-from .timing import Figure, clocked, median_ratio, take_turns
+from .timing import Figure, clocked, take_turns
 
 _FETCH = "FetchReach-v4"
 _SIGMA, _FETCH_EPISODES = 0.05, 20
@@ -86,15 +85,14 @@ def _against_bare_loops(policy: Policy, words: list[str], quick: bool) -> list[F
         take_turns(1, sweep=sweep, all=turns["all"])
         speeds = take_turns(2 if quick else 5, **turns)
         stop_workers()
-    limit, middle = [n * speed for speed in speeds["one"]], {k: statistics.median(v) for k, v in speeds.items()}
     return [
-        Figure("bare loop, one process", middle["one"], "steps/s"),
-        Figure(f"bare loop, {n} processes at once", middle["all"], "steps/s"),
-        Figure("cores that they really reach", median_ratio(speeds["all"], speeds["one"])),
-        Figure(f"warm sweep, {n} workers", middle["sweep"], "steps/s"),
-        Figure(f"warm sweep / {n} x bare loop", median_ratio(speeds["sweep"], limit), at_least=0.9),
-        Figure(f"warm sweep / {n} bare loops at once", median_ratio(speeds["sweep"], speeds["all"]), at_least=0.9),
-        Figure("share of wall x cores inside mj_step and mj_forward", middle["share"]),
+        Figure("bare loop, one process", speeds.median("one"), "steps/s"),
+        Figure(f"bare loop, {n} processes at once", speeds.median("all"), "steps/s"),
+        Figure("cores that they really reach", speeds.ratio("all", "one")),
+        Figure(f"warm sweep, {n} workers", speeds.median("sweep"), "steps/s"),
+        Figure(f"warm sweep / {n} x bare loop", speeds.ratio("sweep", "one") / n, at_least=0.9),
+        Figure(f"warm sweep / {n} bare loops at once", speeds.ratio("sweep", "all"), at_least=0.9),
+        Figure("share of wall x cores inside mj_step and mj_forward", speeds.median("share")),
     ]
 
 
@@ -151,13 +149,12 @@ def _against_sb3(model: Any, env_id: str, env: str, episodes: int, one: float, b
         plain = {f"{envs}": lambda envs=envs: _evaluate_policy(model, env_id, envs) for envs in (1, 8)}
         speeds = take_turns(3, **plain, ours=sweep)
         stop_workers()
-    middle = {name: statistics.median(values) for name, values in speeds.items()}
     return [
-        Figure("evaluate_policy, one env", middle["1"], "steps/s"),
-        Figure("evaluate_policy, 8 envs", middle["8"], "steps/s"),
-        Figure(f"warm sweep with noise, {cores()} workers", middle["ours"], "steps/s"),
-        Figure("sweep / one env", median_ratio(speeds["ours"], speeds["1"]), at_least=one),
-        Figure("sweep / 8 envs", median_ratio(speeds["ours"], speeds["8"]), at_least=best),
+        Figure("evaluate_policy, one env", speeds.median("1"), "steps/s"),
+        Figure("evaluate_policy, 8 envs", speeds.median("8"), "steps/s"),
+        Figure(f"warm sweep with noise, {cores()} workers", speeds.median("ours"), "steps/s"),
+        Figure("sweep / one env", speeds.ratio("ours", "1"), at_least=one),
+        Figure("sweep / 8 envs", speeds.ratio("ours", "8"), at_least=best),
     ]
 
 

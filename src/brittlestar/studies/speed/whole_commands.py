@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from .sweeps import write_cells
-from .timing import Figure, median_ratio, run_brittlestar, run_python, take_turns
+from .timing import Figure, run_brittlestar, run_python, take_turns
 
 _LEVELS = ",".join(str(level) for level in (0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.14,
                                             0.16, 0.18, 0.2))  # fmt: skip
@@ -19,20 +19,15 @@ def cold_sweep(quick: bool) -> list[Figure]:
     """15 levels x 20 episodes of FetchReach, by one command and by a plain loop."""
     episodes = "4" if quick else "20"
     options = ("env=fetch_reach", "policy=p_controller", f"perturbation.sigma={_LEVELS}", f"episodes={episodes}")
-
-    def ours() -> float:
-        with tempfile.TemporaryDirectory() as folder:
-            return run_brittlestar("-m", *options, "seed=0", folder=Path(folder)).seconds
-
-    def plain() -> float:
-        with tempfile.TemporaryDirectory() as folder:
-            return run_python(_PLAIN_LOOP, episodes, _LEVELS, folder=Path(folder)).seconds
-
-    found = take_turns(1 if quick else 5, plain=plain, ours=ours)
+    turns = take_turns(
+        1 if quick else 5,
+        plain=lambda: run_python(_PLAIN_LOOP, episodes, _LEVELS).seconds,
+        ours=lambda: run_brittlestar("-m", *options, "seed=0").seconds,
+    )
     return [
-        Figure(f"plain loop, 15 levels x {episodes} episodes", statistics.median(found["plain"]), "s"),
-        Figure(f"brittlestar -m, 15 levels x {episodes} episodes", statistics.median(found["ours"]), "s"),
-        Figure("times faster", median_ratio(found["plain"], found["ours"]), at_least=2.5),
+        Figure(f"plain loop, 15 levels x {episodes} episodes", turns.median("plain"), "s"),
+        Figure(f"brittlestar -m, 15 levels x {episodes} episodes", turns.median("ours"), "s"),
+        Figure("times faster", turns.ratio("plain", "ours"), at_least=2.5),
     ]
 
 
@@ -42,7 +37,7 @@ def cached(quick: bool) -> list[Figure]:
     options = ("env=cartpole", "policy=constant", "env.max_steps=2", "episodes=1", f"seed=range({seeds})")
     sigmas = "perturbation.sigma=" + ",".join(f"0.{digit}" for digit in range(10))
     with tempfile.TemporaryDirectory() as folder:
-        runs = [run_brittlestar("-m", *options, sigmas, folder=Path(folder)) for _ in range(2 if quick else 4)]
+        runs = [run_brittlestar("-m", *options, sigmas, folder=folder) for _ in range(2 if quick else 4)]
     count = 10 * seeds
     assert all(f"{count} cached" in run.output for run in runs[1:])
     seconds = statistics.median(run.seconds for run in runs[1:])
@@ -60,7 +55,7 @@ def aggregate_cells(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         sweep = Path(folder) / "sweep"
         count = write_cells(sweep, seeds=5 if quick else 50, episodes=100)
-        ran = run_brittlestar("aggregate", str(sweep), folder=Path(folder))
+        ran = run_brittlestar("aggregate", str(sweep), folder=folder)
     return [
         Figure(f"aggregate {count:,} cells of 100 episodes", ran.seconds, "s", at_most=30),
         Figure("its processor time", ran.busy_seconds, "s"),
@@ -70,8 +65,7 @@ def aggregate_cells(quick: bool) -> list[Figure]:
 
 def help_page(quick: bool) -> list[Figure]:
     """The time to the help text."""
-    with tempfile.TemporaryDirectory() as folder:
-        seconds = [run_brittlestar("--help", folder=Path(folder)).seconds for _ in range(3 if quick else 7)]
+    seconds = [run_brittlestar("--help").seconds for _ in range(3 if quick else 7)]
     return [Figure("brittlestar --help", statistics.median(seconds), "s", at_most=1)]
 
 
@@ -91,6 +85,6 @@ def _study(scoring: str, rounds: int) -> tuple[float, int]:
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             options = ("experiment=stress", "policy=zoo/cartpole_ppo", "seed=0,1", f"study.scoring={scoring}")
-            seconds.append(run_brittlestar(*options, "hydra.sweep.dir=sweep", folder=Path(folder)).seconds)
+            seconds.append(run_brittlestar(*options, "hydra.sweep.dir=sweep", folder=folder).seconds)
             manifests = [json.loads(path.read_text()) for path in Path(folder).glob("sweep/**/manifest.json")]
     return statistics.median(seconds), sum(manifest["timing"]["steps"] for manifest in manifests)

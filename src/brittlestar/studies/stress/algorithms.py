@@ -1,4 +1,4 @@
-"""Which algorithm trained the policy of a cell, from its config and the files that it names."""
+"""The algorithm that trained the policy of a cell, from its config and the files that it names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brittlestar.results.load import Row
 
 
 def algorithm_of(policy: Row) -> str:
-    """Returns the algorithm behind the `policy` of a config in lower case; "" if nothing tells.
+    """Returns the algorithm behind the `policy` of a config in lower case; "" if it is unknown.
 
     Example:
         >>> algorithm_of({"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "cartpole_ppo"})
@@ -28,7 +28,7 @@ def algorithm_of(policy: Row) -> str:
 
 
 def is_on_policy(algorithm: str) -> bool | None:
-    """Says whether an algorithm learns from its own latest episodes only; None for what is neither, or unknown.
+    """Returns whether an algorithm learns from its own latest episodes only; None if it is neither, or unknown.
 
     Example:
         >>> is_on_policy("ppo"), is_on_policy("sac"), is_on_policy("ars")
@@ -39,24 +39,24 @@ def is_on_policy(algorithm: str) -> bool | None:
 
 @functools.lru_cache(maxsize=1024)
 def _find(policy: str) -> str:
-    given = json.loads(policy)
-    target, path = str(given.get("_target_")).rpartition(".")[2], str(given.get("path") or "")
-    # A file may be gone since; its name often tells.
+    node = json.loads(policy)
+    target, path = str(node.get("_target_")).rpartition(".")[2], str(node.get("path") or "")
+    # A file may have been removed; its name often holds the algorithm.
     with contextlib.suppress(UserError, OSError, IndexError):
         if target == "ZooPolicy":
             from brittlestar.policies.zoo.cards import read_card
 
-            return str(read_card(given["name"])["algorithm"]).lower()
-        if given.get("algorithm"):
-            return str(given["algorithm"]).lower()
+            return str(read_card(node["name"])["algorithm"]).lower()
+        if node.get("algorithm"):
+            return str(node["algorithm"]).lower()
         if path.startswith(HUB):
-            # Nothing is fetched for the sake of a label.
+            # No download for a label.
             name = path.split("/")[1].partition("-")[0].lower()
             return name if name in ALGORITHMS else ""
         if target in ("Sb3Policy", "ZooFolderPolicy"):
-            found = _from_files(target, path)
-            if found:
-                return found
+            algorithm = _from_files(target, path)
+            if algorithm:
+                return algorithm
     return next((folder for folder in reversed(Path(path.lower()).parts[:-1]) if folder in ALGORITHMS), "")
 
 
@@ -66,6 +66,6 @@ def _from_files(target: str, path: str) -> str | None:
     if target == "Sb3Policy":
         return read_checkpoint(path).algorithm
     folder = read_folder(path)
-    # `her` is an algorithm to rl-zoo; the zip says which one is inside.
+    # `her` is an algorithm to rl-zoo; the zip names the one inside.
     name = folder.algorithm.lower()
     return name if name in ALGORITHMS else read_checkpoint(folder.checkpoint).algorithm

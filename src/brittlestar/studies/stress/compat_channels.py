@@ -12,19 +12,17 @@ from brittlestar.engine.behaviour import Behaviour
 
 CHANNELS = ("competence", "coherence", "continuity", "integrity", "meaning")
 REFERENCE_WEIGHTS = np.array([0.25, 0.20, 0.15, 0.20, 0.20])
-"""Of the channels while nothing is known about their spread."""
+"""Of the channels before their spread is estimated."""
 
 _RETURN_SCALE = 500.0
 _LEAST_VARIANCE = 1e-8
 
 
 def compat_channels(behaviour: Behaviour, phases: Sequence[str], proxy: bool) -> np.ndarray:
-    """Returns the channels of each episode, `(episodes, 5)`, in the order of `CHANNELS`.
+    """Returns the channels of episodes in order, `(episodes, 5)`, in the order of `CHANNELS`.
 
-    Args:
-        behaviour: the episodes, in order.
-        phases: their phases; the anchor and the usual entropy come from those called `pre`.
-        proxy: whether entropy stands in for meaning where the stressor says nothing (version 1.4).
+    The anchor and the usual entropy come from the phase `pre`. With `proxy` (version 1.4) entropy replaces meaning
+    where the stressor reports none.
     """
     calm = np.array([phase == "pre" for phase in phases])
     signatures = behaviour.block("signature").astype(np.float32)
@@ -73,13 +71,13 @@ def _continuity(signatures: np.ndarray) -> np.ndarray:
 
 
 def _integrity(signatures: np.ndarray, calm: np.ndarray) -> np.ndarray:
-    anchor, known, found = None, 0, []
+    anchor, count, values = None, 0, []
     for signature, is_calm in zip(signatures, calm, strict=True):
         if is_calm:
-            known += 1
-            anchor = signature if anchor is None else anchor + (signature - anchor) / np.float32(known)
-        found.append(1.0 if anchor is None else math.exp(-float(np.linalg.norm(signature - anchor))))
-    return np.array(found)
+            count += 1
+            anchor = signature if anchor is None else anchor + (signature - anchor) / np.float32(count)
+        values.append(1.0 if anchor is None else math.exp(-float(np.linalg.norm(signature - anchor))))
+    return np.array(values)
 
 
 def _meaning(behaviour: Behaviour) -> np.ndarray:
@@ -90,15 +88,15 @@ def _meaning(behaviour: Behaviour) -> np.ndarray:
 
 
 def _entropy_meaning(entropies: np.ndarray, calm: np.ndarray) -> np.ndarray:
-    usual, squares, known, steepness, found = None, 0.0, 0, 3.0, []
+    usual, squares, count, steepness, values = None, 0.0, 0, 3.0, []
     for entropy, is_calm in zip(entropies.tolist(), calm, strict=True):
         if is_calm:
-            known += 1
+            count += 1
             last = entropy if usual is None else usual
             usual = 0.9 * last + 0.1 * entropy
             squares += (entropy - last) * (entropy - usual)
-            if known >= 5:
-                steepness = math.log(20.0) / (1.645 * math.sqrt(max(squares / (known - 1), _LEAST_VARIANCE)))
+            if count >= 5:
+                steepness = math.log(20.0) / (1.645 * math.sqrt(max(squares / (count - 1), _LEAST_VARIANCE)))
         excess = 0.0 if is_calm or usual is None else max(0.0, entropy - usual)
-        found.append(math.exp(-steepness * excess))
-    return np.array(found)
+        values.append(math.exp(-steepness * excess))
+    return np.array(values)

@@ -10,7 +10,7 @@ from typing import Any
 from brittlestar.results.load import Row
 
 LONGEST = 40
-"""A table with more goes over several pages, by longtable."""
+"""A table with more rows is a longtable, over several pages."""
 _SPECIAL = {
     " %": r"~\%",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -23,7 +23,7 @@ _PATTERN = re.compile("|".join(map(re.escape, _SPECIAL)))
 
 
 class Markup(str):
-    """Text that is LaTeX already."""
+    """Text that is already LaTeX."""
 
 
 def escape(text: str) -> Markup:
@@ -33,7 +33,7 @@ def escape(text: str) -> Markup:
         >>> print(escape("sensor_blackout 50 % & more"))
         sensor\\_blackout 50~\\% \\& more
     """
-    return Markup(_PATTERN.sub(lambda found: _SPECIAL[found.group()], text))
+    return Markup(_PATTERN.sub(lambda match: _SPECIAL[match.group()], text))
 
 
 def latex_number(value: Any, digits: int = 2) -> Markup:
@@ -50,8 +50,7 @@ def latex_number(value: Any, digits: int = 2) -> Markup:
     if isinstance(value, int):
         return Markup(str(value).replace("-", "$-$"))
     # No `-0.00`.
-    shown = f"{round(value, digits) + 0.0:.{digits}f}"
-    return Markup(shown.replace("-", "$-$"))
+    return Markup(f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "$-$"))
 
 
 def latex_bounded(row: Row, name: str, digits: int = 2) -> Markup:

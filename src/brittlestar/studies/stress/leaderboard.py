@@ -11,6 +11,7 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.results.grouping import sort_key
 from brittlestar.results.load import Row
+from brittlestar.statistics.correlations import pearson, spearman
 from brittlestar.statistics.intervals import percentile_interval
 from brittlestar.studies.stress.agent_scores import METRICS, AgentScores, agent_scores, reward_stressors
 from brittlestar.studies.stress.agents import Agent
@@ -22,6 +23,19 @@ _PUBLISHED = {
     "robust_score": "score", "robust_score_bare": "score_bare", "reward_norm": "reward_norm",
     "rate_inverted": "rate_inverted",
 }  # fmt: skip
+_PAIRS = (
+    ("return and stability", "normalised_return", "stability"),
+    ("return and robust score", "normalised_return", "robust_score"),
+    ("return and robust score without its reward term", "normalised_return", "robust_score_bare"),
+    ("reward_norm and robust score", "reward_norm", "robust_score"),
+    ("reward_norm and robust score without its reward term", "reward_norm", "robust_score_bare"),
+)
+_COMPAT_PAIRS = (
+    ("compat_1_4: reward_norm and score", "compat_reward_norm", "compat_score"),
+    ("compat_1_4: reward_norm and score without its reward term", "compat_reward_norm", "compat_score_bare"),
+    ("compat_1_4: reward_norm and CR_shock under valence_inversion", "compat_reward_norm", "compat_rate_inverted"),
+)
+_PUBLISHED_PAIRS = (("reward_norm and CR_shock under valence_inversion", "reward_norm", "rate_inverted"),)
 
 
 @dataclass
@@ -33,13 +47,7 @@ class Leaderboard:
 
 
 def make_leaderboard(agents: list[Agent], scoring: str, published: list[Agent] | None = None) -> Leaderboard:
-    """Returns one row per agent, environment and mode.
-
-    Args:
-        agents: scored.
-        scoring: how.
-        published: the same agents, scored as published, for `compat_score` beside ours; None leaves it out.
-    """
+    """Returns one row per agent, environment and mode; `published` are the same agents, scored as published."""
     scores = agent_scores(agents, scoring)
     if not scores:
         raise UserError("these sweeps hold no cell with stress: add stressors beside the baseline")
@@ -110,9 +118,9 @@ def _groups(keys: Iterable) -> list[list[int]]:
 
 def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
     """Returns which agents are on the front; None for agents without a baseline, which have no stability."""
-    known = np.flatnonzero(~np.isnan(stability) & ~np.isnan(returns))
+    complete = np.flatnonzero(~np.isnan(stability) & ~np.isnan(returns))
     front: list[bool | None] = [None] * len(stability)
-    for i, best in zip(known, pareto_front(returns[known].round(9), stability[known].round(9)), strict=True):
+    for i, best in zip(complete, pareto_front(returns[complete].round(9), stability[complete].round(9)), strict=True):
         front[i] = bool(best)
     return front
 
@@ -153,5 +161,24 @@ def _notes(scores: list[AgentScores], rows: list[Row], agents: list[Agent], scor
             place = scores[members[0]].label["env_id"]
             notes.append(f"agents in {place} met different stressors: their ranks are no fair comparison")
     if any(len(one.seeds) == 1 for one in scores):
-        notes.append("agents with one seed: intervals over its episodes say nothing about other seeds")
+        notes.append("agents with one seed: intervals over its episodes do not cover other seeds")
     return notes
+
+
+def correlation_rows(rows: list[Row]) -> list[Row]:
+    """Returns Pearson's and Spearman's correlations with p values, one row per pair and mode.
+
+    The modes are apart, because both are the same agents. nan for fewer than three agents, or where all have the same
+    value.
+    """
+    pairs = (*_PAIRS, *(_COMPAT_PAIRS if "compat_score" in rows[0] else _PUBLISHED_PAIRS))
+    correlations = []
+    for deterministic in sorted({row["deterministic"] for row in rows}, reverse=True):
+        members = [row for row in rows if row["deterministic"] == deterministic]
+        for name, x, y in pairs:
+            columns = [row[x] for row in members], [row[y] for row in members]
+            linear, ranks = pearson(*columns), spearman(*columns)
+            numbers = {"n": linear.n, "pearson": linear.r, "pearson_p": linear.p}
+            numbers |= {"spearman": ranks.r, "spearman_p": ranks.p}
+            correlations.append({"correlation": name, "x": x, "y": y, "deterministic": deterministic} | numbers)
+    return correlations

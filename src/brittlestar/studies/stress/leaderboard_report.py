@@ -12,8 +12,7 @@ from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.write import write_rows
 from brittlestar.studies.stress.agents import MODES, Agent, score_agents, split_passes
-from brittlestar.studies.stress.correlations import correlation_rows
-from brittlestar.studies.stress.leaderboard import Leaderboard, make_leaderboard
+from brittlestar.studies.stress.leaderboard import Leaderboard, correlation_rows, make_leaderboard
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.study import StressPhases

@@ -34,13 +34,7 @@ _RATES = {
 
 
 def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
-    """Returns one line per agent.
-
-    Args:
-        rows: of the leaderboard.
-        scoring: how they were scored.
-        labels: columns that distinguish agents.
-    """
+    """Returns one line per agent; `labels` are the columns that distinguish agents."""
     columns: dict[str, Callable[[Row], Any]] = _AXES | _RATES
     if "compat_score" in rows[0]:
         columns |= {"compat score": lambda row: row["compat_score"]}

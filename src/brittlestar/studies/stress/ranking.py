@@ -50,7 +50,7 @@ def ranks(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     nan has no rank, and does not count for the others.
 
     Example:
-        >>> [found.tolist() for found in ranks(np.array([0.5, 0.9, 0.5, np.nan]))]
+        >>> [each.tolist() for each in ranks(np.array([0.5, 0.9, 0.5, np.nan]))]
         [[2.0, 1.0, 2.0, nan], [3.0, 1.0, 3.0, nan]]
     """
     scores = np.round(scores, _DIGITS)
@@ -58,22 +58,18 @@ def ranks(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     own = [scores[..., i, None] for i in range(scores.shape[-1])]
     best = np.stack([1.0 + (scores > each).sum(axis=-1) for each in own], axis=-1)
     worst = np.stack([(scores >= each).sum(axis=-1) for each in own], axis=-1)
-    known = ~np.isnan(scores)
-    return np.where(known, best, np.nan), np.where(known, worst, np.nan)
+    missing = np.isnan(scores)
+    return np.where(missing, np.nan, best), np.where(missing, np.nan, worst)
 
 
 def rank_intervals(scores: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Returns the rank of each agent, and the bounds of its interval.
+    """Returns the rank of each agent, and the bounds of its interval from replicates `(resamples, agents)`.
 
     Agents in a tie share the best rank of theirs, and their intervals hold all ranks that they could have.
 
-    Args:
-        scores: of each agent.
-        draws: bootstrap replicates of them, `(resamples, agents)`.
-
     Example:
         >>> scores = np.array([0.9, 0.9, 0.1])
-        >>> [found.tolist() for found in rank_intervals(scores, np.tile(scores, (100, 1)))]
+        >>> [each.tolist() for each in rank_intervals(scores, np.tile(scores, (100, 1)))]
         [[1.0, 1.0, 3.0], [1.0, 1.0, 3.0], [2.0, 2.0, 3.0]]
     """
     best, worst = ranks(scores)

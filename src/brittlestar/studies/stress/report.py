@@ -24,14 +24,7 @@ _SILENT = [_HEADS[name] for name in (*PHASE_RATES[1:], "excess", "identity_drop"
 
 
 def stress_section(cells: list[Cell], out: Path, scoring: str, alpha: float) -> Section | None:
-    """Scores the cells of a sweep and writes tables and pictures to `out`; None where no behaviour was recorded.
-
-    Args:
-        cells: of the sweep, with their reference passes.
-        out: where to write.
-        scoring: one of `SCORINGS`.
-        alpha: accepted false-alarm rate of the rigorous one.
-    """
+    """Scores the cells of a sweep and writes tables and pictures to `out`; None where no behaviour was recorded."""
     recorded, passes = split_passes(cells)
     if not recorded:
         return None

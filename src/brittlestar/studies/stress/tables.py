@@ -19,7 +19,7 @@ from brittlestar.studies.stress.agent_scores import calm_events
 from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import cvar, phase_summary
-from brittlestar.studies.stress.proof import same_actions
+from brittlestar.studies.stress.runs import same_actions
 from brittlestar.studies.stress.scoring import PHASES, Scored
 
 PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)

@@ -62,22 +62,22 @@ def leaderboard(tables: FigureTables) -> Figure:
         return *place, math.inf if row.get(rank) is None else row[rank], -score
 
     rows = sorted(rows, key=key)
-    shown = rows[:_MOST_AGENTS]
-    figure, axes = one_panel(8.4, 1.9 + 0.22 * len(shown))
-    for y, row in enumerate(shown):
+    drawn = rows[:_MOST_AGENTS]
+    figure, axes = one_panel(8.4, 1.9 + 0.22 * len(drawn))
+    for y, row in enumerate(drawn):
         score = Mean.of(row, "robust_score")
         face: dict[str, Any] = {"facecolor": COLOURS[0]}
         face |= {"facecolor": COLOURS[5], "hatch": "////"} if _is_sampled(row) else {}
         axes.barh(y, score.value, 0.72, edgecolor="white", label=row["mode"], **face)
         draw_interval(axes, y, score, across=True)
         axes.text(1.01, y, _rank(row, rank), transform=axes.get_yaxis_transform(), va="center", fontsize=7)
-        if within and y and row["place"] != shown[y - 1]["place"]:
+        if within and y and row["place"] != drawn[y - 1]["place"]:
             axes.axhline(y - 0.5, color="grey", linewidth=0.6)
-    agent_axis(axes, [f"{row['agent']}{' *' if row.get('pareto') else ''}" for row in shown])
+    agent_axis(axes, [f"{row['agent']}{' *' if row.get('pareto') else ''}" for row in drawn])
     axes.set_xlabel("robust score, 95 % interval")
-    axes.set_xlim(min(0.0, *(number_in(row, "robust_score") for row in shown)), 1.0)
+    axes.set_xlim(min(0.0, *(number_in(row, "robust_score") for row in drawn)), 1.0)
     legend(axes, columns=2)
-    left_out = len(rows) - len(shown)
+    left_out = len(rows) - len(drawn)
     return title(
         figure,
         f"Leaderboard{within}",

@@ -147,7 +147,7 @@ def _score_panel(axes: Axes, tables: FigureTables, scores: dict[str, list[float]
 def _boxes(
     axes: Axes, values: list[np.ndarray], places: list[int], width: float, silent: list[bool] | None = None
 ) -> None:
-    """Draws boxes: upright, or lying where it is given which are silent; silent boxes are hatched."""
+    """Draws upright boxes, or with `silent` lying ones, hatched where it is true."""
     from matplotlib.colors import to_rgb
 
     boxes = axes.boxplot(

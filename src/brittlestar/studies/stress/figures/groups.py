@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from brittlestar.reports.drawing import COLOURS
@@ -18,7 +19,6 @@ from brittlestar.studies.stress.figures.rows import (
     mean_over_policies,
     need,
 )
-from brittlestar.studies.stress.figures.suites import SUITES, suite
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +28,17 @@ _ALL = "mean of stressors"
 _RATE = "collapse rate in the shock"
 _HATCHES = ("", "...", "xxx", "\\\\\\", "ooo", "---")
 """Beside the colours, so that bars can be distinguished in grey, too."""
+_SUITE_NAMES = {
+    "classic control": "acrobot cartpole mountaincar mountaincarcontinuous pendulum",
+    "toy text": "blackjack cliffwalking frozenlake frozenlake8x8 taxi",
+    "MuJoCo": "ant halfcheetah hopper humanoid humanoidstandup inverteddoublependulum invertedpendulum pusher reacher "
+    "swimmer walker2d",
+    "Fetch robotics": "fetchpickandplace fetchpush fetchreach fetchslide",
+    "Atari": "asteroids beamrider breakout enduro mspacman pong qbert roadrunner seaquest spaceinvaders",
+}
+SUITES = (*_SUITE_NAMES, "other")
+"""In the order to draw them."""
+_SUITE_OF = {name: suite for suite, names in _SUITE_NAMES.items() for name in names.split()}
 
 
 def action_spaces(tables: FigureTables) -> Figure:
@@ -151,3 +162,15 @@ def _mean_bar(axes: Axes, x: float, rows: list[Row]) -> None:
     if mean is not None:
         axes.plot([x - 0.16, x + 0.16], [mean.value] * 2, color="black", linewidth=2, zorder=4)
         canvas.draw_interval(axes, x, mean, capsize=3, zorder=4)
+
+
+def suite(env: str) -> str:
+    """Returns the suite of an environment, by its name here or its id.
+
+    Example:
+        >>> suite("half cheetah"), suite("FetchReach-v4"), suite("PongNoFrameskip-v4"), suite("my_env")
+        ('MuJoCo', 'Fetch robotics', 'Atari', 'other')
+    """
+    # Dense rewards, frames that are not skipped and versions are the same environment.
+    name = re.sub(r"^ale/|dense|noframeskip|-v\d+$|[^a-z0-9]", "", env.lower())
+    return _SUITE_OF.get(name, "other")

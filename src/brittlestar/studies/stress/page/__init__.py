@@ -1,1 +1,1 @@
-"""The parts of `brittlestar stress-benchmark`: the sweep, what its tables say, the page."""
+"""The parts of `brittlestar stress-benchmark`: the sweep, the findings in its tables, the page."""

@@ -13,8 +13,7 @@ from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
 from brittlestar.studies.pages import percent, run_command, three_digits, with_interval
 from brittlestar.studies.stress.agents import MODES
-from brittlestar.studies.stress.page.alarms import alarm_rows
-from brittlestar.studies.stress.page.findings import SIGNIFICANT, findings
+from brittlestar.studies.stress.page.findings import SIGNIFICANT, alarm_rows, findings
 from brittlestar.studies.stress.page.plan import COMMAND, BenchmarkPlan
 from brittlestar.studies.stress.page.tables import (
     BenchmarkTables,
@@ -150,37 +149,37 @@ def _leaderboard_row(row: Row) -> Row:
 
 def _stressor_row(name: str, rows: list[Row]) -> Row:
     acting = [row for row in rows if not is_silent(row)]
-    shown: Row = {"stressor": name, "agents": len(rows), "cannot act on": len(rows) - len(acting)}
+    line: Row = {"stressor": name, "agents": len(rows), "cannot act on": len(rows) - len(acting)}
     columns = {
         "CR_shock": "rate_shock", "beyond FPR": "excess", "CR_post": "rate_post", "identity drop": "identity_drop",
         "episodes to recover": "recovery_episodes",
     }  # fmt: skip
     means = {head: three_digits(mean(row[column] for row in acting)) or _SILENT for head, column in columns.items()}
-    return shown | {"collapse": sum(map(collapsed, acting))} | means
+    return line | {"collapse": sum(map(collapsed, acting))} | means
 
 
 def _rate_row(agent: tuple, tables: BenchmarkTables) -> Row:
     rows = tables.agents()[agent]
-    shown: Row = dict(zip(("environment", "policy", "mode"), agent, strict=True))
-    shown["none"] = three_digits(rows[BASELINE]["rate_shock"]) if BASELINE in rows else ""
+    line: Row = dict(zip(("environment", "policy", "mode"), agent, strict=True))
+    line["none"] = three_digits(rows[BASELINE]["rate_shock"]) if BASELINE in rows else ""
     for name in tables.stressors:
         row = rows.get(name)
         rate = "" if row is None else _SILENT if is_silent(row) else three_digits(row["rate_shock"])
-        shown[name.replace("_", " ")] = f"**{rate}**" if row is not None and collapsed(row) else rate
-    return shown
+        line[name.replace("_", " ")] = f"**{rate}**" if row is not None and collapsed(row) else rate
+    return line
 
 
 def _alarm_row(row: Row, alpha: float) -> Row:
-    shown = {name: row[name] for name in ("environment", "policy", "mode", "episodes")}
-    shown |= {"false alarms": bounded_column(row, "rate", percent), "accepted": percent(alpha)}
-    shown |= {"error": percent(row["error"]), "p": f"{row['p']:.2g}"}
-    return shown | {"kept": "yes" if row["p_holm"] >= SIGNIFICANT else "**NO**"}
+    line = {name: row[name] for name in ("environment", "policy", "mode", "episodes")}
+    line |= {"false alarms": bounded_column(row, "rate", percent), "accepted": percent(alpha)}
+    line |= {"error": percent(row["error"]), "p": f"{row['p']:.2g}"}
+    return line | {"kept": "yes" if row["p_holm"] >= SIGNIFICANT else "**NO**"}
 
 
 def _correlation_row(row: Row) -> Row:
     heads = {"Pearson": "pearson", "p": "pearson_p", "Spearman": "spearman", "p (Spearman)": "spearman_p"}
-    shown: Row = {"of": row["correlation"], "mode": MODES[row["deterministic"]], "agents": row["n"]}
-    return shown | {head: three_digits(row[name]) for head, name in heads.items()}
+    line: Row = {"of": row["correlation"], "mode": MODES[row["deterministic"]], "agents": row["n"]}
+    return line | {head: three_digits(row[name]) for head, name in heads.items()}
 
 
 def _figures(plan: BenchmarkPlan) -> list[str]:
