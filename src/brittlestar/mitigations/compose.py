@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.compose import named_parts
-from brittlestar.perturbations.context import Context
+from brittlestar.perturbations.compose import Composition, named_parts
 from brittlestar.perturbations.step import Step
 from brittlestar.policies.base import DelegatingPolicy, Policy, Prediction
 from brittlestar.randomness import LaneDraws
 
 
 @dataclass
-class ComposedMitigation(Mitigation):
+class ComposedMitigation(Composition, Mitigation):
     """Applies `parts` in order: to observations `f_n(... f_1(o))`, to actions `g_n(... g_1(a))`.
 
     A part that wraps the policy (an ensemble) receives the observation after all filters, and wraps the parts after it.
@@ -33,22 +31,12 @@ class ComposedMitigation(Mitigation):
     """Name to mitigation; the names of a list are its positions."""
 
     def __post_init__(self) -> None:
-        self.parts = named_parts(self.parts, Mitigation)
+        self.acting = self.parts = named_parts(self.parts, Mitigation)
 
     @property
     def wraps_policy(self) -> bool:
         """Whether any part wraps the policy."""
         return any(part.wraps_policy for part in self.parts.values())
-
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Binds every part."""
-        for part in self.parts.values():
-            part.bind(observation_space, action_space, lanes)
-
-    def prepare(self, context: Context) -> None:
-        """Prepares every part."""
-        for part in self.parts.values():
-            part.prepare(context)
 
     def around(self, policy: Policy, draws: LaneDraws) -> Policy:
         """Wraps the policy by the last part, then by the one before it, and so on."""

@@ -22,8 +22,25 @@ DELIVERED = "delivered/"
 """Prefix of the effects of a composition: the share of the steps in which a part changed anything."""
 
 
+class Composition:
+    """Several parts that are bound and prepared together: a subclass sets `acting`."""
+
+    acting: dict[str, Any]
+    """The parts that act, by name."""
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        """Binds every part."""
+        for part in self.acting.values():
+            part.bind(observation_space, action_space, lanes)
+
+    def prepare(self, context: Context) -> None:
+        """Prepares every part."""
+        for part in self.acting.values():
+            part.prepare(context)
+
+
 @dataclass
-class ComposedPerturbation(Perturbation):
+class ComposedPerturbation(Composition, Perturbation):
     """Applies `parts` in order, each with its own strength times `scale`.
 
     Example:
@@ -42,7 +59,6 @@ class ComposedPerturbation(Perturbation):
         super().__post_init__()
         self.parts = named_parts(self.parts, Perturbation)
         self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
-        """The parts with their strengths times `scale`."""
 
     def _scaled(self, name: str, part: Perturbation) -> Perturbation:
         # With scale 1 the parts are used as they are, whatever their class.
@@ -62,16 +78,6 @@ class ComposedPerturbation(Perturbation):
     def needs_world(self) -> bool:
         """Whether any part edits the simulator."""
         return any(part.needs_world for part in self.acting.values())
-
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Binds every part."""
-        for part in self.acting.values():
-            part.bind(observation_space, action_space, lanes)
-
-    def prepare(self, context: Context) -> None:
-        """Prepares every part."""
-        for part in self.acting.values():
-            part.prepare(context)
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         """Passes the space through every part."""
