@@ -22,7 +22,7 @@ from brittlestar.studies.results_page import plan as plans
 from brittlestar.studies.results_page.page import results_page, write_readme
 from brittlestar.studies.results_page.published import read_published
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCRIPT = "scripts/results.py"
 NOBODY = [f"--policy={part}=" for part in plans.POLICIES]
 SIGMAS = {"observation": (0.0, 0.02, 0.05, 0.1, 0.2), "action": (0.0, 0.5), "low_pass": (0.5,)}

@@ -1,4 +1,4 @@
-"""Hardening: levels, the choice of a strength, and a whole arc that is killed in every stage and goes on."""
+"""A whole hardening: killed in every stage it resumes, and its tables are those of its cells."""
 
 import csv
 import json
@@ -12,15 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 from scipy.stats import binomtest
 
 from brittlestar.config import config_folder
-from brittlestar.config.build import load
-from brittlestar.errors import UserError
 from brittlestar.results.load import load_cells
-from brittlestar.studies.hardening.choice import FILE, choose_level, read_choice, write_choice
-from brittlestar.studies.hardening.setup import default_levels, prepare
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = "scripts/harden.py"
@@ -31,116 +26,6 @@ ARC = [*BASE, "levels=[0,0.1,0.3,1]", "episodes=20", "seeds=[0,1]", "algo=ppo", 
 LEVELS, STEPS = [0, 0.1, 0.3, 1], 1024
 CELLS = 8
 ALL_CACHED = f"{CELLS}/{CELLS} cells: 0 done, 0 failed, {CELLS} cached, 0 running"
-
-
-# Levels
-
-
-def test_every_perturbation_has_a_default_grid_that_it_accepts():
-    for path in sorted((config_folder() / "perturbation").glob("*.yaml")):
-        resolved = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
-        node = {key: "length" if value == "???" else value for key, value in resolved.items()}
-        given = {key: value for key, value in node.items() if key != "_target_" and key != "parts"}
-        name = load("perturbation", path.stem, **given).strength_field
-        if name is None:
-            continue
-        levels = default_levels(node, name)
-        assert levels[0] == 0 and node[name] in levels and len(levels) >= 4, path.stem
-        assert [abs(level) for level in levels] == sorted({abs(level) for level in levels}), path.stem
-
-
-def config(**changes):
-    node = {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.05}
-    env = {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1"}
-    defaults = {"share": 0.9, "checkpoint": "best", "seeds": [0], "levels": None, "train_level": None, "measure": None}
-    return {"env": env, "policy": {}, "perturbation": node} | defaults | changes
-
-
-def test_an_algorithm_that_cannot_learn_the_actions_is_refused_before_anything_runs():
-    from brittlestar.studies.hardening.retraining import find_teacher
-
-    sac = {"_target_": "brittlestar.training.algorithms.Algorithm", "name": "sac"}
-    with pytest.raises(UserError, match=r"`algo.name: sac` cannot learn actions of Discrete\(2\)"):
-        find_teacher(config(algo=sac, steps=None))
-
-
-def test_levels_are_sorted_and_start_at_zero():
-    assert prepare(config(levels=[0.2, 0.1, 0.1]), {}).levels == [0, 0.1, 0.2]
-    with_change = {"_target_": "brittlestar.perturbations.Gravity", "change": -0.2}
-    assert prepare(config(perturbation=with_change, levels=[-0.4, -0.1]), {}).levels == [0, -0.1, -0.4]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"levels": "0.1"}, "`levels` must be a list of numbers"),
-        ({"levels": [0.1, float("nan")]}, "`levels` must be a list of numbers"),
-        ({"levels": [-0.1, 0.1]}, "must go one way from 0"),
-        ({"levels": [0]}, "needs a level other than 0"),
-        ({"levels": [0, -1]}, "`sigma` must be at least 0"),
-        ({"seeds": []}, "`seeds` must be different whole numbers"),
-        ({"seeds": [0, 0]}, "`seeds` must be different whole numbers"),
-        ({"seeds": [0.5]}, "`seeds` must be different whole numbers"),
-        ({"share": 0}, "`share` must be above 0 and at most 1, got 0"),
-        ({"checkpoint": "bset"}, "did you mean `best`"),
-        ({"measure": "success_any"}, "`measure` cannot be 'success_any'"),
-        ({"train_level": -1}, "`sigma` must be at least 0"),
-        ({"perturbation": {"_target_": "brittlestar.perturbations.Perturbation"}}, "has no strength to harden against"),
-        ({"perturbation": config()["perturbation"] | {"sigma": 0}}, "give `levels="),
-    ],
-)
-def test_mistakes_are_told_before_anything_is_computed(changes, message):
-    with pytest.raises(UserError, match=message):
-        prepare(config(**changes), {})
-
-
-# Choice
-
-
-@pytest.mark.parametrize(
-    ("found", "measure", "share", "level"),
-    [
-        ({0: 1.0, 0.1: 0.9, 0.2: 0.899}, "success_any", 0.9, 0.1),
-        ({0: 1.0, 0.1: 0.89, 0.2: 0.9, 0.4: 0.0}, "success_any", 0.9, 0.2),
-        ({0: 1.0, 0.1: 0.9, 0.2: 0.8}, "success_final", 0.8, 0.2),
-        ({0: 1.0, -0.1: 0.95, -0.2: 0.91}, "success_final", 0.9, -0.2),
-        ({0: 0.8, 0.1: 0.73, 0.2: 0.71}, "normalised_return", 0.9, 0.1),
-        ({0: 200.0, 0.1: 181.0, 0.2: 179.0}, "return", 0.9, 0.1),
-        ({0: -200.0, 0.1: -219.0, 0.2: -221.0}, "return", 0.9, 0.1),
-    ],
-)
-def test_the_largest_level_that_still_copes_is_chosen(found, measure, share, level):
-    chosen = choose_level(found, measure, share, "sigma")
-    assert chosen.level == level
-    assert ("no success is defined" in chosen.reason) == (not measure.startswith("success"))
-    assert ("copes with all levels" in chosen.reason) == (level == list(found)[-1])
-
-
-@pytest.mark.parametrize(
-    ("found", "measure", "message"),
-    [
-        ({0: 0.89, 0.1: 0.95}, "success_any", "fails already at level 0: success_any is 0.89, 0.9 is wanted"),
-        ({0: -0.1, 0.1: -0.1}, "normalised_return", "fails already at level 0: normalised_return is -0.1, no better"),
-        ({0: 1.0, 0.1: 0.5, 0.2: 0.3}, "success_any", "reaches 90 % success: already 0.1 leaves success_any 0.5"),
-        ({0: 100.0, 0.1: 50.0}, "return", "reaches 90 % of the clean return: already 0.1 leaves return 50"),
-    ],
-)
-def test_nothing_to_choose_from_is_an_error(found, measure, message):
-    with pytest.raises(UserError, match=message):
-        choose_level(found, measure, 0.9, "sigma")
-
-
-def test_a_choice_is_found_again_only_for_the_same_study(tmp_path):
-    chosen = choose_level({0: 1.0, 0.1: 0.95}, "success_any", 0.9, "sigma")
-    assert read_choice(tmp_path, "abc") is None
-    write_choice(tmp_path, "abc", chosen)
-    assert read_choice(tmp_path, "abc") == chosen
-    assert read_choice(tmp_path, "abd") is None
-    (tmp_path / FILE).write_text('{"choosing": "abc", "cho')
-    assert read_choice(tmp_path, "abc") is None
-
-
-# The arc
 
 
 @pytest.fixture(scope="module")
@@ -333,49 +218,6 @@ def test_a_study_of_returns_says_that_there_is_no_success(shell, one_core):
     assert "3/4 retrain: sac (suits the environment)" in done.stdout
     assert "no success is defined, so 90 % of the clean return count" in done.stdout
     assert json.loads((shell.folder / "out" / "result.json").read_text())["measure"] == "normalised_return"
-
-
-# Teacher
-
-
-def teach(env: str, **policy) -> tuple[str, bool, int | None, str]:
-    from brittlestar.cells.auto_env import _option
-    from brittlestar.studies.hardening.retraining import find_teacher
-
-    target = policy or {"_target_": "brittlestar.policies.RandomPolicy"}
-    teacher = find_teacher({"algo": None, "steps": None, "policy": target, "env": _option(env)})
-    return teacher.algo["name"], teacher.algo["goals"], teacher.steps, teacher.why
-
-
-@pytest.mark.parametrize(
-    ("env", "name", "goals"),
-    [("FetchReach-v4", "sac", True), ("CartPole-v1", "ppo", False), ("Pendulum-v1", "sac", False)],
-)
-def test_a_policy_that_never_learnt_gets_what_suits_the_environment(env, name, goals):
-    assert teach(env) == (name, goals, None, "suits the environment")
-
-
-def test_an_agent_learns_as_it_learnt(tmp_path):
-    stable_baselines3 = pytest.importorskip("stable_baselines3")
-    file = tmp_path / "final" / "policy.zip"
-    file.parent.mkdir()
-    stable_baselines3.A2C("MlpPolicy", "CartPole-v1", device="cpu").save(file)
-    node = {"_target_": "brittlestar.policies.sb3.Sb3Policy", "path": str(file)}
-    assert teach("CartPole-v1", **node) == ("a2c", False, None, "the policy was trained with a2c")
-    algo = {"_target_": "brittlestar.training.algorithms.Algorithm", "name": "trpo", "goals": False}
-    noted = {"algo": algo, "steps": 77, "env": {"id": "CartPole-v1"}}
-    (tmp_path / "config.json").write_text(json.dumps(noted))
-    assert teach("CartPole-v1", **node) == ("trpo", False, 77, "as the policy was trained")
-    (tmp_path / "config.json").write_text(json.dumps(noted | {"env": {"id": "Acrobot-v1"}}))
-    assert teach("CartPole-v1", **node)[0] == "a2c"
-
-
-def test_a_policy_of_the_zoo_learns_by_its_recipe():
-    node = {"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "cartpole_ppo"}
-    assert teach("CartPole-v1", **node) == ("ppo", False, None, "as the policy was trained")
-
-
-# Mistakes on the command line
 
 
 @pytest.mark.parametrize(
