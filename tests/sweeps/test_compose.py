@@ -8,8 +8,9 @@ from omegaconf import flag_override
 from omegaconf.errors import OmegaConfBaseException
 
 from brittlestar.config import plain_config
+from brittlestar.errors import UserError
 from brittlestar.studies.speed.sweeps import make_launcher
-from brittlestar.sweeps.compose import Composer, composer_of
+from brittlestar.sweeps.compose import Composer, add_extra_cells, composer_of
 from brittlestar.sweeps.hydra_errors import explain
 
 GROUPS = [
@@ -95,3 +96,15 @@ def test_mistakes_are_those_of_hydra(launcher, override):
 
 def test_sweeper_and_launcher_share_a_composer(launcher):
     assert composer_of(launcher) is composer_of(launcher)
+
+
+def test_a_sweep_without_a_study_composes_no_cell_before_it_is_launched(launcher):
+    assert add_extra_cells(launcher, [["no such override"]]) == [["no such override"]]
+
+
+def test_a_study_that_is_no_option_is_an_error(launcher):
+    with flag_override(launcher.config, ["struct", "readonly"], False):
+        launcher.config.study, node = "mine", launcher.config.study
+        with pytest.raises(UserError, match="`study: mine`: `study` is a config group"):
+            add_extra_cells(launcher, [])
+        launcher.config.study = node

@@ -95,7 +95,12 @@ def composer_of(launcher: Any) -> Composer:
 
 def add_extra_cells(launcher: Any, cells: list[list[str]]) -> list[list[str]]:
     """Returns the overrides of all cells of a sweep: its own, and behind them those that its study adds."""
-    study = build(plain_config(launcher.config.study), "study")
+    node = launcher.config.study
+    if node is None:
+        return cells
+    if not isinstance(node, DictConfig):
+        raise UserError(f"`study: {node}`: `study` is a config group, so choose an option by `defaults`")
+    study = build(plain_config(node), "study")
     composed = (composer_of(launcher).job(overrides, number) for number, overrides in enumerate(cells))
     return [*cells, *(extra.overrides for extra in study.extra_cells(composed))]
 
