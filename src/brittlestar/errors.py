@@ -1,7 +1,5 @@
 """The exceptions of a user's mistake, the nearest valid name, and checks of parameters."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import math

@@ -1,7 +1,5 @@
 """`env=auto`: the environment that a checkpoint was trained in."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files that a config names, whose content is part of a cell."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The hash of a cell, which covers everything that can change its result, and the provenance of a result."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Runs one cell: takes it from the store, or computes, checks and records it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

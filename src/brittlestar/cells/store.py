@@ -1,7 +1,5 @@
 """Cells on disk: one folder per cell, its rows first and its manifest last, each by an atomic rename."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

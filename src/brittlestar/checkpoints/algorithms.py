@@ -1,7 +1,5 @@
 """The algorithms of Stable-Baselines3 and sb3-contrib, and how to recognise their checkpoints."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads the zip of a Stable-Baselines3 agent as data: JSON text and tensors, no pickled objects."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Describes the files of an agent as text, without running code from them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

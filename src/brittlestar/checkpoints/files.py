@@ -1,7 +1,5 @@
 """Finds and reads files of limited size, on disk or on the Hugging Face hub."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import BinaryIO
 

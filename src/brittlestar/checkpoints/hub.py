@@ -1,7 +1,5 @@
 """Downloads agents from the Hugging Face hub (`hub:owner/repo`) into the hub's cache."""
 
-from __future__ import annotations
-
 import functools
 import multiprocessing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text about untrusted files: values as one printable line, and the error of an unreadable file."""
 
-from __future__ import annotations
-
 import reprlib
 
 from brittlestar.errors import UserError

@@ -1,7 +1,5 @@
 """The stack and the memo of a pickle interpreter, and its only way to build and call."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads a folder of rl-zoo: the agent, its environment, normalisation, wrappers and scores."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

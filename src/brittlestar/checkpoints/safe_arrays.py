@@ -1,7 +1,5 @@
 """Rebuilds numpy arrays, scalars and dtypes of a pickle from bytes that are already in memory."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

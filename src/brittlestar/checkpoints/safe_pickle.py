@@ -4,8 +4,6 @@ Arrays, numbers, text and containers come back as themselves. Everything else be
 arguments and state.
 """
 
-from __future__ import annotations
-
 import io
 import pickletools
 import struct

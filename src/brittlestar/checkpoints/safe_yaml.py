@@ -1,7 +1,5 @@
 """Reads the yaml files of rl-zoo as plain lists and dicts; Python tags construct no objects."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from pathlib import Path

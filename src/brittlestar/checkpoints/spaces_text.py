@@ -1,7 +1,5 @@
 """Spaces as text: rebuilds those that Stable-Baselines3 stores as text, and names spaces in messages."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

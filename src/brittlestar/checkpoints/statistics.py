@@ -1,7 +1,5 @@
 """Reads the running mean and variance of a `VecNormalize` pickle as data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

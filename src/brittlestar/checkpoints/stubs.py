@@ -1,7 +1,5 @@
 """Inert stubs for the objects that a pickle names, and the few harmless functions that it may call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

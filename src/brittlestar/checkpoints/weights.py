@@ -1,7 +1,5 @@
 """Reads the tensors of a torch file as numpy arrays, without torch and without running code from the file."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Callable

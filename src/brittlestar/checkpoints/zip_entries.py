@@ -1,7 +1,5 @@
 """Reads entries of an untrusted zip; checks sizes before it unpacks anything."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 import zlib

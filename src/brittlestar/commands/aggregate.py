@@ -1,7 +1,5 @@
 """Writes tables, plots and report of one sweep or several again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brittlestar.commands.arguments import split_settings

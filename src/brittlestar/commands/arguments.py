@@ -1,7 +1,5 @@
 """Rewrites the arguments of a command before Hydra reads them."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any

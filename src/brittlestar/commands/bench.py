@@ -1,7 +1,5 @@
 """Measures speeds and their ratios on this machine, beside the bars they are held to."""
 
-from __future__ import annotations
-
 from brittlestar.commands.terminal import Parser, command, use_one_thread
 
 

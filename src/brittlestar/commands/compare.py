@@ -1,7 +1,5 @@
 """Tests whether the policy of sweep A is more robust than the policy of sweep B."""
 
-from __future__ import annotations
-
 import json
 
 from brittlestar.commands.terminal import Parser, command

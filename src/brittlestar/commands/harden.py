@@ -1,7 +1,5 @@
 """Measures where a policy breaks, retrains it under that perturbation, and compares both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brittlestar.commands.hydra_app import prints_help, read_arguments, run_hydra

@@ -1,7 +1,5 @@
 """The text of `--help` and `list`, read from the yaml files without starting Hydra."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Sequence

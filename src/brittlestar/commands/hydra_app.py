@@ -1,7 +1,5 @@
 """Runs a Hydra app: `run`, `train` or `harden`."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Prints what a checkpoint contains, without running anything in it."""
 
-from __future__ import annotations
-
 from brittlestar.commands.terminal import Parser, command
 
 

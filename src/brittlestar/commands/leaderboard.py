@@ -1,7 +1,5 @@
 """Ranks the agents of stress sweeps: tables, LaTeX, correlations and figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brittlestar.commands.arguments import split_settings

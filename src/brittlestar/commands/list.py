@@ -1,7 +1,5 @@
 """Prints the options of a config group and their parameters."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brittlestar.commands.terminal import Parser, command

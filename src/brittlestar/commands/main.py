@@ -1,7 +1,5 @@
 """The `brittlestar` executable: the first word names a command, `run` without one."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Computes how many episodes a success rate needs: `brittlestar plan --rate 0.8 --margin 0.05`."""
 
-from __future__ import annotations
-
 from brittlestar.commands.terminal import Parser, command
 
 

@@ -1,7 +1,5 @@
 """Measures the Fetch policies of the zoo and writes docs/results.md; finished cells are not computed again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brittlestar.commands.terminal import Parser, command, use_one_thread

@@ -1,7 +1,5 @@
 """Evaluates a policy: one cell, or a sweep with `-m`."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """What all commands share: the parser, the exit codes and the number of threads."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import os

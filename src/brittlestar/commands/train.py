@@ -1,7 +1,5 @@
 """Trains a policy, or a grid of policies with `-m`."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
 from typing import Any

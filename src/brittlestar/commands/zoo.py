@@ -1,7 +1,5 @@
 """Lists the trained policies that brittlestar contains; trains, adopts and checks them."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Overrides that messages suggest: which command trains a policy for an environment."""
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import Any

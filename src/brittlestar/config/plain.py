@@ -1,7 +1,5 @@
 """A composed config as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The folder of yaml files, and the options of a config group."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

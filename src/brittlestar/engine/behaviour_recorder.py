@@ -1,7 +1,5 @@
 """Records behaviour while lanes run: a few writes per step over all lanes, and one row per episode."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode

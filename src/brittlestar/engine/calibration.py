@@ -1,7 +1,5 @@
 """The passes that parts are calibrated on: perturbations that record what they see."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Proof of delivery: what a perturbation changed in a cell."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from brittlestar.engine.plan import Rows

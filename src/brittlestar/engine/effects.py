@@ -1,7 +1,5 @@
 """What perturbations report about their effect while lanes roll."""
 
-from __future__ import annotations
-
 import numpy as np
 
 BOOKKEEPING = ("violation", "regret")

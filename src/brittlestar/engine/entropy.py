@@ -1,7 +1,5 @@
 """How evenly an episode spreads its actions, in [0, 1], as the published benchmark measures it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ takes its place in `sys.modules`, and suites are imported by `envpool.SUITE.regi
 has no such modules, or no `registration.registry.specs`, all of it is imported.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

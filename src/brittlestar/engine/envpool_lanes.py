@@ -1,7 +1,5 @@
 """Lanes on EnvPool: every episode is an environment of its own, made with its seed and run once."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections import deque

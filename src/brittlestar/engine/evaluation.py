@@ -1,7 +1,5 @@
 """The one call that evaluates a policy: lanes, rollout, and lanes closed again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from brittlestar.engine.envpool_lanes import PoolLanes

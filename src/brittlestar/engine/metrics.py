@@ -1,7 +1,5 @@
 """Episode metrics, accumulated over all lanes at once while they roll."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

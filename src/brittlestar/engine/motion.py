@@ -1,7 +1,5 @@
 """Motion of all lanes at once: how actions change, and the way that the position goes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

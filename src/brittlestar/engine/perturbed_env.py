@@ -1,7 +1,5 @@
 """A perturbed environment for training and for loops outside brittlestar."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Time to failure after the first stress, and time to recover, over all lanes at once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 _TOLERANCE = 0.1

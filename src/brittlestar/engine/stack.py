@@ -1,7 +1,5 @@
 """The stack: policy, mitigation, perturbation, environment, and back. Rollout, training and `PerturbedEnv` use it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field

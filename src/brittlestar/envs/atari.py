@@ -1,7 +1,5 @@
 """Atari games (ale-py), preprocessed as rl-zoo does: skipped frames, small grey pictures, FIRE at the start."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re
@@ -56,7 +54,6 @@ class AtariSpec(EnvSpec):
         return super().simulator(consecutive, needs_model) | {"ale-py": package_version("ale-py")}
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
-        """Makes one game with its own emulator."""
         try:
             import ale_py
         except ImportError:

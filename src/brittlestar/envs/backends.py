@@ -1,7 +1,5 @@
 """Which simulator runs an environment: Gymnasium's own, or EnvPool's copy of it in C++."""
 
-from __future__ import annotations
-
 import functools
 import importlib.metadata
 import importlib.util

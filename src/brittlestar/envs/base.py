@@ -1,7 +1,5 @@
 """An environment: its id, success, reference returns and signals."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io

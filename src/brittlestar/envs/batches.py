@@ -1,7 +1,5 @@
 """Batches of observations: an array, or a dict of arrays, with the lanes on the first axis."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

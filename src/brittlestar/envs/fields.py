@@ -1,7 +1,5 @@
 """Numbers of a simulator by name: fields of a MuJoCo model or its data, attributes of any environment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -5,8 +5,6 @@ gymnasium-robotics have no argument for this: both compile by `mujoco.MjModel.fr
 replaced on the class while one environment is made. An environment that compiles in another way has its own model.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator

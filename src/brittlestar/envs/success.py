@@ -1,7 +1,5 @@
 """What counts as success in an environment: per step where possible, else per episode."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -54,11 +52,9 @@ class GoalReached(Success):
     distance: float = 0.05
 
     def at_reset(self, observation: Any) -> np.ndarray | None:
-        """Measures the distance."""
         return goal_distance(observation) < self.distance
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Measures the distance."""
         return goal_distance(observation) < self.distance
 
 
@@ -69,7 +65,6 @@ class InfoKey(Success):
     key: str = "is_success"
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Reads the key of every lane."""
         for info in infos:
             if info and self.key not in info:
                 raise UserError(f"`env.success.key` {self.key!r} is not in info; it has: {', '.join(map(str, info))}")
@@ -81,7 +76,6 @@ class Terminated(Success):
     """The environment terminates the episode, because its goal is reached."""
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Returns the flag of the environment."""
         return terminated
 
 
@@ -97,7 +91,6 @@ class ReturnAtLeast(Success):
     threshold: float = 0.0
 
     def at_end(self, episode_return: float) -> bool:
-        """Compares the return."""
         return episode_return >= self.threshold
 
 
@@ -116,7 +109,6 @@ class Predicate(Success):
             raise UserError(f"`env.success.path` {self.path!r} is not a `module:function`: {error}") from None
 
     def at_step(self, observation: Any, infos: Sequence[dict], terminated: np.ndarray) -> np.ndarray | None:
-        """Calls the function for every lane."""
         return np.array([bool(self._function(take_row(observation, i), info)) for i, info in enumerate(infos)])
 
 

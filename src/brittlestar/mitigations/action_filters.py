@@ -1,7 +1,5 @@
 """Filters of actions: low-pass, moving average, rate limit, hold, tighter bounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +26,6 @@ class LowPass(ActionFilter):
     alpha: PositiveFraction
 
     def new_filter(self) -> ArrayFilter:
-        """Returns the filter."""
         return Exponential(self.alpha)
 
 
@@ -46,7 +43,6 @@ class MovingAverageAction(ActionFilter):
     window: PositiveInt
 
     def new_filter(self) -> ArrayFilter:
-        """Returns the filter."""
         return MovingAverage(self.window)
 
 
@@ -64,7 +60,6 @@ class RateLimitAction(ActionFilter):
     max_change: Positive
 
     def new_filter(self) -> ArrayFilter:
-        """Returns the filter."""
         return RateLimit(self.max_change)
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
@@ -86,11 +81,9 @@ class HoldAction(Mitigation):
     steps: PositiveInt
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Resets the filter."""
         self._hold = Hold(self.steps)
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Returns the held action."""
         return self._hold(action, step.first_for(action))
 
 
@@ -108,7 +101,6 @@ class ClipAction(Mitigation):
     fraction: PositiveFraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Narrows the bounds of the actions."""
         if not isinstance(action_space, spaces.Box) or not action_space.is_bounded():
             raise UserError(f"ClipAction needs a Box action space with finite bounds, got {action_space}")
         low, high = action_space.low.astype(np.float64), action_space.high.astype(np.float64)
@@ -116,5 +108,4 @@ class ClipAction(Mitigation):
         self._low, self._high = low + cut, high - cut
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Clips the action."""
         return as_dtype(np.clip(action, self._low, self._high), action.dtype)

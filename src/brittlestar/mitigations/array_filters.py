@@ -4,8 +4,6 @@ A filter takes an array `(lanes, ...)` and `first`, which is true where an episo
 run from the newest to the oldest array, so that the result of a lane depends on that lane only.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from brittlestar.perturbations.delays import LaneRing

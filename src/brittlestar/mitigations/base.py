@@ -91,7 +91,6 @@ class ObservationFilter(Mitigation):
         self._filters: dict[str, ArrayFilter] = {}
 
     def mitigate_observation(self, observation: Any, step: Step) -> Any:
-        """Filters every chosen entry."""
         if not isinstance(observation, dict):
             return self._filtered("", observation, step)
         return observation | {key: self._filtered(key, observation[key], step) for key in self.keys}

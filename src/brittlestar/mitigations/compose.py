@@ -1,7 +1,5 @@
 """Several mitigations as one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +33,6 @@ class ComposedMitigation(Composition, Mitigation):
 
     @property
     def wraps_policy(self) -> bool:
-        """Whether any part wraps the policy."""
         return any(part.wraps_policy for part in self.parts.values())
 
     def around(self, policy: Policy, draws: LaneDraws) -> Policy:
@@ -46,13 +43,11 @@ class ComposedMitigation(Composition, Mitigation):
         return policy if outer is policy else _InStep(outer, draws, list(self.parts))
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Passes the action through every part."""
         for name, part in self.parts.items():
             action = part.mitigate_action(action, step.part(name))
         return action
 
     def mitigate_observation(self, observation: Any, step: Step) -> Any:
-        """Passes the observation through every part."""
         for name, part in self.parts.items():
             observation = part.mitigate_observation(observation, step.part(name))
         return observation

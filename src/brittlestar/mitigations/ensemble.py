@@ -1,7 +1,5 @@
 """A vote of the policy over noisy copies of the observation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -54,7 +52,6 @@ class Ensemble(Mitigation):
         self._noise = GaussianObservation(sigma=self.sigma, keys=self.keys, scale=self.scale)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the observation and chooses the vote."""
         check_kinds(self, chosen_entries(observation_space, self.keys))
         self._noise.bind(observation_space, action_space, lanes)
         continuous = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype, np.floating)
@@ -83,14 +80,12 @@ class VotingPolicy(DelegatingPolicy):
         self._policy, self._noise, self._draws, self._copies, self._vote = policy, noise, draws, copies, vote
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
-        """Binds the policy."""
         super().bind(observation_space, action_space, draws)
         self._policy_draws = draws
 
     def predict(
         self, observation: Observation, state: Any = None, episode_start: Starts = None, *args: Any, **kwargs: Any
     ) -> Prediction:
-        """Returns the vote and the state of each copy."""
         lanes = count_lanes(observation)
         step = Step(np.ones(lanes), np.zeros(lanes, dtype=bool), self._draws)
         actions, states = [], []

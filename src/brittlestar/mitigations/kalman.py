@@ -1,7 +1,5 @@
 """A Kalman filter of observations with a constant-velocity model of every number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,14 +52,12 @@ class KalmanObservation(ObservationFilter):
                 raise UserError(f"`{name}` must be a number or {CALIBRATED}, got {value!r}")
 
     def prepare(self, context: Context) -> None:
-        """Takes the statistics that the parameters need."""
         if self.scale == "std" or CALIBRATED in (self.process_sigma, self.speed_sigma):
             self._calibration: Calibration = context.calibrate()
         if self.measurement_sigma == CALIBRATED:
             self._noise = context.measure_noise()
 
     def new_filter(self, key: str) -> ArrayFilter:
-        """Returns the filter of one entry."""
         unit = self._calibration.std[key] if self.scale == "std" else 1.0
 
         def size(value: float | str, calibrated: str, factor: float) -> Any:

@@ -1,7 +1,5 @@
 """Filters of observations: averages, medians, and the last valid value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +30,6 @@ class MovingAverageObservation(ObservationFilter):
     window: PositiveInt
 
     def new_filter(self, key: str) -> ArrayFilter:
-        """Returns the filter."""
         return MovingAverage(self.window)
 
 
@@ -54,7 +51,6 @@ class MedianObservation(ObservationFilter):
     window: PositiveInt
 
     def new_filter(self, key: str) -> ArrayFilter:
-        """Returns the filter."""
         return Median(self.window)
 
 
@@ -76,7 +72,6 @@ class ExponentialObservation(ObservationFilter):
     alpha: PositiveFraction
 
     def new_filter(self, key: str) -> ArrayFilter:
-        """Returns the filter."""
         return Exponential(self.alpha)
 
 
@@ -103,7 +98,6 @@ class HoldLastObservation(ObservationFilter):
             raise UserError(f"`missing` must be zero, nan or a number, got {self.missing!r}; {self._meant()}")
 
     def new_filter(self, key: str) -> ArrayFilter:
-        """Returns the filter."""
         return HoldLast(MISSING_VALUES[self.missing] if isinstance(self.missing, str) else float(self.missing))
 
     def _meant(self) -> str:

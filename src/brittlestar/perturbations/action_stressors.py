@@ -1,7 +1,5 @@
 """Stressors of actions: weak actuators and disobeyed commands."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -31,7 +29,6 @@ class ActionStressor(ActionPerturbation):
     protocol: StressProtocol = field(default="rigorous", kw_only=True)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs the action and reports the change."""
         if not step.level.any():
             return action
         sent = super().perturb_action(action, step)
@@ -65,7 +62,6 @@ class ResourceConstraint(ActionStressor, DefaultAction):
             super().prepare(context)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Weakens or replaces the action."""
         scale, default = step.of(self, "scale", action), self.default_for(action, step)
         if self._discrete:
             self._hit = self.hit(scale * self.p, step, action) & (step.level > 0)
@@ -95,7 +91,6 @@ class TrustViolation(ActionStressor):
     """
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Computes the unit of the noise."""
         super().bind(observation_space, action_space, lanes)
         self._unit: Any = 1.0
         if self._low is not None and self.protocol == "rigorous":
@@ -103,7 +98,6 @@ class TrustViolation(ActionStressor):
             self._unit = (np.asarray(self._high, dtype=np.float64) - self._low) / 2.0
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Adds noise to the action, or replaces it."""
         knots = _quantiles()
         self._intensity = np.interp(step.draws.uniform(), np.linspace(0.0, 1.0, len(knots)), knots)
         strength = step.of(self, "scale", action) * for_lanes(self._intensity, action)

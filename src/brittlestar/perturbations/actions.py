@@ -1,7 +1,5 @@
 """The base classes of action perturbations: supported spaces, bounds, the default action."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -30,7 +28,6 @@ class ActionPerturbation(Perturbation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the action space and takes its bounds."""
         if not isinstance(action_space, self.kinds):
             names = " or ".join(kind.__name__ for kind in self.kinds)
             raise UserError(f"{type(self).__name__} needs a {names} action space, got {action_space}")
@@ -43,7 +40,6 @@ class ActionPerturbation(Perturbation):
         self._past = np.zeros((lanes, *self._shape), dtype=np.float64 if box else np.int64)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs and clips the action."""
         moved = self.perturb(action, step)
         if self._low is not None:
             moved = np.clip(moved, np.minimum(action, self._low), np.maximum(action, self._high))
@@ -73,7 +69,6 @@ class DefaultAction(ActionPerturbation):
     """None takes that of the environment, else the action of a Box nearest to zero, or the first one of a Discrete."""
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that the default is a valid action."""
         super().bind(observation_space, action_space, lanes)
         low = 0 if self._low is None else np.clip(0.0, self._low, self._high)
         self._default = np.broadcast_to(getattr(action_space, "start", low), self._shape)

@@ -1,7 +1,5 @@
 """Worn actuators: noise, bias, backlash, dead band and lost range of continuous actions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,7 +28,6 @@ class GaussianAction(ActionPerturbation):
     sigma: NonNegative
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         return action + step.of(self, "sigma", action) * step.draws.normal(action.shape[1:])
 
 
@@ -49,7 +46,6 @@ class UniformAction(ActionPerturbation):
     width: NonNegative
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         return action + step.of(self, "width", action) * (2 * step.draws.uniform(action.shape[1:]) - 1)
 
 
@@ -72,7 +68,6 @@ class BiasAction(ActionPerturbation):
     """Factor of each actuator; None is 1 for all."""
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that every actuator has a weight."""
         super().bind(observation_space, action_space, lanes)
         self._weights: Any = 1.0
         if self.weights is not None:
@@ -82,7 +77,6 @@ class BiasAction(ActionPerturbation):
             self._weights = np.reshape(self.weights, self._shape)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the bias."""
         return action + step.of(self, "bias", action) * self._weights * per_episode(self.draw, action, step)
 
 
@@ -102,7 +96,6 @@ class DeadBandAction(ActionPerturbation):
     offset: bool = False
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Sets weak commands to 0."""
         width, size = step.of(self, "width", action), np.abs(action)
         strong = action - np.sign(action) * width if self.offset else action
         return np.where(size > width, strong, 0.0)
@@ -145,7 +138,6 @@ class SaturatedAction(ActionPerturbation):
     loss: Fraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that the bounds are finite."""
         super().bind(observation_space, action_space, lanes)
         self.need_bounds()
         self._rest = np.clip(0.0, self._low, self._high)

@@ -1,7 +1,5 @@
 """Additive sensor errors: uniform noise, random signs, a constant bias, a random walk, spikes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -29,7 +27,6 @@ class UniformObservation(ScaledObservation):
     width: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         draw = 2.0 * step.draws.uniform(array.shape[1:]) - 1.0
         return array + step.of(self, "width", array) * self.unit(step) * draw
 
@@ -49,7 +46,6 @@ class BiasObservation(ScaledObservation):
     """`fixed`: the same bias for every number and episode; `normal`: a new one for each."""
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the bias."""
         return array + step.of(self, "bias", array) * self.unit(step) * per_episode(self.draw, array, step)
 
 
@@ -72,7 +68,6 @@ class DriftObservation(ScaledObservation):
     sigma: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Advances the walk and adds its position."""
         move = step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])
         self.memory[step.key] = np.where(step.first_for(array), 0.0, self.memory.get(step.key, 0.0) + move)
         return array + self.memory[step.key]
@@ -92,7 +87,6 @@ class SpikeObservation(ScaledObservation):
     height: NonNegative = 1.0
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the spikes."""
         draw = step.draws.uniform(array.shape[1:])
         # The sign comes from a low bit of the same draw, which is independent of the hit and saves a second draw.
         sign = 1.0 - 2.0 * (np.floor(draw * 2.0**40) % 2.0)
@@ -112,7 +106,6 @@ class RandomSignObservation(ScaledObservation):
     epsilon: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Moves to the corner."""
         radius = step.of(self, "epsilon", array) * self.unit(step)
         return array + radius * sign(draw_start(array, step))
 

@@ -1,7 +1,5 @@
 """Adversarial observations: errors of limited size that change the outputs of the policy most."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -49,7 +47,6 @@ class AdversarialObservation(ScaledObservation):
         self._policy: Policy | None = None
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks the spaces and chooses the objective."""
         super().bind(observation_space, action_space, lanes)
         name, continuous = type(self).__name__, isinstance(action_space, spaces.Box)
         for key, space in self.touched(observation_space):
@@ -61,14 +58,12 @@ class AdversarialObservation(ScaledObservation):
         self._objective = distance if continuous else margin(action_space)
 
     def prepare(self, context: Context) -> None:
-        """Takes the policy."""
         super().prepare(context)
         self._policy, self._state, self._numeric = context.policy, None, self.gradient == "numeric"
         if not self.is_identity:
             self._attacked()
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Shows the best point of the search."""
         if self.is_identity:
             return observation
         keys = self.keys if isinstance(observation, dict) else [""]

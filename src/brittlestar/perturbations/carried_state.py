@@ -1,7 +1,5 @@
 """State that a stressor carries from one episode to the next, with the same result for any number of lanes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Commands that arrive weak, late, repeated or not at all; for any action space."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -32,7 +30,6 @@ class ScaledAction(DefaultAction):
     loss: Fraction
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Weakens the action, or replaces it."""
         loss, default = step.of(self, "loss", action), self.default_for(action, step)
         if self._discrete:
             return np.where(self.hit(loss, step, action), default, action)
@@ -57,7 +54,6 @@ class DroppedAction(DefaultAction):
     fill: Literal["zero", "hold"] = "zero"
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Drops whole actions."""
         lost = self.hit(step.of(self, "p", action), step, action)
         fill = self.default_for(action, step)
         if self.fill == "zero":
@@ -83,7 +79,6 @@ class StickyAction(ActionPerturbation):
     p: Fraction
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Repeats whole actions."""
         stuck = self.hit(step.of(self, "p", action), step, action) & ~step.first_for(action)
         self._past = np.where(stuck, self._past, action)
         return self._past
@@ -103,12 +98,10 @@ class DelayedAction(Delayed, DefaultAction):
     """
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Empties the delay line."""
         super().bind(observation_space, action_space, lanes)
         self._line = self.new_ring(self._past.dtype)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Returns the action that arrives now."""
         delay = self.draw_delay(step)
         self._line.push(action, step.first)
         waiting = for_lanes(delay > self._line.age, action)

@@ -76,29 +76,23 @@ class ComposedPerturbation(Composition, Perturbation):
 
     @property
     def needs_world(self) -> bool:
-        """Whether any part edits the simulator."""
         return any(part.needs_world for part in self.acting.values())
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
-        """Passes the space through every part."""
         for part in self.acting.values():
             space = part.observation_space(space)
         return space
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Passes the observation through every part."""
         return self._through(lambda part: part.perturb_observation, observation, step)
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Passes the action through every part."""
         return self._through(lambda part: part.perturb_action, action, step)
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Passes the reward through every part."""
         return self._through(lambda part: part.perturb_reward, reward, step)
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
-        """Applies the edits of every part."""
         for name, part in self.acting.items():
             if part.needs_world and not part.is_identity:
                 own = step.part(name)
@@ -109,7 +103,6 @@ class ComposedPerturbation(Composition, Perturbation):
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes that any part must run again."""
         return sorted({episode for part in self.acting.values() for episode in part.episodes_to_rerun(episodes)})
 
     def _through(self, channel: Callable[[Perturbation], Callable], value: Any, step: Step) -> Any:
@@ -144,49 +137,38 @@ class Scheduled(Perturbation):
 
     @property
     def strength(self) -> float:
-        """The strength of the perturbation."""
         return self.perturbation.strength
 
     def scaled(self, factor: float) -> Perturbation:
-        """Returns a copy with `factor` times the strength."""
         return replace(self, perturbation=self.perturbation.scaled(factor))
 
     @property
     def is_identity(self) -> bool:
-        """Whether the perturbation is the identity."""
         return self.perturbation.is_identity
 
     @property
     def needs_world(self) -> bool:
-        """Whether the perturbation edits the simulator."""
         return self.perturbation.needs_world
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Binds the perturbation."""
         self.perturbation.bind(observation_space, action_space, lanes)
 
     def prepare(self, context: Context) -> None:
-        """Prepares the perturbation."""
         self.perturbation.prepare(context)
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
-        """Returns the space of the perturbation."""
         return self.perturbation.observation_space(space)
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Perturbs at the level of the schedule."""
         return self.perturbation.perturb_observation(observation, self._step(step))
 
     def perturb_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs at the level of the schedule."""
         return self.perturbation.perturb_action(action, self._step(step))
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs at the level of the schedule."""
         return self.perturbation.perturb_reward(reward, self._step(step))
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
-        """Perturbs at the level of the schedule."""
         self.perturbation.perturb_world(worlds, self._step(step))
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:

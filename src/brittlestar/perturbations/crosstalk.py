@@ -1,7 +1,5 @@
 """Cross-talk of actuators: two swapped, or all mixed by a matrix."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -38,7 +36,6 @@ class SwappedAction(ActionPerturbation):
         require(len(set(self.actuators)) == len(self.actuators) == 2, "actuators", "two different", self.actuators)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that both actuators exist."""
         super().bind(observation_space, action_space, lanes)
         size = int(np.prod(self._shape))
         if not all(0 <= actuator < size for actuator in self.actuators):
@@ -47,7 +44,6 @@ class SwappedAction(ActionPerturbation):
         self._other[self.actuators] = self.actuators[::-1]
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Swaps or mixes the two actuators."""
         other = action.reshape(len(action), -1)[:, self._other].reshape(action.shape)
         weight = step.of(self, "swap", action)
         if self.how == "blend":
@@ -77,13 +73,11 @@ class MixedAction(ActionPerturbation):
     matrix: list[list[float]] | None = None
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Draws the matrix, or checks `matrix`."""
         super().bind(observation_space, action_space, lanes)
         size = int(np.prod(self._shape))
         self._matrix = orthogonal(size, self.seed) if self.matrix is None else _square(self.matrix, size)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Mixes the actuators."""
         mix = step.of(self, "mix", action)
         # The rounding of a matrix product would depend on the number of lanes.
         mixed = (action.reshape(len(action), 1, -1) * self._matrix).sum(axis=2).reshape(action.shape)

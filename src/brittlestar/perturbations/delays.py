@@ -1,7 +1,5 @@
 """The past of every lane in one ring buffer, and the base class of everything that arrives late."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

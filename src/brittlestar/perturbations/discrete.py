@@ -1,7 +1,5 @@
 """Wrong discrete states and actions: random ones, or a fixed permutation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,7 +29,6 @@ class ConfusedObservation(ObservationPerturbation):
     p: Fraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Takes the number of states."""
         super().bind(observation_space, action_space, lanes)
         self._states: dict[str, tuple[Any, Any]] = {}
         space: Any
@@ -41,7 +38,6 @@ class ConfusedObservation(ObservationPerturbation):
                 raise UserError(f"ConfusedObservation needs at least 2 states to choose from, got {space}")
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Replaces states at random."""
         hit = step.draws.uniform(array.shape[1:]) < step.of(self, "p", array)
         return np.where(hit, another(array, *self._states[step.key], step.draws.uniform(array.shape[1:])), array)
 
@@ -62,14 +58,12 @@ class RandomAction(ActionPerturbation):
     p: Fraction
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that there are at least two actions."""
         super().bind(observation_space, action_space, lanes)
         self.need_bounds()
         if self._discrete:
             _check_size(self, action_space)
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Replaces whole actions."""
         hit = self.hit(step.of(self, "p", action), step, action)
         uniform = step.draws.uniform(action.shape[1:])
         return np.where(hit, self._other(action, uniform), action)
@@ -121,7 +115,6 @@ class PermutedAction(ActionPerturbation):
             self._tables[:] = cycles(generator(self.seed, "permuted_action").random((1, size)))
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Permutes the actions that are hit."""
         hit = self.hit(step.of(self, "p", action), step, action)
         if self.permutation is None and self.seed is None and step.first.any():
             uniform = step.draws.uniform(self._tables.shape[1:], per_episode=True)

@@ -1,7 +1,5 @@
 """Distorted sensors: a wrong gain, and quantisation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,7 +27,6 @@ class ScaleObservation(ObservationPerturbation):
     """`fixed`: the same gain for every number and episode; `normal`: a new one for each."""
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Applies the wrong gain."""
         return array * (1.0 + step.of(self, "gain_error", array) * per_episode(self.draw, array, step))
 
 
@@ -46,7 +43,6 @@ class QuantisedObservation(ScaledObservation):
     step_size: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Rounds."""
         size = np.asarray(step.of(self, "step_size", array) * self.unit(step))
         coarse = np.rint(array / np.where(size > 0, size, 1.0)) * size
         return np.where(size > 0, coarse, array)

@@ -1,7 +1,5 @@
 """Gaussian noise on observations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,5 +24,4 @@ class GaussianObservation(ScaledObservation):
     sigma: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         return array + step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])

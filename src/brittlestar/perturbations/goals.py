@@ -1,7 +1,5 @@
 """Noise on the goal that a policy has to reach."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -43,7 +41,6 @@ class GoalNoise(ScaledObservation):
             raise UserError(f"`reward: observed` needs `{GOAL}` among the `keys`, got {self.keys}")
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that the observation has a goal."""
         if not isinstance(observation_space, spaces.Dict):
             raise UserError(f"GoalNoise needs a dict observation with a goal, got {observation_space}")
         super().bind(observation_space, action_space, lanes)
@@ -56,7 +53,6 @@ class GoalNoise(ScaledObservation):
             raise UserError("`reward: observed` needs an environment with `compute_reward`, and env.backend=gymnasium")
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         draw = step.draws.normal(array.shape[1:], per_episode=self.per == "episode")
         self.memory[step.key] = array + step.of(self, "sigma", array) * self.unit(step) * draw
         return self.memory[step.key]

@@ -1,7 +1,5 @@
 """Blur and JPEG compression of images."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -41,7 +39,6 @@ class BlurredImage(ImagePerturbation):
         require(0 <= self.radius_pixels < np.inf, "radius_pixels", "at least 0", self.radius_pixels)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Blurs along columns, then along rows."""
         radius = np.broadcast_to(step.of(self, "radius_pixels", step.level), step.level.shape)
         weights = self._weights(radius, max(pixels.shape[1:3]))
         blurred, _ = self.in_floats(pixels, "radius_pixels", step)
@@ -85,7 +82,6 @@ class JpegImage(ImagePerturbation):
         require(0 <= self.loss <= 99, "loss", "in [0, 99]", self.loss)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Compresses image by image."""
         losses = np.rint(np.broadcast_to(step.of(self, "loss", step.level), step.level.shape)).astype(int)
         decoded = pixels.copy()
         for lane in np.flatnonzero(losses).tolist():

@@ -1,7 +1,5 @@
 """The base class of image perturbations; image noise, brightness and contrast."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,7 +32,6 @@ class ImagePerturbation(ObservationPerturbation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that every chosen entry is an image."""
         super().bind(observation_space, action_space, lanes)
         self._whites = {key: self._white(key, space) for key, space in self.touched(observation_space)}
 
@@ -89,7 +86,6 @@ class GaussianImage(ImagePerturbation):
     sigma: NonNegative
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Adds the noise."""
         floats, sigma = self.in_floats(pixels, "sigma", step)
         return floats + white * sigma * step.draws.normal(pixels.shape[1:]).astype(floats.dtype)
 
@@ -112,7 +108,6 @@ class BrightnessImage(ImagePerturbation):
         require(-1 <= self.shift <= 1, "shift", "in [-1, 1]", self.shift)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Shifts all pixels."""
         floats, shift = self.in_floats(pixels, "shift", step)
         return floats + white * shift
 
@@ -132,7 +127,6 @@ class ContrastImage(ImagePerturbation):
     loss: Fraction
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Moves all pixels towards their mean."""
         floats, loss = self.in_floats(pixels, "loss", step)
         mean = floats.reshape(len(pixels), -1).mean(axis=1, dtype=np.float64)[:, None, None, None]
         return floats * (1 - loss) + mean.astype(floats.dtype) * loss

@@ -1,7 +1,5 @@
 """Missing sensors: at random steps, some observed numbers are replaced by values without information."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -63,11 +61,9 @@ class MaskObservation(ObservationPerturbation):
 
     @property
     def is_identity(self) -> bool:
-        """Whether it masks no step or no number."""
         return self.p == 0 or self.r == 0
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that the ratio masks at least one number."""
         super().bind(observation_space, action_space, lanes)
         self._space = observation_space
         sizes = [int(np.prod(space.shape or (1,))) for _, space in self.touched(observation_space)]
@@ -107,7 +103,6 @@ class MaskObservation(ObservationPerturbation):
         return super().perturb_observation(observation, step)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Masks one array."""
         flat = array.reshape(len(array), -1)
         mask = self._hit[:, None] & self._mask(flat, step)
         step.report_effect("masked_fraction", mask.sum(axis=1) / self._size)

@@ -1,7 +1,5 @@
 """Random masks `(lanes, size)` of missing numbers; a larger ratio masks the same numbers and more."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The base classes of changes to a MuJoCo model: fields, and parts chosen by name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
@@ -89,7 +87,6 @@ class NamedChange(ModelChange):
         require(self.names is None or len(self.names) > 0, "names", "null or name at least one", self.names)
 
     def rows(self, world: World) -> np.ndarray:
-        """Returns the rows of the chosen parts."""
         names, env = part_names(world.model, self.kind), type(world.env).__name__
         if not names:
             raise UserError(f"{type(self).__name__}: the model of {env} has no {self.kind}")

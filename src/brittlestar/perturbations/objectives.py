@@ -1,7 +1,5 @@
 """Objectives of attacks: how far the outputs of a policy are from its clean outputs, and the gradient."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stressors of observations: concept drift, noise and blackouts, calibrated on a clean pass of the same policy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -39,7 +37,6 @@ class ObservationStressor(ObservationPerturbation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Takes the range of Discrete observations."""
         super().bind(observation_space, action_space, lanes)
         self._range = {
             key: (int(space.start), int(space.start + space.n) - 1)
@@ -60,7 +57,6 @@ class ObservationStressor(ObservationPerturbation):
         return self.protocol != "rigorous"
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs the stressed lanes."""
         stressed = (step.level > 0) & ~step.first
         if not stressed.any():
             return array
@@ -78,7 +74,6 @@ class ObservationNoise(ObservationStressor):
     sigma: NonNegative
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         unit: Any = self._mean_std if self.published else self._std[step.key]
         return array + step.of(self, "sigma", array) * unit * step.draws.normal(array.shape[1:])
 
@@ -103,12 +98,10 @@ class ConceptDrift(ObservationStressor):
         self.carry = choose_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Resets the walk."""
         super().bind(observation_space, action_space, lanes)
         self._walk = CarriedState(lanes, self.carry == "shock", self._end_of_walk)
 
     def prepare(self, context: Context) -> None:
-        """Computes the size of a step of the walk."""
         super().prepare(context)
         episodes = max(1, context.stressed_episodes) if self.carry == "shock" else 1
         unit = self._mean_std if self.published else 1.0
@@ -117,7 +110,6 @@ class ConceptDrift(ObservationStressor):
         self._walk.plan(context.levels, context.reference().median_length)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the position of the walk."""
         return array + for_lanes(self._drift(), array) * self._std[step.key]
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
@@ -132,7 +124,6 @@ class ConceptDrift(ObservationStressor):
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes whose walk must run again."""
         return self._walk.episodes_to_rerun(episodes)
 
     def _drift(self) -> np.ndarray:
@@ -173,7 +164,6 @@ class SensorBlackout(ObservationStressor):
         self.carry = choose_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Closes all windows."""
         super().bind(observation_space, action_space, lanes)
         self._left = CarriedState(lanes, self.carry == "shock", self._steps_left)
         self._dark = np.zeros(lanes, dtype=bool)
@@ -183,7 +173,6 @@ class SensorBlackout(ObservationStressor):
         self._left.plan(context.levels, context.max_steps or 0)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Shows zeros."""
         return np.where(for_lanes(self._dark, array), 0, array)
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
@@ -205,7 +194,6 @@ class SensorBlackout(ObservationStressor):
         return reward
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes whose windows must run again."""
         return self._left.episodes_to_rerun(episodes)
 
     def _chance(self, share: Any) -> Any:

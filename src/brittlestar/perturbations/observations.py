@@ -1,7 +1,5 @@
 """The base classes of observation perturbations: chosen entries, leak-free copies, units of noise."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -50,7 +48,6 @@ class ObservationPerturbation(Perturbation):
         return _unbounded(space)
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Applies `perturb` to every chosen array."""
         if not isinstance(observation, dict):
             return as_dtype(self.perturb(observation, step), observation.dtype)
         perturbed = dict(observation)

@@ -1,7 +1,5 @@
 """Occluded cameras: a square patch, or rectangles of random pixels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,7 +30,6 @@ class PatchImage(ImagePerturbation):
     """Whether the place is drawn once per episode; otherwise at every step."""
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Covers the square."""
         side = step.of(self, "share", step.level) * min(pixels.shape[1:3])
         position = step.draws.uniform((2,), per_episode=self.per_episode)
         colour = white * np.asarray(step.of(self, "fill", pixels))
@@ -67,11 +64,9 @@ class ErasedImage(ImagePerturbation):
 
     @property
     def is_identity(self) -> bool:
-        """Whether rectangles are empty or never drawn."""
         return self.area == 0 or self.p == 0
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Erases the rectangles."""
         hit = step.draws.uniform() < step.of(self, "p", step.level)
         random = white * step.draws.uniform(pixels.shape[1:])
         random = np.rint(random) if pixels.dtype == np.uint8 else random

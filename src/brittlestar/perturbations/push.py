@@ -1,7 +1,5 @@
 """External forces on a body of the robot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -55,13 +53,11 @@ class Push(Perturbation):
         return True
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Resets the state of all lanes."""
         self._owner, self._body = new_owner(), -1
         self._sizes, self._felt, self._gives_way = np.zeros(lanes), np.zeros(lanes), [False] * lanes
         self._ends, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
-        """Applies and removes forces."""
         reset_restored(self._owner, worlds, step, self._sizes, self._felt)
         turned, acts = self._acts(step)
         sizes = acts * step.of(self, "newtons", step.level)

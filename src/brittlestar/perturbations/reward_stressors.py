@@ -1,7 +1,5 @@
 """Stressors of rewards: inverted and noisy rewards that a learner sees; scores use the true ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +18,6 @@ class RewardStressor(RewardPerturbation):
     """Reports the absolute change of each reward as `regret`; draws nothing while no lane is stressed."""
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs the reward and reports the change."""
         if not step.level.any():
             return reward
         perturbed = super().perturb_reward(reward, step)
@@ -51,10 +48,8 @@ class RewardNoise(RewardStressor):
     scale: NonNegative
 
     def prepare(self, context: Context) -> None:
-        """Takes the standard deviation of the rewards."""
         std = context.reference().reward_std
         self._unit = std if std >= _LEAST_STD else 1.0
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         return reward + step.of(self, "scale", reward) * self._unit * step.draws.normal()

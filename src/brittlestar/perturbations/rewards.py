@@ -1,7 +1,5 @@
 """Inverted, scaled, noisy and late rewards for a learner; scores use the true ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,7 +21,6 @@ class RewardPerturbation(Perturbation):
         raise NotImplementedError
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Perturbs the reward of every lane."""
         return self.perturb(reward, step).astype(reward.dtype, copy=False)
 
 
@@ -42,7 +39,6 @@ class InvertedReward(RewardPerturbation):
     inversion: Fraction
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Inverts the reward."""
         return (1 - 2 * step.of(self, "inversion", reward)) * reward
 
 
@@ -61,7 +57,6 @@ class ScaledReward(RewardPerturbation):
     gain: Finite
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Scales the reward."""
         return (1 + step.of(self, "gain", reward)) * reward
 
 
@@ -78,7 +73,6 @@ class NoisyReward(RewardPerturbation):
     sigma: NonNegative
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Adds the noise."""
         return reward + step.of(self, "sigma", reward) * step.draws.normal()
 
 
@@ -97,9 +91,7 @@ class DelayedReward(Delayed, RewardPerturbation):
     """
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Drops all rewards that are due."""
         self._due = self.new_ring(np.float64)
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Pays what is due now."""
         return self._due.add(reward, self.draw_delay(step), step.first)

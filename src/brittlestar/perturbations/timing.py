@@ -1,7 +1,5 @@
 """Outdated sensors: delayed, held for some steps, stuck for the rest of the episode."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,7 +35,6 @@ class DelayedObservation(Delayed, ObservationPerturbation):
         return super().perturb_observation(observation, step)
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Returns the past array of each lane."""
         line = self.memory.setdefault(step.key, self.new_ring())
         line.push(array, step.first)
         return line.past(np.minimum(self._delay, line.age))
@@ -93,7 +90,6 @@ class StuckObservation(ObservationPerturbation):
     within_steps: PositiveInt = 50
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Freezes each number whose step has come."""
         shape = array.shape[1:]
         fails = step.draws.uniform(shape, per_episode=True) < step.of(self, "p", array)
         onset = np.floor(step.draws.uniform(shape, per_episode=True) * np.rint(step.of(self, "within_steps", array)))

@@ -1,7 +1,5 @@
 """The base class of changes to the simulator: a number that is scaled or moved for an episode."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -61,7 +59,6 @@ class WorldChange(Perturbation):
         return True
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Resets the state of all lanes."""
         self._owner, self._amounts, self._moved = new_owner(), np.zeros(lanes), np.zeros(lanes)
         self._level, self._effect = np.zeros(lanes), np.zeros(lanes)
 

@@ -1,7 +1,5 @@
 """Changed attributes of an environment: the duration of a step, and any number by name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,7 +29,6 @@ class ControlTimestep(WorldChange):
     may_vanish: ClassVar[bool] = False
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
-        """Changes the first attribute that is a duration."""
         name = next((name for name in DURATIONS if hasattr(world.env, name)), None)
         if name is None:
             names = ", ".join(f"`{name}`" for name in DURATIONS)

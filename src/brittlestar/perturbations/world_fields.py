@@ -1,7 +1,5 @@
 """Changed masses, friction, gravity, damping, actuators and springs of a MuJoCo model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -78,11 +76,9 @@ class Gravity(ModelChange):
     keeps_zero: ClassVar[bool] = True
 
     def table(self, values: np.ndarray) -> np.ndarray:
-        """Returns the vector as one row."""
         return values.reshape(1, -1)
 
     def sizes(self, table: np.ndarray) -> np.ndarray:
-        """Returns the length of the vector."""
         return np.linalg.norm(table, axis=1)
 
 
@@ -103,7 +99,6 @@ class Damping(NamedChange):
     kind: ClassVar[str] = "joint"
 
     def owners(self, model: Any) -> np.ndarray:
-        """Returns the joint of each degree of freedom."""
         return np.asarray(model.dof_jntid)
 
 

@@ -1,7 +1,5 @@
 """The base class of policies: `predict` on a batch of lanes, with the signature of Stable-Baselines3."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -123,7 +121,6 @@ class StatelessPolicy(Policy):
     def predict(
         self, observation: Observation, state: Any = None, episode_start: Starts = None, deterministic: bool = True
     ) -> Prediction:
-        """Returns the actions and the unchanged state."""
         return self.act(observation), state
 
     def act(self, observation: Observation) -> np.ndarray:
@@ -138,21 +135,16 @@ class DelegatingPolicy(Policy):
 
     @property
     def wants_masks(self) -> bool:
-        """Whether the inner policy takes masks."""
         return self._policy.wants_masks
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Binds the inner policy."""
         self._policy.bind(observation_space, action_space, draws)
 
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
-        """Returns the statistics of the inner policy."""
         return self._policy.statistics_of(observation_space)
 
     def predict(self, *args: Any, **kwargs: Any) -> Prediction:
-        """Returns the prediction of the inner policy."""
         return self._policy.predict(*args, **kwargs)
 
     def differentiate(self, *args: Any, **kwargs: Any) -> Answer:
-        """Returns the answer of the inner policy."""
         return self._policy.differentiate(*args, **kwargs)

@@ -1,7 +1,5 @@
 """Policies from functions, classes and objects of the user."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """Scripted controllers for the Fetch environments."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
@@ -32,7 +30,6 @@ class _FetchController(StatelessPolicy):
                 raise ValueError(f"`{name}` must be above 0, got {value}")
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Refuses environments without the spaces of Fetch."""
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if not {"desired_goal", "observation"} <= set(parts):
             keys = "desired_goal, observation"

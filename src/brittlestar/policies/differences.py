@@ -1,7 +1,5 @@
 """Gradients of any policy with continuous actions, by finite differences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Exported networks: CleanRL state dicts, TorchScript, ONNX."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +60,6 @@ class _ExportedPolicy(StatelessPolicy):
     path: str
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Takes the spaces and loads the network."""
         self._inputs, self._space = Inputs(), action_space
         self._inputs.bind(observation_space)
         self._answer = self._load(str(existing(self.path)))

@@ -1,7 +1,5 @@
 """Gradients of networks with respect to their inputs, by backpropagation in numpy or in torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Output heads of networks: from outputs to actions, deterministic or random as in training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +74,6 @@ class _Bounded(Head):
     _shape: tuple[int, ...] = (-1,)
 
     def bind(self, space: Space, outputs: int) -> None:
-        """Checks that the outputs fit the action space."""
         if not isinstance(space, spaces.Box) or np.prod(space.shape) != outputs:
             raise UserError(f"the network gives {outputs} numbers, but actions are {describe_space(space)}")
         self._low, self._high, self._shape = space.low.ravel(), space.high.ravel(), space.shape
@@ -94,7 +91,6 @@ class Clipped(_Bounded):
     state_noise: StateNoise | None = None
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
-        """Returns actions."""
         if draws is not None and self.state_noise is not None:
             outputs = outputs + self.state_noise.draw(latent, draws)
         elif draws is not None and self.log_std is not None:
@@ -120,13 +116,11 @@ class Squashed(_Bounded):
     """Range that the outputs of `spread` are squashed to, as in CleanRL; None clips them, as Stable-Baselines3 does."""
 
     def bind(self, space: Space, outputs: int) -> None:
-        """Checks that the outputs fit the action space."""
         super().bind(space, outputs)
         if isinstance(space, spaces.Box) and not space.is_bounded():
             raise UserError(f"`output: tanh` needs actions with bounds, got {' '.join(str(space).split())}")
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
-        """Returns actions."""
         if self.limit is not None:
             outputs = np.clip(outputs, -self.limit, self.limit)
         if draws is not None and self.state_noise is not None:
@@ -159,13 +153,11 @@ class Greedy(Head):
     _start = 0
 
     def bind(self, space: Space, outputs: int) -> None:
-        """Checks that the outputs fit the action space."""
         if not isinstance(space, spaces.Discrete) or space.n != outputs:
             raise UserError(f"the network needs actions Discrete({outputs}), got {describe_space(space)}")
         self._start = int(space.start)
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
-        """Returns actions."""
         best = outputs.argmax(axis=1)
         if draws is not None and self.exploration > 0:
             other = np.floor(draws.uniform() * outputs.shape[1]).astype(np.int64)
@@ -181,7 +173,6 @@ class Sampled(Head):
     """Whether it takes action masks; a binary choice then has two logits (MaskablePPO)."""
 
     def bind(self, space: Space, outputs: int) -> None:
-        """Checks that the outputs fit the action space."""
         if isinstance(space, spaces.Discrete):
             counts, start = [int(space.n)], np.asarray(int(space.start))
         elif isinstance(space, spaces.MultiDiscrete):
@@ -196,7 +187,6 @@ class Sampled(Head):
         self._start, self._shape = start, space.shape or ()
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
-        """Returns actions."""
         if draws is not None:
             uniform = np.clip(draws.uniform(outputs.shape[1:]), 1e-300, 1.0)
             # The largest of logits plus Gumbel noise is a draw from their distribution; for two, logistic noise.

@@ -1,7 +1,5 @@
 """Inputs of a network: observations flattened, extended, stacked and normalised as in its training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

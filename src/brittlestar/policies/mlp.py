@@ -88,11 +88,9 @@ class MlpPolicy(Policy):
 
     @property
     def wants_masks(self) -> bool:
-        """Whether the network was trained with masks."""
         return self._head.masked
 
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
-        """Returns the statistics of its training."""
         return self._inputs.statistics_of(observation_space)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
@@ -113,7 +111,6 @@ class MlpPolicy(Policy):
         deterministic: bool = True,
         action_masks: np.ndarray | None = None,
     ) -> Prediction:
-        """Returns the actions and the next state."""
         parts, state = self._inputs.read(observation, state, episode_start)
         lanes = len(parts[0])
         if not self._buffers or len(self._buffers[0]) != lanes:

@@ -1,7 +1,5 @@
 """Rebuilds the actor of a Stable-Baselines3 checkpoint from its weights, without running code from the file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

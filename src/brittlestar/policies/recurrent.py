@@ -1,7 +1,5 @@
 """Inputs of a recurrent network: the output of an LSTM over all observations of the episode so far."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

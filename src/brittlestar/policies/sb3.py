@@ -1,7 +1,5 @@
 """Policies of Stable-Baselines3: a zip, or a folder of rl-zoo."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

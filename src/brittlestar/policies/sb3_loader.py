@@ -82,11 +82,9 @@ class LoadedPolicy(Policy):
 
     @property
     def wants_masks(self) -> bool:
-        """Whether the model takes masks."""
         return self._wants_masks
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Checks that the model fits the spaces."""
         if self.model.action_space.shape != action_space.shape:
             raise UserError(
                 f"the model's actions are {describe_space(self.model.action_space)}, got {describe_space(action_space)}"
@@ -175,7 +173,6 @@ class PreprocessedPolicy(DelegatingPolicy):
         self._policy, self._inputs, self._by_entry = policy, inputs, by_entry
 
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
-        """Returns the statistics of its training."""
         return self._inputs.statistics_of(observation_space)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:

@@ -1,7 +1,5 @@
 """Normalisation and padding of the inputs of a network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

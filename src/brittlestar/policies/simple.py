@@ -1,7 +1,5 @@
 """Policies that need no training: random and constant actions."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,12 +26,10 @@ class RandomPolicy(StatelessPolicy):
     """
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Chooses the sampler of the action space."""
         self._draws, self._dtype = draws, action_space.dtype
         self._sample = self._sampler(action_space)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Draws one action per lane."""
         return self._sample().astype(self._dtype)
 
     def _sampler(self, space: Space) -> Callable[[], np.ndarray]:
@@ -78,7 +74,6 @@ class ConstantPolicy(StatelessPolicy):
     action: float | list[float] = 0.0
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Checks that the action is in the action space."""
         action, shape = np.asarray(self.action), action_space.shape
         if shape is None or action.shape not in ((), shape):
             raise UserError(f"`action` must be one number or fit {describe_space(action_space)}, got {self.action}")
@@ -91,5 +86,4 @@ class ConstantPolicy(StatelessPolicy):
             raise UserError(f"`action` must lie in {' '.join(str(action_space).split())}, got {self.action}")
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Repeats the action for every lane."""
         return np.repeat(self._value[None], count_lanes(observation), axis=0)

@@ -1,7 +1,5 @@
 """The aggregate step: cells in, tidy tables out, one curve at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A policy that misses it (wrong environment version, lost statistics, broken file) shows nothing about robustness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

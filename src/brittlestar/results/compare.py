@@ -1,7 +1,5 @@
 """Is A more robust than B? Strength by strength and over the curve, paired where the episodes are shared."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The cells of one curve as arrays over strengths and seeds."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from brittlestar.errors import UserError

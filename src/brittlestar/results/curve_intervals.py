@@ -1,7 +1,5 @@
 """Intervals of whole curves: where they break and how they fall. Few seeds cannot narrow them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Failed cells: one row each, and grouped by error."""
 
-from __future__ import annotations
-
 import re
 from typing import TypedDict
 

@@ -1,7 +1,5 @@
 """Writes numbers, intervals and Markdown tables for people."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

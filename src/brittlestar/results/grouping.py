@@ -1,7 +1,5 @@
 """What varied between cells, and how they group into curves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

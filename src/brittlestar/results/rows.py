@@ -1,7 +1,5 @@
 """Rows of finished tables: grouped by columns, and the measures that they show."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Writes tables as CSV, Parquet, Markdown and JSON."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Levels that change from episode to episode."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +24,6 @@ class Curriculum(StressSchedule):
     start: Fraction = 0.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the level of each lane's episode."""
         return np.minimum(1.0, self.start + np.asarray(episodes) / self.warmup_episodes)
 
 
@@ -49,7 +46,6 @@ class Spread(StressSchedule):
         require(0 <= self.calm < 1, "calm", "at least 0 and below 1", self.calm)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the level of each lane's episode."""
         # Multiples of the golden ratio cover the unit interval more evenly than random numbers, for any count.
         place = (np.asarray(episodes) + 1) * _GOLDEN % 1.0
         return np.maximum(0.0, place - self.calm) / (1.0 - self.calm)
@@ -97,7 +93,6 @@ class Phases(StressSchedule):
         return self._levels[np.searchsorted(self._ends, episodes, side="right")]
 
     def phase(self, episode: int) -> str:
-        """Returns the name of the segment."""
         return self._names[int(np.searchsorted(self._ends, episode, side="right"))]
 
 

@@ -1,7 +1,5 @@
 """The base class of stress schedules: (episode, step) to a level in [0, 1] and a phase."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

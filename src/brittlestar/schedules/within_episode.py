@@ -1,7 +1,5 @@
 """Levels that change from step to step and are the same in every episode."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +20,6 @@ class Constant(StressSchedule):
     level: Fraction = 1.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns `level` for each lane."""
         return np.full(len(episodes), self.level)
 
 
@@ -39,7 +36,6 @@ class Linear(StressSchedule):
     start: Fraction = 0.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the ramp."""
         return np.minimum(1.0, self.start + steps / self.warmup_steps)
 
 
@@ -58,7 +54,6 @@ class Cosine(StressSchedule):
         require(self.period_steps >= 2, "period_steps", "at least 2", self.period_steps)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the wave."""
         return (1.0 - np.cos(2.0 * np.pi * steps / self.period_steps)) / 2.0
 
 
@@ -74,7 +69,6 @@ class StepSchedule(StressSchedule):
     onset_step: NonNegativeInt
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns 0 before the onset and 1 after it."""
         return (steps >= self.onset_step).astype(np.float64)
 
 
@@ -97,7 +91,6 @@ class Bursts(StressSchedule):
         require(longer, "period_steps", f"null or at least duration_steps = {self.duration_steps}", self.period_steps)
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns 1 within a burst and 0 outside."""
         since = np.asarray(steps) - self.onset_step
         place = since if self.period_steps is None else since % self.period_steps
         return ((since >= 0) & (place < self.duration_steps)).astype(np.float64)

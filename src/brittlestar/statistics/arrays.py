@@ -1,7 +1,5 @@
 """Helpers for arrays in which nan is a missing value."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A threshold that unstressed episodes exceed with probability at most alpha, for any distribution of scores."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Correlations of pairs, with intervals and p values."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

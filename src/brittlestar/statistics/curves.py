@@ -1,7 +1,5 @@
 """A curve in one number: where it breaks, how fast it falls, how much is left. Arrays in, numbers out."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

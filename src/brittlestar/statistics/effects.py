@@ -1,7 +1,5 @@
 """The effect of stress: the same episodes with and without it, clustered by seed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Two-sided tests of rates and means, and the adjustment of several p values."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Confidence intervals of rates, means and differences."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import NormalDist

@@ -1,7 +1,5 @@
 """Rank tests of groups: a statistic and its p value; p is 1 where nothing varies, and nan where nothing compares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bootstrap means: over episodes, or over seeds and the episodes inside them."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How many episodes a success rate needs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

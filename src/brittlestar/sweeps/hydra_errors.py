@@ -1,7 +1,5 @@
 """One line for every mistake that Hydra or OmegaConf finds in a command."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """Imports everything that a worker needs, once, in the process that workers are forked from."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """A coach: a policy that solves the task and is asked in every state that the learner visits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A trained policy as a small zip: the acting network and plain text, without pickled code."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

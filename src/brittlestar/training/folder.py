@@ -1,7 +1,5 @@
 """The folder of a training: its name, its files, and checkpoints that a kill cannot leave half written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

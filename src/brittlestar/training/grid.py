@@ -1,7 +1,5 @@
 """Several trainings of one command: their share of the machine, and the table of their scores."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict, dataclass

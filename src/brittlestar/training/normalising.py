@@ -1,7 +1,5 @@
 """How observations are scaled for the network in training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

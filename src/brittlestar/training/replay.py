@@ -4,8 +4,6 @@ This module alone reads a private attribute of Stable-Baselines3. With a version
 hindsight replay are pickled whole by the library's own functions.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The typed top level of a training's config, and how Python composes one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Evaluates the policies of a training."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Summarises the episodes of an evaluation: mean return and success rates, with intervals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

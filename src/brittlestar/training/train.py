@@ -1,7 +1,5 @@
 """Trains what a config describes, in a folder of its own."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The engine's lanes as a vector environment of Stable-Baselines3."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

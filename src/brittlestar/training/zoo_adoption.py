@@ -1,7 +1,5 @@
 """Adopts a finished training into the zoo, and checks the policies of the zoo against their cards."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

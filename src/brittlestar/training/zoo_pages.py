@@ -1,7 +1,5 @@
 """The list of the zoo, its README and the options `policy=zoo/<name>`, all written from the cards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

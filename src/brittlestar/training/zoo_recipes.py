@@ -4,8 +4,6 @@
 each of several.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Steps some MuJoCo environments faster, with the same results bit for bit."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 
 from brittlestar.envs.fast.base import FastEnv

@@ -1,7 +1,5 @@
 """The base class of faster environments, which step several at once in three parts."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, NamedTuple
 

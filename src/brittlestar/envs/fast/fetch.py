@@ -1,7 +1,5 @@
 """The Fetch environments of gymnasium-robotics."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -78,7 +76,6 @@ class FastFetch(FastEnv):
                 array[:] = original
 
     def install(self) -> None:
-        """Replaces the method that `reset` observes by, too."""
         super().install()
         self.env._get_obs = self._get_obs
 
@@ -87,7 +84,6 @@ class FastFetch(FastEnv):
         return take_row(self._observe(self.alone), 0)
 
     def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
-        """Moves each gripper's target."""
         env, model, members = self.env, group.models[0], group.members
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(members) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
@@ -100,7 +96,6 @@ class FastFetch(FastEnv):
             np.add(fast.xquat, _ROTATION, out=fast.mocap_quat)
 
     def simulate(self, group: LaneGroup) -> None:
-        """Steps, and closes blocked grippers."""
         env, mujoco, targets = self.env, self.env._mujoco, group.targets
         lasting = zip(group.turns, group.members, group.substeps("n_substeps"), strict=True)
         for (model, data, numbers), fast, substeps in lasting:
@@ -114,7 +109,6 @@ class FastFetch(FastEnv):
                 mujoco.mj_comPos(model, data)
 
     def finish(self, group: LaneGroup) -> StepResults:
-        """Observes, and rewards by the distance to the goal."""
         env, observation = self.env, self._observe(group)
         gap = observation["achieved_goal"] - observation["desired_goal"]
         distance = np.sqrt(np.add.reduce(gap * gap, axis=1))

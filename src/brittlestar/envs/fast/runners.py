@@ -1,7 +1,5 @@
 """Gymnasium's runners in a plane: HalfCheetah, Hopper, Walker2d."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mujoco
@@ -53,19 +51,16 @@ class FastRunner(FastEnv):
         return bool(results[0] == results[1])
 
     def install(self) -> None:
-        """Turns the search for islands off, too."""
         super().install()
         self.model.opt.disableflags |= _NO_ISLANDS
 
     def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
-        """Sets the motors."""
         self.actions = actions
         self.before = group.rows("qpos")[:, 0]
         for ctrl, action in zip(group.every("ctrl"), actions, strict=True):
             ctrl[:] = action
 
     def simulate(self, group: LaneGroup) -> None:
-        """Steps."""
         step, targets, self.substeps = mujoco.mj_step, group.targets, group.substeps("frame_skip")
         for (model, data, numbers), substeps in zip(group.turns, self.substeps, strict=True):
             for target, values in zip(targets, numbers, strict=False):
@@ -73,7 +68,6 @@ class FastRunner(FastEnv):
             step(model, data, substeps)
 
     def finish(self, group: LaneGroup) -> StepResults:
-        """Observes, and rewards the distance run."""
         env, positions = self.env, group.rows("qpos")
         after = positions[:, 0].copy()
         hidden = positions.shape[1] - len(self.observed)

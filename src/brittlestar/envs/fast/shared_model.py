@@ -7,8 +7,6 @@ lie just before an array. Both are tried out. Where they do not hold, or with BR
 steps with its own model; the results are the same.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """`policy=zoo/<name>`: the policies that the package ships."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

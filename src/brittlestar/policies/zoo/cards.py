@@ -1,7 +1,5 @@
 """The shipped policies: `recipes.yaml` states how each is trained, its folder holds network, statistics and card."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path
