@@ -259,7 +259,7 @@ def test_one_command_makes_all_of_it(shell):
     assert len(found.agents()) == 4 and len(found.leaderboard) == 4 and not found.failures
     rates = {tuple(row[:3]): row for row in cells(section(text, "Collapse rates"))[1:]}
     for (env, policy, mode), rows in found.agents().items():
-        row = rates[env, policy, "deterministic" if mode else "stochastic"]
+        row = rates[env, policy, mode]
         assert row[3] == f"{rows['baseline']['rate_shock']:.3g}"
         drift = rows["concept_drift"]
         assert row[4].strip("*") in (f"{drift['rate_shock']:.3g}", "–")
