@@ -1,7 +1,5 @@
 """Short names for curves: the fewest columns that distinguish them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from brittlestar.cells.identity import LABEL

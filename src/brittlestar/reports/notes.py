@@ -1,7 +1,5 @@
 """Notes on the tables of a sweep: what a reader should know before believing a curve."""
 
-from __future__ import annotations
-
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
 from brittlestar.results.format import text

@@ -1,7 +1,5 @@
 """The tables of a sweep as a person reads them: curve and summary with intervals, or a list of models."""
 
-from __future__ import annotations
-
 from brittlestar.reports.notes import varied_columns
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import bounded_column, markdown, text

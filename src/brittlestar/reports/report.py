@@ -1,7 +1,5 @@
 """The report on a sweep: sections of its study, the degradation curve, notes, methods, failed cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

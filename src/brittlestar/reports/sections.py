@@ -1,7 +1,5 @@
 """The sections that a study adds to a report, made by the study that the cells' configs name."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A single run: one cell, with a live line, and its result in the terminal."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From the folder of a sweep to tables, plots, a report and a few lines in the terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import gc

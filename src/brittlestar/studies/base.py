@@ -1,7 +1,5 @@
 """What a study is: the cells that it needs beside those of the sweep, and what it makes of the finished ones."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterable

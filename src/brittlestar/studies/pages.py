@@ -1,7 +1,5 @@
 """What the pages of results share: they start sweeps, read seeds and write numbers."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

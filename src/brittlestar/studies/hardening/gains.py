@@ -1,7 +1,5 @@
 """Both curves on the same episodes: what the training cost without perturbation, and what it gained at every level."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The four steps of a hardening: diagnose, choose the strength, retrain, verify."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Retraining under the chosen strength: the algorithm, and the config of the training."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

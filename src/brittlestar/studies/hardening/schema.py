@@ -1,7 +1,5 @@
 """The typed top level of a hardening's config."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

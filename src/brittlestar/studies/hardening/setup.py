@@ -1,7 +1,5 @@
 """What is hardened against what: the checked config, its levels, its cells and its folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Hardening as a study: every cell once more with the retrained policy, and sections on gains and costs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Writes docs/results.md from its sections."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from shutil import copyfile

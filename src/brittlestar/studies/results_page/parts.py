@@ -1,7 +1,5 @@
 """One role in one sweep: the curves of its policies, and the published figures beside them."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

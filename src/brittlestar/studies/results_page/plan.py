@@ -1,7 +1,5 @@
 """The policies, noises and sweeps behind the page."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path

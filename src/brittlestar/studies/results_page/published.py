@@ -1,7 +1,5 @@
 """Published figures, read from a file of the user; the project ships none."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trained without noise against trained with it, on the same episodes; and the bars of the project."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping

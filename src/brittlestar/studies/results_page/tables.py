@@ -1,7 +1,5 @@
 """Tables of the sweeps: our numbers with intervals, and the published ones beside them."""
 
-from __future__ import annotations
-
 from brittlestar.reports.notes import PARTING, mismatches
 from brittlestar.results.format import is_missing, markdown, text
 from brittlestar.results.load import RATES, Row

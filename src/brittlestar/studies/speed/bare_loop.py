@@ -1,7 +1,5 @@
 """The limit: a bare `env.step` loop that replays the very actions of a cell."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -1,7 +1,5 @@
 """The engine on one core: how near it comes to the bare loop, and what a cell costs beside its rollout."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What each perturbation adds to a HalfCheetah cell of 64 lanes."""
 
-from __future__ import annotations
-
 import copy
 import statistics
 import time

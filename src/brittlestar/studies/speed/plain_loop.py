@@ -1,7 +1,5 @@
 """The sweep as a researcher writes it: one process, `gymnasium.make`, a wrapper, a controller."""
 
-from __future__ import annotations
-
 import sys
 
 import gymnasium as gym

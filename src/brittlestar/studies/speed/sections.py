@@ -1,7 +1,5 @@
 """The sections of the benchmark, measured one by one and printed as one table."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -1,7 +1,5 @@
 """Sweeps in this process, on the launcher and the workers of the command line, and sweeps of made-up cells."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import hashlib

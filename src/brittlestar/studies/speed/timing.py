@@ -1,7 +1,5 @@
 """Ways to measure (in turns, from inside, as a whole command), and figures with the bars they are held to."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

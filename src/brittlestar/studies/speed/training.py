@@ -1,7 +1,5 @@
 """Training: steps per second against plain Stable-Baselines3, and ways to collect experience."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import tempfile

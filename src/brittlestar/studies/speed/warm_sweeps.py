@@ -1,7 +1,5 @@
 """Warm sweeps on all cores against bare loops, and against `evaluate_policy` of Stable-Baselines3."""
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 import time

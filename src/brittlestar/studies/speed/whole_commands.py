@@ -1,7 +1,5 @@
 """Whole commands, start-up included."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import tempfile

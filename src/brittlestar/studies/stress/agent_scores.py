@@ -1,7 +1,5 @@
 """The numbers of each agent on the leaderboard, and bootstrap replicates of them."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Sequence

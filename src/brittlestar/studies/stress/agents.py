@@ -1,7 +1,5 @@
 """The agents of a stress study: the cells of each, read back and scored against their reference passes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The algorithm that trained the policy of a cell, from its config and the files that it names."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """The published benchmark's weights, collapse score and threshold, versions 1.0 and 1.4."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

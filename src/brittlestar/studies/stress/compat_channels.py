@@ -1,7 +1,5 @@
 """The five channels of the published benchmark, in episode order, slips included."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tables for a paper: LaTeX with booktabs rules, a caption and a label."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The leaderboard: agents of many sweeps against each other, in their environment and over all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

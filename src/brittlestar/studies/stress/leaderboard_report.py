@@ -1,7 +1,5 @@
 """From the folders of several sweeps to a leaderboard: tables, LaTeX, correlations, figures, and what to print."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

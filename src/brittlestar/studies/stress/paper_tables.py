@@ -1,7 +1,5 @@
 """The LaTeX tables of a leaderboard: agents, collapse rates by environment and stressor, false alarms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

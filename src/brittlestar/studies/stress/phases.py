@@ -1,7 +1,5 @@
 """The summary of a schedule: collapse rates per phase, drops, tail of the returns, recovery."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

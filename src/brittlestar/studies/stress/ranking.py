@@ -1,7 +1,5 @@
 """Agents against each other: the published robust score, return and stability as two axes, and ranks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from brittlestar.statistics import intervals

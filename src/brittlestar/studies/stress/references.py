@@ -1,7 +1,5 @@
 """The reference pass of an agent: no stress, and episodes that no other cell uses."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

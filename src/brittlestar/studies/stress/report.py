@@ -1,7 +1,5 @@
 """The section of a report on stress phases, with its tables and pictures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brittlestar.reports.sections import Section

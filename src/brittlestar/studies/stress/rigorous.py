@@ -1,7 +1,5 @@
 """Channels and score without memory: each episode by itself, from actions and true return, against a reference."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

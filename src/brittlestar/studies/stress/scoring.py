@@ -1,7 +1,5 @@
 """Scores the schedules of one agent against its reference pass, in one of three ways."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

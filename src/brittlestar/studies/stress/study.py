@@ -1,7 +1,5 @@
 """Stress phases as a study: reference passes beside the cells of the sweep, and scores of their episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of a stress study: one row per agent and stressor, and one per episode."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

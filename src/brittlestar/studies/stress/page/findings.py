@@ -1,7 +1,5 @@
 """What the tables show: false alarms against the accepted rate, and sentences that are computed from the tables."""
 
-from __future__ import annotations
-
 import importlib
 import math
 

@@ -1,7 +1,5 @@
 """Writes docs/stress_benchmark.md from its sections."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from pathlib import Path

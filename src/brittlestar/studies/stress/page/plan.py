@@ -1,7 +1,5 @@
 """The policies, episodes and folders of the benchmark, and the sweep that runs it."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of a finished benchmark, read back from its folder."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterable
