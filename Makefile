@@ -48,7 +48,7 @@ zoo: setup ## Train all policies of the zoo by their recipes: hours; finished on
 dist: setup ## Build wheel and sdist, install the wheel outside the checkout and run it there
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
-	BRITTLESTAR_DIST=$(CURDIR)/dist $(BIN)/python -m pytest -q -m slow tests/commands/test_wheel.py
+	BRITTLESTAR_DIST=$(CURDIR)/dist $(BIN)/python -m pytest -q -m slow tests/test_wheel.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gc
 import hashlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -76,6 +77,34 @@ def agents() -> Path:
     if not AGENTS.is_dir():
         pytest.skip(f"no real agents at {AGENTS}; set BRITTLESTAR_AGENTS")
     return AGENTS
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The module that writes checkpoints by hand, also ones with code in them."""
+    spec = importlib.util.spec_from_file_location("checkpoint_build", ROOT / "tests" / "checkpoints" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def marker(tmp_path):
+    """A file that a payload would create; no test may leave it behind."""
+    path = tmp_path / "executed"
+    yield path
+    assert not path.exists(), "code from the file was run"
+
+
+@pytest.fixture
+def agent_with_code(tmp_path, build, marker) -> Path:
+    """A folder's agent.zip with code in its data, beside its statistics and its evaluations."""
+    extra = build.serialized(build.finish(build.payloads(marker)["os.system"]))
+    data = json.dumps(build.data(lr_schedule=extra, **{"evil\x1b[31m\nkey": extra})).encode()
+    (tmp_path / "agent.zip").write_bytes(build.zipped(build.agent(data=data)))
+    (tmp_path / "vecnormalize.pkl").write_bytes(build.statistics())
+    np.savez(tmp_path / "evaluations.npz", results=np.array([[0.0, 0.0], [1.0, 3.0]]))
+    return tmp_path / "agent.zip"
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
 import yaml
 
-from brittlestar.cells.auto_env import resolve_env
+from brittlestar.cells.auto_env import resolve_env, trained_id
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
@@ -55,3 +57,11 @@ def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
 def test_a_policy_that_does_not_name_its_environment_is_refused(policy, message):
     with pytest.raises(UserError, match=message):
         resolve_env(AUTO, policy)
+
+
+AGENT = "hub:sb3/ppo-CartPole-v1"
+
+
+@pytest.mark.parametrize("path", [AGENT, f"{AGENT}/ppo-CartPole-v1.zip", "ppo-CartPole-v1.zip", "a/CartPole-v1.zip"])
+def test_the_environment_is_in_the_name(path):
+    assert trained_id(path) == "CartPole-v1"

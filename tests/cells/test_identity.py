@@ -8,6 +8,7 @@ from brittlestar.cells.config_files import config_files
 from brittlestar.cells.job import Job, resolve
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import GROUPS, options
+from brittlestar.envs import backends, base
 from brittlestar.policies.zoo import cards
 
 NOISE = "brittlestar.perturbations.GaussianObservation"
@@ -146,3 +147,38 @@ def test_an_edit_of_a_hashed_room_counts_and_others_do_not(tmp_path, monkeypatch
 def test_the_weights_of_a_zoo_policy_are_part_of_the_cell():
     node = {"_target_": cards.TARGET, "name": "cartpole_ppo"}
     assert str(cards.HOME / "cartpole_ppo" / POLICY) in set(config_files(node))
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    monkeypatch.setattr(backends, "envpool_available", lambda: True)
+
+
+CONFIG = {
+    "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "kwargs": {}, "lanes": 2},
+    "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
+    "perturbation": {"_target_": "brittlestar.perturbations.Perturbation"},
+    "episode_seeds": "independent",
+}
+
+
+def config(backend, **changed):
+    return CONFIG | {"env": CONFIG["env"] | {"backend": backend}} | changed
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_chosen_backend_and_its_version_are_part_of_a_cell(monkeypatch):
+    def resolved(*args, **changed):
+        return resolve(Job(config(*args, **changed), "folder"))
+
+    monkeypatch.setattr(base, "package_version", lambda name: "1.2.5")
+    auto, forced, plain = (resolved(name).cell for name in ("auto", "envpool", "gymnasium"))
+    assert auto == forced != plain
+    assert resolve(Job(CONFIG, "folder")).cell == auto
+    assert resolved("auto").simulator == {"backend": "envpool", "envpool": "1.2.5"}
+    assert resolved("gymnasium").simulator == {"backend": "gymnasium"}
+    published = {"episode_seeds": "consecutive"}
+    assert resolved("auto", **published).cell == resolved("gymnasium", **published).cell
+    monkeypatch.setattr(base, "package_version", lambda name: "1.2.6")
+    assert resolved("auto").cell != auto
+    assert resolved("gymnasium").cell == plain

@@ -8,7 +8,9 @@ import pytest
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
+from brittlestar.cells.job import Job
 from brittlestar.engine.metrics import COLUMNS
+from brittlestar.envs import backends
 
 
 def test_a_cell_is_computed_once(job):
@@ -116,3 +118,39 @@ def test_metrics_that_an_environment_lacks_are_nan(job):
     cell.run(job)
     rows = records.read_rows(Path(job.folder))
     assert np.isnan(rows[:, COLUMNS.index("success_any")]).all()
+
+
+needs_envpool = pytest.mark.skipif(not backends.envpool_available(), reason="needs `pip install envpool`")
+
+
+CONFIG = {
+    "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "kwargs": {}, "lanes": 2},
+    "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
+    "perturbation": {"_target_": "brittlestar.perturbations.Perturbation"},
+    "episode_seeds": "independent",
+}
+
+
+def config(backend, **changed):
+    return CONFIG | {"env": CONFIG["env"] | {"backend": backend}} | changed
+
+
+@needs_envpool
+def test_a_cell_records_its_backend(tmp_path):
+    rows = {}
+    for backend in ("auto", "envpool", "gymnasium"):
+        job = Job(
+            config(
+                backend,
+                mitigation={"_target_": "brittlestar.mitigations.Mitigation"},
+                stress_schedule={"_target_": "brittlestar.schedules.Constant", "level": 1.0},
+                episodes=5, seed=0, deterministic=True, lanes=2, threads=None, store=str(tmp_path / "all"),
+            ),
+            str(tmp_path / backend),
+        )  # fmt: skip
+        assert cell.run(job).status == ("cached" if backend == "envpool" else "done")
+        manifest = cell.records.read_manifest(tmp_path / backend)
+        expected = "gymnasium" if backend == "gymnasium" else "envpool"
+        assert manifest["provenance"]["simulator"]["backend"] == expected
+        rows[backend] = cell.records.read_rows(tmp_path / backend)
+    assert not np.array_equal(rows["auto"], rows["gymnasium"], equal_nan=True)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.checkpoints import ALGORITHMS, read_checkpoint, zip_entries
-from brittlestar.checkpoints.algorithms import find_algorithm, squashes
+from brittlestar.checkpoints import read_checkpoint, zip_entries
 from brittlestar.errors import UserError
 
 
@@ -78,40 +77,6 @@ def test_settings_of_the_policy(build, save):
     read = read_checkpoint(save(with_data(build, policy_kwargs=kwargs, exploration_rate=0.05, gamma={"x": 1})))
     assert (read.squash_output, read.use_sde, read.features_extractor, read.n_quantiles) == (True, True, "my.Net", 7)
     assert (read.exploration_rate, read.gamma, read.net_arch, read.activation) == (0.05, None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("policy", "data", "weights", "name"),
-    [
-        ("stable_baselines3.common.policies.ActorCriticPolicy", {"gae_lambda": 1, "clip_range": 0}, [], "ppo"),
-        ("stable_baselines3.common.policies.ActorCriticPolicy", {"gae_lambda": 1}, [], "a2c"),
-        ("stable_baselines3.common.policies.ActorCriticPolicy", {"gae_lambda": 1, "cg_damping": 0.1}, [], "trpo"),
-        ("sb3_contrib.common.recurrent.policies.X", {"clip_range": 0}, [], "recurrent_ppo"),
-        ("sb3_contrib.common.maskable.policies.X", {"clip_range": 0}, [], "maskable_ppo"),
-        ("stable_baselines3.sac.policies.SACPolicy", {}, [], "sac"),
-        ("stable_baselines3.dqn.policies.DQNPolicy", {}, [], "dqn"),
-        ("stable_baselines3.td3.policies.TD3Policy", {"policy_delay": 2, "target_noise_clip": 0.5}, [], "td3"),
-        ("stable_baselines3.td3.policies.TD3Policy", {"policy_delay": 1, "target_noise_clip": 0.0}, [], "ddpg"),
-        ("sb3_contrib.tqc.policies.TQCPolicy", {}, [], "tqc"),
-        ("sb3_contrib.qrdqn.policies.QRDQNPolicy", {}, [], "qrdqn"),
-        ("sb3_contrib.crossq.policies.CrossQPolicy", {}, [], "crossq"),
-        ("sb3_contrib.ars.policies.ARSPolicy", {}, [], "ars"),
-        ("mine.Policy", {}, ["q_net.q_net.0.weight"], "dqn"),
-        ("mine.Policy", {}, ["quantile_net.quantile_net.0.weight"], "qrdqn"),
-        ("mine.Policy", {"ent_coef": 1, "target_entropy": 1}, [], "sac"),
-        ("mine.Policy", {}, ["w"], None),
-    ],
-)
-def test_algorithms(policy, data, weights, name):
-    assert find_algorithm(policy, data, weights) == name
-    assert name is None or name in ALGORITHMS
-
-
-def test_which_actors_squash():
-    assert squashes("sac", "", {"squash_output": False})
-    assert squashes("ars", "x.ARSPolicy", {})
-    assert not squashes("ars", "x.ARSLinearPolicy", {})
-    assert not squashes("ppo", "", {})
 
 
 def test_a_discrete_action_is_never_squashed(build, save):

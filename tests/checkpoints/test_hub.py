@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from brittlestar.cells import config_files
-from brittlestar.cells.auto_env import trained_id
 from brittlestar.checkpoints import describe_path, find_statistics, hub
 from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
@@ -225,11 +224,6 @@ def test_without_the_library(monkeypatch):
 def test_other_texts_are_not_hub_ids(path):
     with pytest.raises(UserError, match="is not a hub id"):
         hub.fetch(path)
-
-
-@pytest.mark.parametrize("path", [AGENT, f"{AGENT}/ppo-CartPole-v1.zip", "ppo-CartPole-v1.zip", "a/CartPole-v1.zip"])
-def test_the_environment_is_in_the_name(path):
-    assert trained_id(path) == "CartPole-v1"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from gymnasium import spaces
 
 from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.engine.behaviour_recorder import BehaviourRecorder
-from brittlestar.engine.entropy import action_entropy, count_entropy, share_entropy
 from brittlestar.errors import UserError
 
 
@@ -51,34 +50,6 @@ def test_discrete_actions_may_start_above_zero(rng):
     plain, moved = one(Layout(actions=3), actions), one(Layout(actions=3, start=5), actions + 5)
     assert (plain.block("entry") == moved.block("entry")).all()
     assert moved.block("signature")[0, 0] == pytest.approx(plain.block("signature")[0, 0] + 5)
-
-
-@pytest.mark.parametrize(
-    ("actions", "entropy"),
-    [
-        (np.array([0, 1, 1, 0]), 1.0),
-        (np.array([3, 3]), 0.0),
-        # Extremes only: whole numbers, although a float.
-        (np.array([[-1.0], [1.0], [1.0], [-1.0]]), 1.0),
-        # Hardly moves: cut to one whole number.
-        (np.array([[0.5], [0.5004]]), 0.0),
-        # Five values, each in a bin of its own of the five of ten steps.
-        (np.tile([[0.1], [0.2], [0.3], [0.4], [0.5]], (2, 1)), 1.0),
-        # Along the diagonal: one component moves evenly, the other one not at all.
-        (np.repeat(np.linspace(0.0, 1.0, 20)[:, None], 2, axis=1), 0.5),
-        (np.array([[0.3, 0.1]]), 0.0),
-    ],
-)
-def test_entropies_are_as_computed_by_hand(actions, entropy):
-    assert action_entropy(actions) == pytest.approx(entropy, abs=1e-8)
-
-
-def test_entropies_of_counts_and_shares_agree(rng):
-    actions = rng.integers(4, size=200)
-    counts = np.bincount(actions, minlength=4)
-    assert count_entropy(counts) == action_entropy(actions)
-    assert share_entropy(counts[None] / 200)[0] == pytest.approx(action_entropy(actions), abs=1e-8)
-    assert (share_entropy(counts[None] / 200) == share_entropy(counts[None, ::-1] / 200)).all()
 
 
 def test_other_actions_have_another_digest(rng):

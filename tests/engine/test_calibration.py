@@ -1,14 +1,11 @@
 import numpy as np
-import pytest
 
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
-from brittlestar.errors import UserError
-from brittlestar.perturbations import GaussianObservation, Perturbation
-from brittlestar.perturbations.context import Calibration, Context
+from brittlestar.perturbations import Perturbation
 from brittlestar.policies import as_policy
 
 
@@ -51,21 +48,3 @@ def test_the_clean_pass_runs_once_for_all_cells_of_a_policy():
     for ask in (first, second):
         rollout(lanes, Parts(policy, ask), Plan(2))
     assert first.calibration is second.calibration
-
-
-def test_noise_in_standard_deviations_follows_the_spread_of_each_number(make_step):
-    noise = GaussianObservation(sigma=0.5, scale="std")
-    noise.prepare(Context(calibrate=lambda: Calibration({"": np.zeros(3)}, {"": np.array([1.0, 0.1, 0.0])})))
-    clean = np.zeros((3, 3))
-    seen = noise.perturb_observation(clean, make_step())
-    np.testing.assert_allclose(seen, 0.5 * make_step().draws.normal((3,)) * [1.0, 0.1, 0.0], atol=1e-12)
-
-
-def test_without_a_policy_there_is_no_clean_pass():
-    with pytest.raises(UserError, match=r"`scale: std` .* need .*`PerturbedEnv\(..., calibration="):
-        GaussianObservation(sigma=0.5, scale="std").prepare(Context())
-
-
-def test_an_unknown_scale_gets_the_nearest_name():
-    with pytest.raises(UserError, match="`scale` cannot be 'sdt'; did you mean `std`"):
-        GaussianObservation(sigma=0.5, scale="sdt")

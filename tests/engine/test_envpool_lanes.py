@@ -2,13 +2,10 @@
 
 import math
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.cells import run as cell
-from brittlestar.cells.job import Job, resolve
 from brittlestar.config.build import load
 from brittlestar.engine import envpool_import
 from brittlestar.engine import envpool_lanes as pools
@@ -18,7 +15,7 @@ from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
-from brittlestar.envs import EnvSpec, Signals, backends, base
+from brittlestar.envs import EnvSpec, Signals, backends
 from brittlestar.envs.success import GoalReached, InfoKey, ReturnAtLeast, Terminated
 from brittlestar.errors import UserError
 from brittlestar.perturbations import ComposedPerturbation, GaussianAction, GaussianObservation
@@ -38,36 +35,6 @@ def absent(monkeypatch):
 @pytest.fixture
 def installed(monkeypatch):
     monkeypatch.setattr(backends, "envpool_available", lambda: True)
-
-
-@pytest.mark.parametrize(
-    ("backend", "env_id", "options", "chosen"),
-    [
-        ("auto", "CartPole-v1", {}, "envpool"),
-        ("auto", "Ant-v5", {"arguments": ["healthy_reward"]}, "envpool"),
-        ("auto", "Ant-v5", {"arguments": ["xml_file"]}, "gymnasium"),
-        ("auto", "CartPole-v1", {"arguments": ["sutton_barto_reward"]}, "gymnasium"),
-        ("auto", "CartPole-v1", {"consecutive": True}, "gymnasium"),
-        ("auto", "CartPole-v1", {"needs_model": True}, "gymnasium"),
-        ("auto", "FetchReach-v4", {}, "gymnasium"),
-        ("auto", "HalfCheetah-v5", {}, "gymnasium"),
-        ("auto", "HalfCheetah-v3", {"arguments": ["post_constraint"]}, "envpool"),
-        ("auto", "FetchReach-v1", {"consecutive": True}, "envpool"),
-        ("auto", "my_package:Own-v0", {}, "gymnasium"),
-        ("gymnasium", "CartPole-v1", {}, "gymnasium"),
-        ("envpool", "FetchReach-v4", {}, "envpool"),
-    ],
-)
-@pytest.mark.usefixtures("installed")
-def test_auto_chooses_envpool_only_for_the_same_environment(backend, env_id, options, chosen):
-    assert backends.choose_backend(backend, env_id, **options) == chosen
-
-
-def test_an_impossible_backend_is_refused():
-    with pytest.raises(UserError, match="`env.backend` 'envpol' does not exist; did you mean `envpool`"):
-        backends.choose_backend("envpol", "CartPole-v1")
-    with pytest.raises(UserError, match="does not show the model"):
-        backends.choose_backend("envpool", "CartPole-v1", needs_model=True)
 
 
 @pytest.mark.usefixtures("absent")
@@ -90,57 +57,6 @@ def test_a_subclass_of_the_spec_makes_its_own_environments():
         pass
 
     assert isinstance(make_lanes(Own(id="CartPole-v1"), 1), Lanes)
-
-
-CONFIG = {
-    "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "kwargs": {}, "lanes": 2},
-    "policy": {"_target_": "brittlestar.policies.RandomPolicy"},
-    "perturbation": {"_target_": "brittlestar.perturbations.Perturbation"},
-    "episode_seeds": "independent",
-}
-
-
-def config(backend, **changed):
-    return CONFIG | {"env": CONFIG["env"] | {"backend": backend}} | changed
-
-
-@pytest.mark.usefixtures("installed")
-def test_the_chosen_backend_and_its_version_are_part_of_a_cell(monkeypatch):
-    def resolved(*args, **changed):
-        return resolve(Job(config(*args, **changed), "folder"))
-
-    monkeypatch.setattr(base, "package_version", lambda name: "1.2.5")
-    auto, forced, plain = (resolved(name).cell for name in ("auto", "envpool", "gymnasium"))
-    assert auto == forced != plain
-    assert resolve(Job(CONFIG, "folder")).cell == auto
-    assert resolved("auto").simulator == {"backend": "envpool", "envpool": "1.2.5"}
-    assert resolved("gymnasium").simulator == {"backend": "gymnasium"}
-    published = {"episode_seeds": "consecutive"}
-    assert resolved("auto", **published).cell == resolved("gymnasium", **published).cell
-    monkeypatch.setattr(base, "package_version", lambda name: "1.2.6")
-    assert resolved("auto").cell != auto
-    assert resolved("gymnasium").cell == plain
-
-
-@needs_envpool
-def test_a_cell_records_its_backend(tmp_path):
-    rows = {}
-    for backend in ("auto", "envpool", "gymnasium"):
-        job = Job(
-            config(
-                backend,
-                mitigation={"_target_": "brittlestar.mitigations.Mitigation"},
-                stress_schedule={"_target_": "brittlestar.schedules.Constant", "level": 1.0},
-                episodes=5, seed=0, deterministic=True, lanes=2, threads=None, store=str(tmp_path / "all"),
-            ),
-            str(tmp_path / backend),
-        )  # fmt: skip
-        assert cell.run(job).status == ("cached" if backend == "envpool" else "done")
-        manifest = cell.records.read_manifest(tmp_path / backend)
-        expected = "gymnasium" if backend == "gymnasium" else "envpool"
-        assert manifest["provenance"]["simulator"]["backend"] == expected
-        rows[backend] = cell.records.read_rows(tmp_path / backend)
-    assert not np.array_equal(rows["auto"], rows["gymnasium"], equal_nan=True)
 
 
 @needs_envpool
@@ -348,10 +264,6 @@ def test_envpool_steps_like_gymnasium_from_the_same_state(env_id):
             assert (batch.terminated[lane], batch.truncated[lane]) == (terminated, truncated)
             if terminated:
                 break
-
-
-def test_gymnasium_registers_every_id_that_auto_may_run_on_envpool():
-    assert all(env_id in gym.registry for env_id in SAME)
 
 
 @needs_envpool

@@ -223,12 +223,6 @@ def test_harness_errors_are_no_failed_episodes(spec, policy, message):
         run(spec, Parts(policy))
 
 
-@pytest.mark.parametrize(("episodes", "seed", "message"), [(0, 0, "`episodes`.*got 0"), (1, -1, "`seed`.*got -1")])
-def test_a_bad_plan_is_refused(episodes, seed, message):
-    with pytest.raises(UserError, match=message):
-        Plan(episodes, seed)
-
-
 def test_a_missing_info_key_is_named():
     spec = EnvSpec(id="Counter-v0", success=InfoKey(key="solved"))
     with pytest.raises(UserError, match="'solved' is not in info; it has: is_success"):

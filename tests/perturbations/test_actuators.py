@@ -3,7 +3,14 @@ import pytest
 from gymnasium import spaces
 
 from brittlestar.errors import UserError
-from brittlestar.perturbations import BacklashAction, BiasAction, DeadBandAction, SaturatedAction, UniformAction
+from brittlestar.perturbations import (
+    BacklashAction,
+    BiasAction,
+    DeadBandAction,
+    GaussianAction,
+    SaturatedAction,
+    UniformAction,
+)
 
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float64)
 WIDE = spaces.Box(-9.0, 9.0, (4,), np.float64)
@@ -87,3 +94,15 @@ def test_bounds_shrink_towards_the_action_nearest_to_zero(loss, expected, make_s
     box = spaces.Box(np.array([-1.0, -1.0, 1.0, 0.0]), np.array([1.0, 1.0, 2.0, 1.0]), dtype=np.float64)
     sent = bound(SaturatedAction(loss=loss), box).perturb_action(np.array([[-1.0, 0.25, 2.0, 0.75]] * 3), make_step())
     np.testing.assert_array_equal(sent, [expected] * 3)
+
+
+BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
+
+
+def test_action_noise_is_added_and_clipped(make_step):
+    noise = GaussianAction(sigma=0.7)
+    noise.bind(BOX, BOX, lanes=3)
+    action = np.full((3, 4), 0.9, np.float32)
+    sent = noise.perturb_action(action, make_step())
+    np.testing.assert_allclose(sent, np.clip(action + 0.7 * make_step().draws.normal((4,)), -1, 1), rtol=1e-6)
+    assert sent.max() == 1.0

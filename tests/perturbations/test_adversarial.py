@@ -13,7 +13,7 @@ from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.perturbations import FgsmObservation, MadObservation, PgdObservation, RandomSignObservation
 from brittlestar.perturbations.context import Calibration, Context
-from brittlestar.perturbations.objectives import distance, margin
+from brittlestar.perturbations.objectives import distance
 from brittlestar.policies import MlpPolicy, PController, as_policy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.sb3 import ZooFolderPolicy
@@ -116,17 +116,6 @@ def test_a_choice_is_changed_wherever_it_can_be(kind, make_step):
     true = np.array([[0.15, 0, 0, 0], [0.25, 0, 0, 0], [0, 0, 0, 0.19]])
     seen = attack.perturb_observation(true, make_step())
     assert (policy.predict(seen)[0] != policy.predict(true)[0]).tolist() == [True, False, True]
-
-
-def test_margins_table():
-    clean = np.array([[3.0, 1.0, 0.0, 5.0, 4.0]])
-    value, slope = margin(spaces.MultiDiscrete([3, 2]))(np.array([[1.0, 0.0, 2.0, 1.0, 4.0]]), clean)
-    assert (value.tolist(), slope.tolist()) == ([4.0], [[-1.0, 0.0, 1.0, -1.0, 1.0]])
-    value, slope = margin(spaces.MultiBinary(2))(np.array([[2.0, 3.0]]), np.array([[1.0, -1.0]]))
-    assert (value.tolist(), slope.tolist()) == ([1.0], [[-1.0, 1.0]])
-    assert margin(spaces.Discrete(1))(np.ones((1, 1)), np.ones((1, 1)))[0].tolist() == [0.0]
-    with pytest.raises(UserError, match="attacks need actions in a box, or choices, got Text"):
-        margin(spaces.Text(3))
 
 
 @pytest.mark.parametrize("kind", LADDER)

@@ -14,13 +14,10 @@ from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.perturbations import MaskObservation
 from brittlestar.perturbations.context import Calibration, Context
-from brittlestar.perturbations.masks import channel_mask
 from brittlestar.policies import RandomPolicy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
-from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.policies.scaling import Fit, Scaling
-from brittlestar.randomness import LaneDraws
+from brittlestar.policies.scaling import Scaling
 from brittlestar.schedules import Linear
 
 SIZE = 10
@@ -171,37 +168,6 @@ def test_a_policy_without_statistics_refuses_to_mask_after_normalisation():
         rollout(lanes, Parts(RandomPolicy(), MaskObservation(p=0.5, r=0.5, where="after")), Plan(episodes=1))
 
 
-def test_the_statistics_of_a_checkpoint_are_found(tmp_path):
-    sb3 = pytest.importorskip("stable_baselines3")
-    from stable_baselines3.common.env_util import make_vec_env
-    from stable_baselines3.common.vec_env import VecNormalize
-
-    envs = VecNormalize(make_vec_env("Pendulum-v1", 2, seed=0))
-    sb3.PPO("MlpPolicy", envs, device="cpu").save(tmp_path / "model.zip")
-    envs.reset()
-    for _ in range(20):
-        envs.step(np.ones((2, 1), np.float32))
-    envs.save(str(tmp_path / "vecnormalize.pkl"))
-    mean, std = Sb3Policy(str(tmp_path / "model.zip")).statistics_of(envs.observation_space)[""]
-    np.testing.assert_allclose(mean, envs.obs_rms.mean)
-    np.testing.assert_allclose(envs.normalize_obs(mean + std), np.ones(3), rtol=1e-6)
-
-
-def test_statistics_of_stacks_times_cuts_and_dicts():
-    numbers = np.arange(6.0)
-    scaling = {"": Scaling(numbers, numbers**2, epsilon=0.0)}
-    two = spaces.Box(-1, 1, (2,))
-    newest = Inputs(scalings=scaling, stack=2, time_limit=9).statistics_of(two)[""]
-    assert [part.tolist() for part in newest] == [[3.0, 4.0], [3.0, 4.0]]
-    pair = Inputs(scalings=scaling, keys=["b", "a"]).statistics_of(
-        spaces.Dict({"a": two, "b": spaces.Box(-1, 1, (4,))})
-    )
-    assert pair["b"][0].tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert pair["a"][0].tolist() == [4.0, 5.0]
-    cut = Inputs(scalings=scaling, fit=Fit(keep=4, width=6)).statistics_of(spaces.Box(-1, 1, (5,)))[""]
-    assert [part.tolist() for part in cut] == [[0.0, 1.0, 2.0, 3.0, 0.0], [0.0, 1.0, 2.0, 3.0, 1.0]]
-
-
 @pytest.mark.parametrize(("p", "r", "kind"), [(0.5, 0.5, "channel"), (0.3, 0.4, "random"), (1.0, 0.25, "block")])
 def test_the_delivered_fraction_is_p_times_r(p, r, kind):
     mask = MaskObservation(p=p, r=r, kind=kind)
@@ -334,10 +300,3 @@ def test_a_cell_masks_the_groups_of_its_environment():
     legs = MaskObservation(p=1.0, r=0.5, kind="group", groups=["back_leg", "front_leg"])
     rows = rollout(lanes, Parts(RandomPolicy(), legs), Plan(2))
     np.testing.assert_allclose(rows.effects["masked_fraction"], 6 / 17)
-
-
-def test_one_ratio_and_a_ratio_for_each_lane_mask_the_same():
-    for ratio in (0.0, 0.2, 0.5, 1.0):
-        one, each = (channel_mask(LaneDraws(0, "mask", 6), 17, r) for r in (ratio, np.full((6, 1), ratio)))
-        assert np.array_equal(one, each)
-        assert (one.sum(axis=1) == int(17 * ratio)).all()

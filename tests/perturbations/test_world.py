@@ -1,7 +1,5 @@
 """Changes of the simulator: their effect, and that every edit is undone."""
 
-import copy
-
 import gymnasium as gym
 import gymnasium_robotics
 import mujoco
@@ -17,8 +15,6 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
-from brittlestar.envs.fast import lane_group
-from brittlestar.envs.fast.shared_model import SharedModel
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.perturbations import (
@@ -235,151 +231,6 @@ def ramp_lanes():
     return made.__getitem__
 
 
-def test_a_lane_with_shared_edits_is_edited_on_access():
-    lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 3, own_models=True)
-    worlds, change = lanes.worlds(), BodyMass(0.5)
-    clean = saved(worlds[2].model)
-    change.bind(BOX, BOX, lanes=3)
-    draws = LaneDraws(0, "test", 3)
-    for number, level in enumerate((0.2, 0.7)):
-        draws.at(np.arange(3), np.full(3, number))
-        change.perturb_world(worlds, Step(np.full(3, level), np.full(3, number == 0), draws))
-    assert saved(worlds[2].model) == clean
-    assert worlds[0].edits is worlds[2].edits
-    np.testing.assert_allclose(worlds[2].value("body_mass"), 1.35 * worlds[2].original("body_mass"))
-    assert saved(worlds[2].model) == saved(worlds[0].model) != clean
-    worlds[2].restore()
-    assert saved(worlds[2].model) == clean
-
-
-def test_a_copy_of_a_change_goes_on_with_its_edits():
-    world, change = world_of("HalfCheetah-v5"), bound(Gravity(0.5))
-    before = saved(world.model)
-    at(change, world)
-    copied = copy.deepcopy(change)
-    at(copied, world, level=0.5, step=1)
-    np.testing.assert_allclose(world.value("opt.gravity"), 1.25 * world.original("opt.gravity"))
-    at(copied, world, level=0.0, step=2)
-    assert saved(world.model) == before
-
-
-@pytest.mark.parametrize(
-    ("change", "field", "expected"),
-    [
-        (BodyMass(0.5), "body_mass", lambda m: 1.5 * m),
-        (BodyMass(0.5), "body_inertia", lambda m: 1.5 * m),
-        (BodyMass(1.0, to=[2.0, 2.0]), "body_mass", lambda m: np.where(m > 0, 2.0, 0.0)),
-        (BodyMass(0.5, to=[2.0, 2.0]), "body_mass", lambda m: np.where(m > 0, (m + 2.0) / 2, 0.0)),
-        (Friction(-0.5), "geom_friction", lambda f: 0.5 * f),
-        (Friction(1.0, to=[0.8, 0.8]), "geom_friction", lambda f: f * 0.8 / f[:, :1]),
-        (Gravity(-1.0), "opt.gravity", lambda g: 0 * g),
-        (Gravity(1.0, to=[3.7, 3.7]), "opt.gravity", lambda g: np.array([0.0, 0.0, -3.7])),
-        (Damping(0.5), "dof_damping", lambda d: 1.5 * d),
-        (Damping(0.5, to=[2.0, 2.0]), "dof_damping", lambda d: (d + 2.0) / 2),
-        (ActuatorGain(0.2), "actuator_gainprm", lambda p: 1.2 * p),
-        (JointStiffness(0.5), "jnt_stiffness", lambda s: 1.5 * s),
-        (JointStiffness(0.25, to=[4.0, 4.0]), "jnt_stiffness", lambda s: s + (4.0 - s) / 4),
-        (ControlTimestep(0.2), "frame_skip", lambda n: 6),
-        (ControlTimestep(-0.9), "frame_skip", lambda n: 1),
-        (ControlTimestep(1.0, to=[0.1, 0.1]), "frame_skip", lambda n: 10),
-        (EnvParameter(1.0, attribute="opt.timestep"), "opt.timestep", lambda t: 2 * t),
-    ],
-)
-def test_what_each_change_does(change, field, expected):
-    world = world_of("HalfCheetah-v5")
-    original = world.value(field)
-    assert at(bound(change), world) > 0
-    np.testing.assert_allclose(world.value(field), expected(original), rtol=1e-12)
-    at(change, world, level=0.0, step=1)
-    assert np.array_equal(world.value(field), original)
-
-
-def test_servos_keep_their_shape():
-    world = world_of("FetchPickAndPlace-v4")
-    at(bound(ActuatorGain(-0.5, names=["*l_gripper*"])), world)
-    assert world.value("actuator_gainprm")[:, 0].tolist() == [15000.0, 30000.0]
-    assert world.value("actuator_biasprm")[:, 1].tolist() == [-15000.0, -30000.0]
-
-
-@pytest.mark.parametrize(
-    ("env_id", "change", "field", "touched"),
-    [
-        ("HalfCheetah-v5", BodyMass(0.5, names=["torso", "*foot"]), "body_mass", [1, 4, 7]),
-        ("Ant-v5", Damping(0.5, names=["hip_*"]), "dof_damping", [6, 8, 10, 12]),
-        ("Ant-v5", ActuatorGain(0.5, names=["hip_4"]), "actuator_gainprm", [0]),
-        ("FetchPush-v4", Friction(0.5, names=["robot0:torso_fixed_link", "object0"]), "geom_friction", None),
-        ("FetchPush-v4", Damping(0.5, names=["object0:joint"]), "dof_damping", list(range(15, 21))),
-    ],
-)
-def test_names_choose(env_id, change, field, touched):
-    world = world_of(env_id)
-    original = world.value(field)
-    assert at(bound(change), world) == pytest.approx(0.5)
-    moved = (world.value(field) != original).reshape(len(original), -1).any(axis=1)
-    if touched is None:
-        bodies = [world.model.body(world.model.geom_bodyid[i]).name for i in np.flatnonzero(moved)]
-        assert set(bodies) == set(change.names)
-    else:
-        assert np.flatnonzero(moved).tolist() == touched
-
-
-@pytest.mark.parametrize("draw", ["uniform", "sign"])
-def test_draws_are_of_the_episode_and_scale_with_the_strength(draw):
-    world, factors = world_of("HalfCheetah-v5"), {}
-    original = world.value("opt.gravity")[2]
-    for strength in (0.2, 0.4):
-        change = bound(Gravity(strength, draw=draw))
-        factors[strength] = []
-        for episode in range(40):
-            world.restore()
-            values = set()
-            for step in range(3):
-                at(change, world, step=step, episode=episode)
-                values.add(float(world.value("opt.gravity")[2] / original))
-            assert len(values) == 1
-            factors[strength] += values
-    small, large = (np.array(factors[s]) - 1 for s in (0.2, 0.4))
-    np.testing.assert_allclose(2 * small, large, atol=1e-12)
-    assert (small < 0).any()
-    assert (small > 0).any()
-    assert np.allclose(np.abs(small), 0.2) == (draw == "sign")
-    assert np.abs(small).max() <= 0.2 + 1e-12
-
-
-def test_targets_are_drawn_per_episode_in_their_range():
-    world, found = world_of("HalfCheetah-v5"), []
-    change = bound(Gravity(1.0, to=[5.0, 15.0]))
-    for episode in range(30):
-        world.restore()
-        at(change, world, episode=episode)
-        found.append(float(-world.value("opt.gravity")[2]))
-    assert 5.0 <= min(found) < 7.0
-    assert 13.0 < max(found) <= 15.0
-
-
-def test_changes_of_the_same_field_add_up_and_leave_one_by_one():
-    world = world_of("Ant-v5")
-    before, original = saved(world.model), world.value("body_mass")
-    more, less = bound(BodyMass(1.0)), bound(BodyMass(-0.25, names=["torso"]))
-    at(more, world)
-    alone = saved(world.model)
-    at(less, world)
-    expected = 2 * original
-    expected[1] *= 0.75
-    np.testing.assert_allclose(world.value("body_mass"), expected)
-    at(less, world, level=0.0, step=1)
-    assert saved(world.model) == alone
-    at(more, world, level=0.0, step=1)
-    assert saved(world.model) == before
-
-
-def test_derived_constants_follow_the_masses():
-    world, light = world_of("Ant-v5"), mujoco.MjModel.from_xml_path(world_of("Ant-v5").env.fullpath)
-    at(bound(BodyMass(1.0)), world)
-    assert world.model.body_subtreemass[0] == pytest.approx(2 * light.body_subtreemass[0])
-    assert world.model.dof_invweight0[0] == pytest.approx(light.dof_invweight0[0] / 2, rel=1e-2)
-
-
 @pytest.mark.parametrize("scheduled_inside", [True, False])
 def test_a_burst_leaves_the_original_bytes(scheduled_inside):
     bursts = Bursts(onset_step=2, duration_steps=2, period_steps=5)
@@ -427,14 +278,6 @@ def test_only_lanes_whose_value_changed_are_touched(lanes, monkeypatch):
     # Three episodes in two lanes: the idle lane is not edited at every step.
     rollout(lanes("HalfCheetah-v5"), Parts(RandomPolicy(), BodyMass(0.5)), Plan(3))
     assert len(calls) <= 4
-
-
-def test_lanes_that_shared_a_model_are_given_their_own():
-    shared, spec = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=5), 3), EnvSpec(id="HalfCheetah-v5", max_steps=5)
-    parts, plan = Parts(RandomPolicy(), BodyMass(0.5, draw="uniform")), Plan(6)
-    rows = rollout(shared, parts, plan).values
-    assert len({id(env.unwrapped.model) for env in shared.envs}) == 3
-    assert np.array_equal(rows, rollout(Lanes(spec, 1, own_models=True), parts, plan).values, equal_nan=True)
 
 
 class Always:
@@ -485,11 +328,6 @@ def test_bad_parameters(make, message):
         make()
 
 
-def test_a_draw_that_does_not_exist():
-    with pytest.raises(UserError, match="`draw` cannot be 'unifrom'; did you mean `uniform`"):
-        Gravity(0.5, draw="unifrom")
-
-
 @pytest.mark.parametrize(
     ("env_id", "change", "message"),
     [
@@ -511,89 +349,3 @@ def test_refusals_name_what_is_missing(env_id, change, message):
     world = world_of(env_id)
     with pytest.raises(UserError, match=message):
         at(bound(change), world)
-
-
-def test_lanes_with_equal_edits_step_with_one_model():
-    lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 4, own_models=True)
-    worlds = lanes.worlds()
-    for lane in range(4):
-        lanes.reset(lane, seed=lane)
-    for world, factor in zip(worlds, (2.0, 2.0, 3.0, None), strict=True):
-        if factor:
-            world.edit_all("mass", {"body_mass": lambda mass, factor=factor: factor * mass}, key=factor)
-    active = np.arange(4)
-    lanes.step(np.zeros((4, 6), np.float32), active)
-    used = lanes._group(active).models
-    own = [env.unwrapped.model for env in lanes.envs]
-    assert used == [own[0], own[0], own[2], own[3]]
-    worlds[0].restore()
-    lanes.step(np.zeros((4, 6), np.float32), active)
-    assert lanes._group(active).models == [own[0], own[1], own[2], own[0]]
-
-
-DRAWN = {
-    "mass": BodyMass(0.5, draw="uniform"),
-    "mass to": BodyMass(1.0, to=[1.0, 3.0]),
-    "friction": Friction(0.5, draw="uniform"),
-    "gravity": Gravity(0.3, draw="uniform"),
-    "damping": Damping(1.0, to=[1.0, 2.0]),
-    "substeps": EnvParameter(0.5, attribute="opt.timestep", draw="sign"),
-    "armature": EnvParameter(0.5, attribute="dof_armature", to=[0.1, 0.5]),
-    "two": ComposedPerturbation([BodyMass(0.5, draw="uniform"), Gravity(0.2, draw="sign"), Push(40.0)]),
-}
-
-
-@pytest.mark.parametrize("schedule", [Constant(), Bursts(3, 6, 10)], ids=["constant", "bursts"])
-@pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize(
-    ("env_id", "max_steps"),
-    [("HalfCheetah-v5", 14), ("Hopper-v5", 40), pytest.param("FetchPush-v4", 14, marks=pytest.mark.slow)],
-)
-def test_one_shared_model_gives_the_bits_of_many(env_id, max_steps, name, schedule, monkeypatch):
-    monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
-    written = []
-    numbers = SharedModel.numbers
-    monkeypatch.setattr(SharedModel, "numbers", lambda *given: written.append(numbers(*given)) or written[-1])
-    spec, rows = EnvSpec(id=env_id, max_steps=max_steps), []
-    for alone in (True, False):
-        used = Lanes(spec, 1 if alone else 5, 1 if alone else 2, own_models=True)
-        used._fast = [] if alone else used._fast
-        before = everything(used)
-        rows.append(rollout(used, Parts(RandomPolicy(), DRAWN[name], schedule=schedule), Plan(7, seed=2)))
-        assert everything(used) == before
-        assert bool(written) != alone
-    assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
-
-
-def test_a_number_whose_place_is_unknown_is_not_written(monkeypatch):
-    monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
-    spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
-    thin = EnvParameter(1.0, attribute="opt.viscosity", to=[0.0, 1.0])
-    rows = [rollout(Lanes(spec, count, own_models=True), Parts(RandomPolicy(), thin), plan) for count in (1, 4)]
-    assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
-    clean = rollout(Lanes(spec, 1), Parts(RandomPolicy()), plan)
-    assert (rows[0].column("return") != clean.column("return")).all()
-
-
-def test_the_lane_that_stepped_for_others_keeps_none_of_their_state(monkeypatch):
-    monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
-    spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=8), Plan(4, seed=2)
-    mass, gravity = BodyMass(0.5, draw="uniform"), Gravity(0.3, draw="uniform")
-    used = Lanes(spec, 4, own_models=True)
-    for change in (
-        ComposedPerturbation([BodyMass(0.5), gravity]),
-        gravity,
-        mass,
-        ComposedPerturbation([mass, Friction(0.5)]),
-        gravity,
-    ):
-        again = rollout(used, Parts(RandomPolicy(), change), plan)
-        fresh = rollout(Lanes(spec, 4, own_models=True), Parts(RandomPolicy(), change), plan)
-        assert np.array_equal(again.values, fresh.values, equal_nan=True)
-
-
-def test_edits_without_a_key_are_never_shared():
-    lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 2, own_models=True)
-    for world in lanes.worlds():
-        world.edit("mass", "body_mass", lambda mass: 2 * mass)
-    assert len({world.edits.state for world in lanes.worlds()}) == 2

@@ -9,11 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from brittlestar.reports import curve_plot as plots
-from brittlestar.reports.curve_names import curve_names
 from brittlestar.reports.curve_plot import plot_curves, view
 from brittlestar.reports.summary import summarise
 from brittlestar.results.aggregate import aggregate
-from brittlestar.results.rows import measures
 
 
 def curve(make_cell, **options):
@@ -130,11 +128,6 @@ def test_without_a_curve_an_old_picture_goes(make_cell, fail_cell, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_measures_of_a_row(make_cell):
-    assert measures(aggregate(curve(make_cell)).curve[0]) == ["success_any", "success_final"]
-    assert measures(aggregate([make_cell(measure="return")]).curve[0]) == ["return"]
-
-
 def test_a_policy_that_misses_its_record_is_marked(make_cell, tmp_path, axes):
     cells = []
     for kp, mean in ((1.0, -1.0), (2.0, 500.0)):
@@ -149,31 +142,6 @@ def test_a_policy_that_misses_its_record_is_marked(make_cell, tmp_path, axes):
     ]  # fmt: skip
     assert [line.get_linestyle() for line in lines] == ["-", "--", ":", "-."]
     assert [line.get_markerfacecolor() == "none" for line in lines] == [False, False, True, True]
-
-
-@pytest.mark.parametrize(
-    ("columns", "keys", "names"),
-    [
-        # A model stands for its policy and its environment.
-        (["env", "policy", "model"], [("a", "x", "m"), ("b", "y", "n")], ["m", "n"]),
-        (["env", "policy", "model"], [("a", "x", "m")], ["m"]),
-        (["env", "policy"], [("a", "x"), ("b", "y")], ["x", "y"]),
-        (["env", "policy"], [("a", "x"), ("b", "x")], ["a", "b"]),
-        (["env", "policy"], [("a", "x"), ("b", "x"), ("a", "y")], ["a, x", "b, x", "a, y"]),
-        (["model", "perturbation.kind"], [("m", "k"), ("n", "k")], ["m", "n"]),
-        # What an option has no value for does not name it.
-        (
-            ["mitigation", "mitigation.alpha"],
-            [("low_pass", 0.1), ("low_pass", 0.2), ("none", None)],
-            ["mitigation low_pass, alpha 0.1", "mitigation low_pass, alpha 0.2", "mitigation none"],
-        ),
-        (["model"], [("/home/me/ppo/a_1",), ("/home/me/a2c/a_1",), ("zoo/a",)], ["ppo/a_1", "a2c/a_1", "zoo/a"]),
-        (["model"], [("/x/ppo/a_1/a.zip",), ("/x/a2c/a_1/a.zip",)], ["ppo/a_1/a.zip", "a2c/a_1/a.zip"]),
-        (["model"], [("a/b",), ("b",), ("c/a/b",)], ["a/b", "b", "c/a/b"]),
-    ],
-)
-def test_names_are_short_and_tell_curves_apart(columns, keys, names):
-    assert list(curve_names(columns, keys).values()) == names
 
 
 def row(mean, low, high):
@@ -248,10 +216,3 @@ def test_curves_and_rows_stand_in_the_order_of_the_sweep(make_cell, save_cells, 
     labels = [line.get_label() for line in axes[0].get_lines()]
     assert labels[:2] == ["random_sign, kp 3 any step", "random_sign, kp 3 final step"]
     assert labels[-1] == "mad, kp 20 final step"
-
-
-def test_the_report_names_what_the_picture_leaves_out(make_cell, save_cells, tmp_path, axes):
-    cells = [make_cell([1, 0], strength=s, config={"policy": {"kp": kp}}) for kp in range(14) for s in (0, 1)]
-    _, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path)
-    note = "note: curve leaves 2 out, the tables hold them: kp 12; kp 13\n"
-    assert note in shown and note in (tmp_path / "report.md").read_text()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from brittlestar.errors import UserError
 from brittlestar.reports import overview, summary
@@ -180,21 +182,16 @@ def test_the_garbage_collector_comes_back(tmp_path):
     assert gc.isenabled()
 
 
-def test_the_script_aggregates_several_sweeps(make_cell, fail_cell, save_cells, tmp_path, shell):
-    save_cells(tmp_path / "a", curve(make_cell))
-    save_cells(tmp_path / "b", curve(make_cell, seed=1))
-    done = shell("a", "b", "--out", "both", script="scripts/aggregate.py")
-    assert "both/curve.png" in done.stdout
-    assert [row["n_seeds"] for row in shell.table("both", "curve")] == [2, 2]
+@pytest.fixture
+def axes(monkeypatch):
+    """The panels of the figure, which is not saved."""
+    found: list[Axes] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: found.__setitem__(slice(None), figure.axes))
+    return found
 
 
-def test_a_mistake_of_the_command_is_one_line(make_cell, fail_cell, save_cells, tmp_path, shell):
-    save_cells(tmp_path / "a", [*curve(make_cell), fail_cell(make_cell(strength=0.3))])
-    save_cells(tmp_path / "b", curve(make_cell, choices={"perturbation": "gaussian_action"}))
-    refused = shell("a", "b", script="scripts/aggregate.py", check=False)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith("brittlestar: these are different studies: a is gaussian_observation")
-    assert len(refused.stderr.splitlines()) == 1
-    mixed = shell("a", "b", "--mixed", script="scripts/aggregate.py", check=False)
-    assert (mixed.returncode, mixed.stderr) == (1, "brittlestar: 1 cells failed, see failures.csv\n")
-    assert len(shell.table("a", "curve")) == 4
+def test_the_report_names_what_the_picture_leaves_out(make_cell, save_cells, tmp_path, axes):
+    cells = [make_cell([1, 0], strength=s, config={"policy": {"kp": kp}}) for kp in range(14) for s in (0, 1)]
+    _, shown = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    note = "note: curve leaves 2 out, the tables hold them: kp 12; kp 13\n"
+    assert note in shown and note in (tmp_path / "report.md").read_text()

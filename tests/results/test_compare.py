@@ -233,13 +233,3 @@ def test_missing_values_are_left_out(make_cell, save_cells, tmp_path):
     assert comparison.curve["difference"] == pytest.approx(1)
     assert comparison.curve["method"].startswith("normalised auc over 2 strengths")
     assert json.loads(json.dumps(vars(comparison), allow_nan=False))["levels"][2]["method"] == "no values"
-
-
-def test_the_script_names_the_more_robust_side(sweep, tmp_path, shell):
-    sweep("a", [10, 9, 8])
-    sweep("b", [10, 6, 1])
-    done = shell("a", "b", script="scripts/compare.py")
-    assert "the same episodes: paired tests" in done.stdout
-    assert done.stdout.rstrip().endswith("a is more robust than b over the curve")
-    refused = shell("a", "nowhere", script="scripts/compare.py", check=False)
-    assert (refused.returncode, refused.stderr) == (1, "brittlestar: nowhere is no folder\n")

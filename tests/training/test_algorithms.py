@@ -2,17 +2,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("sb3_contrib")
-
-from omegaconf import OmegaConf
 
 from brittlestar.checkpoints import ALGORITHMS
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
@@ -92,3 +93,15 @@ def test_settings_of_environments_fit_the_class(file):
     parameters = inspect.signature(algo.facts.load_class()).parameters
     for env in algo.by_env:
         assert set(algo.settings(EnvSpec(id=env)).options) <= set(parameters), env
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Algorithm("sca"), "`algo.name` cannot be 'sca'; did you mean `sac`"),
+        (lambda: Algorithm("ppo", goals=True)._hindsight({}), "needs an algorithm with a replay buffer, ppo has none"),
+    ],
+)
+def test_an_impossible_algorithm_is_refused(make, message):
+    with pytest.raises(UserError, match=message):
+        make()

@@ -98,18 +98,6 @@ def test_the_exported_policy_is_small_and_acts_as_the_model(algo, tmp_path):
     session.close()
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Algorithm("sca"), "`algo.name` cannot be 'sca'; did you mean `sac`"),
-        (lambda: Algorithm("ppo", goals=True)._hindsight({}), "needs an algorithm with a replay buffer, ppo has none"),
-    ],
-)
-def test_an_impossible_algorithm_is_refused(make, message):
-    with pytest.raises(UserError, match=message):
-        make()
-
-
 def test_actions_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(UserError, match=r"`algo.name: dqn` cannot learn actions of Box"):
         Session(spec(Algorithm("dqn", steps=10)), tmp_path)

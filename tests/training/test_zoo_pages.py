@@ -11,7 +11,6 @@ from brittlestar.policies.zoo import cards as zoo
 from brittlestar.training.zoo_pages import pages, write_pages
 
 NAMES = list(zoo.recipes())
-SHIPPED = [name for name in NAMES if zoo.is_shipped(name)]
 
 
 def test_the_pages_are_up_to_date():
@@ -19,10 +18,6 @@ def test_the_pages_are_up_to_date():
     for path, text in texts.items():
         assert path.read_text() == text, f"{path}: run `brittlestar zoo card`"
     assert {path for path in texts if path.suffix == ".yaml"} == set((config_folder() / "policy/zoo").iterdir())
-
-
-def test_only_recipes_are_shipped():
-    assert {path.name for path in zoo.HOME.iterdir() if (path / zoo.CARD).is_file()} == set(SHIPPED)
 
 
 def test_pages_are_written_where_they_differ(tiny, tmp_path):

@@ -1,8 +1,10 @@
-"""Jobs of small stress studies."""
+"""Jobs of small stress studies, and a reader of LaTeX tables."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,29 @@ def make_job():
 @pytest.fixture(scope="session")
 def with_passes():
     return add_passes
+
+
+@pytest.fixture
+def check_latex() -> Callable[[str], list[list[str]]]:
+    """A function that returns the cells of a table, after checking that LaTeX can read it."""
+
+    def check(text: str) -> list[list[str]]:
+        depth = 0
+        for brace in re.findall(r"[{}]", re.sub(r"\\.", "", text)):
+            depth += 1 if brace == "{" else -1
+            assert depth >= 0
+        assert depth == 0
+        assert re.findall(r"\\begin\{(\w+)\}", text) == re.findall(r"\\end\{(\w+)\}", text)[::-1]
+        for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\caption{", r"\label{tab:"):
+            assert text.count(rule) == 1
+        assert text.index(r"\toprule") < text.index(r"\midrule")
+        plain = "\n".join(line for line in text.splitlines() if not line.startswith(("%", r"\label")))
+        bare = re.sub(r"\\.", "", plain.replace(r"~\%", ""))
+        assert not re.search(r"[_#%^~]", bare) and bare.count("$") % 2 == 0, "special characters"
+        columns = re.search(r"\\begin\{(?:tabular|longtable)\}\{([lr]+)\}", text)[1]
+        lines = [line for line in plain.splitlines() if re.search(r"(?<!\\)&", line)]
+        cells = [re.split(r"(?<!\\)&", line.removesuffix(r"\\")) for line in lines]
+        assert {len(row) for row in cells} == {len(columns)}
+        return [[cell.strip() for cell in row] for row in cells]
+
+    return check

@@ -20,11 +20,10 @@ from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.studies.stress import latex
 from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
-from brittlestar.studies.stress.latex import LONGEST, escape, stacked, table
+from brittlestar.studies.stress.latex import LONGEST, stacked
 from brittlestar.studies.stress.leaderboard import correlation_rows, make_leaderboard
 from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
-from brittlestar.studies.stress.ranking import rank_intervals, ranks
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.scoring import Episodes, Scored, thirds
 
@@ -150,15 +149,6 @@ def test_the_order_of_agents_changes_nothing(rng):
     assert board(agents) == board(agents[::-1])
 
 
-def test_unknown_scores_have_no_rank():
-    best, worst = ranks(np.array([[1.0, np.nan, 1.0 + 1e-14]]))
-    assert best.tolist()[0][::2] == [1.0, 1.0] and worst.tolist()[0][::2] == [2.0, 2.0]
-    assert math.isnan(best[0, 1]) and math.isnan(worst[0, 1])
-    scores = np.array([0.2, np.nan, 0.5])
-    rank, low, high = rank_intervals(scores, np.random.default_rng(0).normal(scores, 0.5, (500, 3)))
-    assert (rank[2], low[2], high[2], high[0]) == (1, 1, 2, 2)
-
-
 def test_without_a_baseline_there_is_no_stability(rng):
     found = make_leaderboard([make_agent(rng, "a"), make_agent(rng, "b", baseline=False)], "rigorous")
     (row,) = [row for row in found.rows if row["policy"] == "b"]
@@ -210,44 +200,8 @@ def test_the_reward_term_alone_can_turn_a_correlation(rng):
     assert rows["reward_norm and CR_shock under valence_inversion"]["n"] == 8
 
 
-def check_latex(text: str) -> list[list[str]]:
-    """Returns the cells of a table, after checking that LaTeX could read it."""
-    depth = 0
-    for brace in re.findall(r"[{}]", re.sub(r"\\.", "", text)):
-        depth += 1 if brace == "{" else -1
-        assert depth >= 0
-    assert depth == 0
-    assert re.findall(r"\\begin\{(\w+)\}", text) == re.findall(r"\\end\{(\w+)\}", text)[::-1]
-    for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\caption{", r"\label{tab:"):
-        assert text.count(rule) == 1
-    assert text.index(r"\toprule") < text.index(r"\midrule")
-    plain = "\n".join(line for line in text.splitlines() if not line.startswith(("%", r"\label")))
-    bare = re.sub(r"\\.", "", plain.replace(r"~\%", ""))
-    assert not re.search(r"[_#%^~]", bare) and bare.count("$") % 2 == 0, "special characters"
-    columns = re.search(r"\\begin\{(?:tabular|longtable)\}\{([lr]+)\}", text)[1]
-    lines = [line for line in plain.splitlines() if re.search(r"(?<!\\)&", line)]
-    cells = [re.split(r"(?<!\\)&", line.removesuffix(r"\\")) for line in lines]
-    assert {len(row) for row in cells} == {len(columns)}
-    return [[cell.strip() for cell in row] for row in cells]
-
-
-def test_special_characters_are_escaped():
-    text = escape(r"a_b 50% $x$ {y} #1 ~^\ & <z>")
-    assert text == (
-        r"a\_b 50\% \$x\$ \{y\} \#1 \textasciitilde{}\textasciicircum{}\textbackslash{} \& \textless{}z\textgreater{}"
-    )
-    cells = check_latex(table([["a_b & {c", None]], ["50 %", "x"], "Of {a} #1_x.", "one"))
-    assert cells[1] == [r"a\_b \& \{c", "--"]
-
-
-def test_long_tables_go_over_pages():
-    text = table([[str(i), i] for i in range(LONGEST + 1)], ["a", "b"], "Many.", "many")
-    assert r"\begin{longtable}" in text and r"\endhead" in text
-    assert len(check_latex(text)) == LONGEST + 2
-
-
 @pytest.mark.parametrize("scoring", ["rigorous", "compat_1_4"])
-def test_the_latex_tables(rng, scoring):
+def test_the_latex_tables(rng, check_latex, scoring):
     agents = [make_agent(rng, f"my_{i}", (0.2, 0.9), env=f"env_{i}") for i in range(2)]
     rows = check_latex(leaderboard_table(board(agents, scoring), scoring, ["env", "policy"]))
     assert rows[0][:3] == ["policy", stacked("return"), stacked("stability")]
@@ -336,7 +290,7 @@ def read(path: Path) -> list[dict]:
     return json.loads(path.read_text())
 
 
-def test_the_command_ranks_real_sweeps(sweeps, tmp_path):
+def test_the_command_ranks_real_sweeps(sweeps, tmp_path, check_latex):
     done = command(sweeps, "first", "second", "--out", str(tmp_path), "--no-figures")
     assert done.returncode == 0, done.stderr
     rows = read(tmp_path / "leaderboard.json")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 FIRST, SECOND = "multirun/first", "multirun/second"
 SWEEP = ["-m", "env=cartpole", "perturbation.sigma=0,0.1", "seed=0,1", "episodes=2"]
 COMMANDS = [

@@ -1,28 +1,22 @@
 """Every yaml composes, builds, and lists all the fields of its class."""
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
+from hydra import compose
 
-from brittlestar.config import GROUPS, Config, config_folder, plain_config, register
+from brittlestar.config import GROUPS, config_folder, plain_config
 from brittlestar.config.build import build, locate
 
 BUILT = (*GROUPS, "study")
 OPTIONS = [(group, path.stem) for group in BUILT for path in sorted((config_folder() / group).glob("*.yaml"))]
-EXPERIMENTS = [path.stem for path in sorted((config_folder() / "experiment").glob("*.yaml"))]
 NEEDED = {"gym": ["env.id=CartPole-v1"], "callable": ["policy.path=builtins:abs"]}
 NEEDED["env_parameter"] = ["perturbation.attribute=length"]
 NEEDED |= {name: ["policy.path=is/read/later"] for name in ("torchscript", "onnx")}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def hydra():
-    register()
-    with initialize_config_dir(str(config_folder()), version_base="1.3"):
-        yield
+pytestmark = pytest.mark.usefixtures("hydra")
 
 
 @pytest.fixture(scope="module")
@@ -65,36 +59,3 @@ def test_every_option_lists_all_fields_and_has_a_help_text(group, name):
                 check(value, f"{where}.{key}")
 
     check(node, group)
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_composes(name):
-    config = compose("config", [f"experiment={name}"], return_hydra_config=True)
-    assert config.hydra.sweeper.params
-
-
-def test_names_that_other_rooms_use():
-    config = compose("config", return_hydra_config=True)
-    assert config.store == "outputs/store"
-    assert config.lanes == config.env.lanes
-    assert {"episodes", "seed", "lanes", "store"} <= set(config)
-    assert "dir" in config.hydra.sweep
-
-
-def test_the_top_level_is_typed():
-    assert set(plain_config(compose("config"))) == {field.name for field in dataclasses.fields(Config)}
-
-
-def test_levels_of_the_published_studies():
-    for env in ("fetch_reach", "fetch_push"):
-        params = {
-            study: compose("config", [f"experiment={env}_{study}"], return_hydra_config=True).hydra.sweeper.params
-            for study in ("observation", "action", "low_pass")
-        }
-        assert params["observation"]["perturbation.sigma"] == "0,0.005,0.01,0.02,0.05,0.1,0.2"
-        assert params["action"]["perturbation.sigma"] == "0,0.01,0.025,0.05,0.1,0.2,0.35,0.5"
-        assert params["low_pass"]["mitigation.alpha"] == "0.3,0.5,0.7,1"
-
-
-def test_the_config_folder_is_found():
-    assert (Path(config_folder()) / "config.yaml").is_file()

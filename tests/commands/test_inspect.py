@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-import numpy as np
-import pytest
-
-from brittlestar.checkpoints import describe_path
 from brittlestar.commands.inspect import main
 
 
-@pytest.fixture
-def agent(tmp_path, build, marker):
-    extra = build.serialized(build.finish(build.payloads(marker)["os.system"]))
-    data = json.dumps(build.data(lr_schedule=extra, **{"evil\x1b[31m\nkey": extra})).encode()
-    (tmp_path / "agent.zip").write_bytes(build.zipped(build.agent(data=data)))
-    (tmp_path / "vecnormalize.pkl").write_bytes(build.statistics())
-    np.savez(tmp_path / "evaluations.npz", results=np.array([[0.0, 0.0], [1.0, 3.0]]))
-    return tmp_path / "agent.zip"
-
-
-def test_it_prints_what_a_file_contains(call, agent):
-    code, output, error = call(main, str(agent))
+def test_it_prints_what_a_file_contains(call, agent_with_code):
+    code, output, error = call(main, str(agent_with_code))
     assert (code, error) == (0, "")
     for line in (
         r"algorithm +ppo",
@@ -42,11 +27,6 @@ def test_it_prints_what_a_file_contains(call, agent):
     assert "value_net" not in output
 
 
-def test_it_describes_a_folder_and_statistics(agent):
-    assert describe_path(str(agent.parent)).startswith("folder ")
-    assert describe_path(str(agent.parent / "vecnormalize.pkl")).startswith("statistics ")
-
-
 def test_it_describes_a_policy_of_the_zoo(call):
     _, output, _ = call(main, "zoo/cartpole_ppo")
     assert re.search(r"^algorithm +ppo$", output, re.MULTILINE)
@@ -54,14 +34,14 @@ def test_it_describes_a_policy_of_the_zoo(call):
     assert (code, error) == (1, "brittlestar: the zoo has no `cartpole_pop`; did you mean `cartpole_ppo`?\n")
 
 
-def test_a_mistake_is_one_line(call, agent):
-    code, output, error = call(main, str(agent.parent / "agnet.zip"))
+def test_a_mistake_is_one_line(call, agent_with_code):
+    code, output, error = call(main, str(agent_with_code.parent / "agnet.zip"))
     assert (code, output) == (1, "")
     assert re.fullmatch(r"brittlestar: there is no file /\S+/agnet.zip; did you mean `agent.zip`\?\n", error)
 
 
-def test_a_damaged_file_is_one_line(call, agent):
-    agent.write_bytes(agent.read_bytes()[:-30])
-    code, output, error = call(main, str(agent))
+def test_a_damaged_file_is_one_line(call, agent_with_code):
+    agent_with_code.write_bytes(agent_with_code.read_bytes()[:-30])
+    code, output, error = call(main, str(agent_with_code))
     assert (code, output) == (1, "")
     assert re.fullmatch(r"brittlestar: /\S+/agent.zip cannot be read: [^\n]+\n", error)
