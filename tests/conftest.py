@@ -263,3 +263,15 @@ def make_vectors_fixture():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def page_table():
+    """A function that returns the rows of the table of a section of a page, the head first."""
+
+    def read(page: str, section: str) -> list[list[str]]:
+        text = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+        lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|--")]
+        return [[word.strip() for word in line.strip("|").split("|")] for line in lines]
+
+    return read
