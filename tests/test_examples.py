@@ -50,6 +50,9 @@ def test_an_installed_study_adds_cells_and_a_section_on_every_launcher(shell, la
     assert (folder / "report.md").read_text().startswith("# Worst return\n")
     again = shell("sweep", "study.metric=length", script="scripts/aggregate.py", **env)
     assert "| strength | seed | worst |" in again.stdout
+    typo = shell("sweep", "study.metric=lenght", script="scripts/aggregate.py", check=False, **env)
+    assert typo.returncode == 1 and "Traceback" not in typo.stderr
+    assert "`study.metric` cannot be 'lenght'; did you mean `length`?" in typo.stderr
 
 
 def test_the_readme_shows_this_very_example():

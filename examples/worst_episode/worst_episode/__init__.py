@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brittlestar import Cell, Job, Section, Study, markdown, with_keys, write_rows
+from brittlestar.errors import require_choice
 
 
 @dataclass
@@ -35,4 +36,6 @@ class WorstEpisode(Study):
         return [Section(f"Worst {self.metric}", markdown(rows, rows[0]), tables=["worst"])]
 
     def worst(self, cell: Cell) -> float:
-        return float(cell.rows()[:, list(cell.manifest["columns"]).index(self.metric)].min())
+        columns = list(cell.manifest["columns"])
+        require_choice("study.metric", self.metric, columns)  # one line with the nearest name, in place of a traceback
+        return float(cell.rows()[:, columns.index(self.metric)].min())
