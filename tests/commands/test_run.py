@@ -47,6 +47,8 @@ def test_one_cell_prints_its_result_and_is_reused(call):
         (["store=/dev/null/store"], "cannot write to /dev/null/store"),
         (["hydra.run.dir=/dev/null/run"], "cannot write to /dev/null/run"),
         (["-m", "hydra.sweep.dir=/dev/null/sweep"], "cannot write to /dev/null/sweep"),
+        (["study=stress"], "`study=stress`: a study needs a sweep: add `-m`"),
+        (["-m", "study=stress"], "`study=stress` scores recorded behaviour: add `record=behaviour`"),
         (["--config-dir", "nowhere"], "nowhere' not found"),
     ],
 )
@@ -55,6 +57,19 @@ def test_a_mistake_gets_one_clear_line(call, arguments, message):
     assert code == 1
     assert message in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_a_study_that_fails_leaves_the_tables_and_ends_non_zero(call, tmp_path):
+    folder = tmp_path / "sweep"
+    options = ["study=stress", "record=behaviour", "hydra/sweeper=basic", "stress_schedule=phases"]
+    options += ["stress_schedule.pre=1", "stress_schedule.shock=1"]
+    code, printed, error = call(main, "-m", *FAST, *options, "episodes=3,0", f"hydra.sweep.dir={folder}")
+    assert code == 1
+    assert "success_final" in printed and (folder / "curve.csv").is_file()
+    lines = error.strip().splitlines()[-3:]
+    assert lines[0].endswith("1 cell failed") and "`episodes` must be at least 1" in lines[1]
+    assert "has no reference pass in this sweep" in lines[2] and "`study=stress hydra/sweeper=cells`" in lines[2]
+    assert "- the study failed: " in (folder / "report.md").read_text()
 
 
 def test_a_typo_in_a_sweep_dies_before_anything_runs(call, tmp_path):

@@ -206,7 +206,7 @@ def test_curves_and_rows_stand_in_the_order_of_the_sweep(make_cell, save_cells, 
         for kp in (20.0, 3.0)
         for s in (0.1, 0)
     ]
-    tables, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    tables, _, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
     # Numbers stand by size, whatever the sweep says.
     expected = [(noise, kp, s) for noise in noises for kp in (3.0, 20.0) for s in (0, 0.1)]
     for rows in (tables.curve, tables.cells):

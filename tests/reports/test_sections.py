@@ -22,7 +22,7 @@ def test_every_study_gets_its_own_cells(make_cell):
 
 
 def test_cells_without_a_study_have_no_sections(make_cell, tmp_path):
-    assert analyse(cells(make_cell, NONE, None), tmp_path) == []
+    assert analyse(studies_of(cells(make_cell, NONE, None), {}), tmp_path) == ([], [])
 
 
 def test_values_that_differ_need_a_choice(make_cell):
@@ -38,3 +38,8 @@ def test_values_that_differ_need_a_choice(make_cell):
 def test_an_unknown_setting_names_the_nearest(make_cell):
     with pytest.raises(UserError, match="`study.scorin` does not exist in these sweeps; did you mean `scoring`"):
         studies_of(cells(make_cell, STRESS), {"scorin": "rigorous"})
+
+
+def test_a_setting_needs_a_study(make_cell):
+    with pytest.raises(UserError, match="`study.scoring` does not exist: these sweeps have no study with settings"):
+        studies_of(cells(make_cell, NONE, None), {"scoring": "rigorous"})

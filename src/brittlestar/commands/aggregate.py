@@ -18,7 +18,8 @@ def main() -> None:
     folders, settings = split_settings(options.words)
     from brittlestar.reports.summary import summarise
 
-    tables, overview = summarise(folders, options.out or Path(folders[0]), options.mixed, settings)
+    tables, overview, errors = summarise(folders, options.out or Path(folders[0]), options.mixed, settings)
     print(overview)
-    if tables.failures:
-        raise UserError(f"{len(tables.failures)} cells failed, see failures.csv")
+    failed = [f"{len(tables.failures)} cells failed, see failures.csv"] if tables.failures else []
+    if failed or errors:
+        raise UserError("\n".join([*failed, *errors]))

@@ -56,6 +56,8 @@ def _evaluate(config: Any) -> Any:
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
+    if alone and hydra.runtime.choices.get("study") not in (None, "none"):
+        raise UserError(f"`study={hydra.runtime.choices['study']}`: a study needs a sweep: add `-m`")
     job = Job(
         config=plain_config(config),
         folder=hydra.runtime.output_dir,

@@ -55,14 +55,14 @@ def _aggregate(config: Any) -> None:
 
     workers.stop()
     folder = Path(str(config.hydra.sweep.dir))
-    tables, overview = summarise([str(folder)], folder)
+    tables, overview, errors = summarise([str(folder)], folder)
     failures = tables.failures
     # The table of models has the reasons.
     print(f"\n{models_table(tables) if config.check == 'models' else overview}", flush=True)
     if failures and config.check == "models":
         raise UserError(f"{len(failures)} of {_cells(len(failures + tables.cells))} failed")
-    if failures:
-        raise UserError(failure_lines(failures))
+    if failures or errors:
+        raise UserError("\n".join([failure_lines(failures)] * bool(failures) + errors))
     mismatches = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []
     if mismatches:
         raise UserError("; ".join(mismatches))

@@ -27,15 +27,20 @@ class Section:
     tables: list[str] = field(default_factory=list)
 
 
-def analyse(cells: list[Cell], out: Path, settings: dict[str, Any] | None = None) -> list[Section]:
-    """Returns the sections of all studies among some cells, and writes their tables and pictures to `out`.
+def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:
+    """Returns the sections of some studies, and the errors of those that cannot analyse their cells.
 
     Args:
-        cells: of one sweep or several.
-        out: an existing folder.
-        settings: fields of the study, in place of those that the cells were run with.
+        studies: each with its cells; see `studies_of`.
+        out: an existing folder, to which they write tables and pictures.
     """
-    return [section for study, members in studies_of(cells, settings or {}) for section in study.analyse(members, out)]
+    sections, errors = [], []
+    for study, cells in studies:
+        try:
+            sections += study.analyse(cells, out)
+        except UserError as error:
+            errors.append(str(error))
+    return sections, errors
 
 
 def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, list[Cell]]]:
@@ -43,6 +48,8 @@ def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, l
     nodes = [cell.config.get("study") for cell in cells]
     keys = {key for node in nodes if isinstance(node, dict) for key in node if key != "_target_"}
     for key in settings:
+        if not keys:
+            raise UserError(f"`study.{key}` does not exist: these sweeps have no study with settings")
         if key not in keys:
             raise UserError(f"`study.{key}` does not exist in these sweeps; {nearest(key, keys)}")
     members: dict[str, tuple[dict[str, Any], list[Cell]]] = {}

@@ -5,7 +5,7 @@ import dataclasses
 import gc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from brittlestar.errors import UserError
 from brittlestar.reports.curve_plot import plot_curves
@@ -13,7 +13,7 @@ from brittlestar.reports.heatmaps import plot_heatmap
 from brittlestar.reports.notes import beside_records, left_out, mismatches, remarks
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.report import Report
-from brittlestar.reports.sections import analyse
+from brittlestar.reports.sections import analyse, studies_of
 from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import Grouping, sort_key
@@ -21,6 +21,14 @@ from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.write import write_tables
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
+
+
+class Summary(NamedTuple):
+    """The tables of sweeps, what to print, and errors of studies that could not analyse their cells."""
+
+    tables: Tables
+    text: str
+    study_errors: list[str]
 
 
 @contextlib.contextmanager
@@ -38,8 +46,8 @@ def _no_garbage() -> Iterator[None]:
 @_no_garbage()
 def summarise(
     folders: list[str], out: Path, mixed: bool = False, settings: dict[str, Any] | None = None, study: Any = None
-) -> tuple[Tables, str]:
-    """Aggregates sweeps, writes tables, plots and report to `out`, and returns the tables and what to print.
+) -> Summary:
+    """Aggregates sweeps, and writes tables, plots and report to `out`.
 
     Args:
         folders: of the sweeps.
@@ -49,23 +57,25 @@ def summarise(
         study: analyses the cells, in place of the study that their configs name.
     """
     every = load_cells(folders, mixed)
+    studies = [(study, every)] if study else studies_of(every, settings or {})
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
     try:
         write_tables(tables, out)
-        sections = study.analyse(every, out) if study else analyse(every, out, settings)
+        sections, errors = analyse(studies, out)
         # What a study shows at one strength is no curve.
         curve = tables.curve if not sections or _is_swept(tables) else []
         pictures, unseen = _plot(tables, curve, out)
         notes = beside_records(tables) + (remarks(tables) if curve else []) + unseen
         overview = sweep_overview(tables) if curve or not sections else ""
-        report = Report(sections, overview, pictures, mismatches(tables), notes)
+        failed = [f"the study failed: {error}" for error in errors]
+        report = Report(sections, overview, pictures, mismatches(tables), failed + notes)
         (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     lines = [section.body for section in sections] or [overview]
     lines += ["\n".join(report.missed + notes), _files(report, out, folders)]
-    return tables, "\n\n".join(filter(None, lines))
+    return Summary(tables, "\n\n".join(filter(None, lines)), errors)
 
 
 def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[str]]:

@@ -41,7 +41,7 @@ def study(tmp_path_factory, make_job, with_passes) -> Path:
 
 @pytest.fixture(scope="module")
 def table(study) -> dict[str, dict]:
-    _, shown = summarise([str(study)], study)
+    _, shown, _ = summarise([str(study)], study)
     rows = {row["perturbation"]: row for row in json.loads((study / "stress.json").read_text())}
     assert "cannot affect behaviour" in shown
     return rows

@@ -39,8 +39,10 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
 
     study = Hardening(setup, choice, trained, teacher.why)
     _run(study.extra_cells(cells), folder / AFTER, setup.config["n_jobs"])
-    _, summary = summarise([str(folder / BEFORE), str(folder / AFTER)], folder, study=study)
-    _print(f"\n{summary}\nresult  {folder}/{RESULT}")
+    summary = summarise([str(folder / BEFORE), str(folder / AFTER)], folder, study=study)
+    if summary.study_errors:
+        raise UserError("\n".join(summary.study_errors))
+    _print(f"\n{summary.text}\nresult  {folder}/{RESULT}")
     return folder
 
 

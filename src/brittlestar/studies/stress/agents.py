@@ -145,7 +145,10 @@ def _reference(first: Cell, references: dict[str, Cell], scoring: str, is_baseli
     again = scoring != "rigorous" and is_baseline and first.config["deterministic"]
     source = first if again else references.get(agent_key(first.config))
     if source is None:
-        raise UserError(f"{first.folder} has no reference pass in this sweep: run it again with `study=stress`")
+        raise UserError(
+            f"{first.folder} has no reference pass in this sweep: it failed, or the sweeper did not add it; "
+            "run it again with `study=stress hydra/sweeper=cells`"
+        )
     calm = _behaviour(source)
     if scoring == "rigorous":
         return calm

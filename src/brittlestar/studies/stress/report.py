@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from brittlestar.errors import UserError
 from brittlestar.reports.sections import Section
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Cell, Row
@@ -9,7 +10,7 @@ from brittlestar.results.write import write_rows
 from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.plots import plot_stress
-from brittlestar.studies.stress.runs import run_rows
+from brittlestar.studies.stress.runs import is_silent, run_rows
 from brittlestar.studies.stress.tables import PHASE_RATES, StressTables, stress_tables
 
 _HEADS = {
@@ -21,17 +22,19 @@ _HEADS = {
 _SILENT = [_HEADS[name] for name in (*PHASE_RATES[1:], "excess", "identity_drop", "recovery_episodes")]
 
 
-def stress_section(cells: list[Cell], out: Path, scoring: str, alpha: float) -> Section | None:
-    """Scores the cells of a sweep and writes tables and pictures to `out`; None where no behaviour was recorded."""
+def stress_sections(cells: list[Cell], out: Path, scoring: str, alpha: float) -> list[Section]:
+    """Scores the cells of a sweep and writes tables and pictures to `out`; without finished cells there is nothing."""
     recorded, passes = split_passes(cells)
     if not recorded:
-        return None
+        if any(cell.done and cell.role is None for cell in cells):
+            raise UserError("no behaviour was recorded for `study=stress`: run the sweep again with `record=behaviour`")
+        return []
     agents = score_agents(recorded, passes, scoring, alpha)
     tables = stress_tables(agents, scoring, alpha)
     files = {"stress": tables.stress, "stress_runs": run_rows(agents, scoring), "stress_episodes": tables.episodes}
     for name, rows in files.items():
         write_rows(rows, out / name)
-    return Section("Stress phases", _overview(tables), plot_stress(tables, out), list(files))
+    return [Section("Stress phases", _overview(tables), plot_stress(tables, out), list(files))]
 
 
 def _overview(tables: StressTables) -> str:
@@ -53,7 +56,7 @@ def _overview(tables: StressTables) -> str:
 def _heads(row: Row) -> Row:
     heads: Row = {head: _bounded(row, name) for name, head in _HEADS.items()} | {"p": row["p_holm"]}
     # Identical actions are no collapse, whatever a scoring makes of the rewards.
-    return heads | dict.fromkeys(_SILENT, "–") if row["verdict"].startswith("cannot") else heads
+    return heads | dict.fromkeys(_SILENT, "–") if is_silent(row) else heads
 
 
 def _bounded(row: Row, name: str) -> str:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brittlestar.cells.job import Job
-from brittlestar.errors import require, require_choice
+from brittlestar.errors import UserError, require, require_choice
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 from brittlestar.studies.base import Study
 from brittlestar.studies.stress.references import agent_key, reference_pass
-from brittlestar.studies.stress.report import stress_section
+from brittlestar.studies.stress.report import stress_sections
 from brittlestar.studies.stress.rigorous import split
 from brittlestar.studies.stress.scoring import SCORINGS
 
@@ -40,10 +40,11 @@ class StressPhases(Study):
         """Returns the reference pass of every agent and seed."""
         passes: dict[str, Job] = {}
         for cell in cells:
+            if cell.config["record"] is None:
+                raise UserError("`study=stress` scores recorded behaviour: add `record=behaviour`")
             passes.setdefault(agent_key(cell.config), reference_pass(cell, self.reference))
         return list(passes.values())
 
     def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
         """Scores the recorded cells and writes `stress`, `stress_runs` and `stress_episodes`."""
-        section = stress_section(cells, out, self.scoring, self.alpha)
-        return [section] if section else []
+        return stress_sections(cells, out, self.scoring, self.alpha)
