@@ -29,14 +29,36 @@ def bounded(
         >>> bounded(0.88, 0.79, 0.97), bounded(1.0, None, None, ".2f"), bounded(25.0, 12.5, 40.0, ".1f", unit=" %")
         ('0.88 [0.79, 0.97]', '1.00', '25.0 % [12.5, 40.0]')
     """
-    write = style if callable(style) else lambda number: format(number, style)
-    head = missing if is_missing(value) else write(value) + unit
-    return head if is_missing(low) or is_missing(high) or low == math.inf else f"{head} [{write(low)}, {write(high)}]"
+    head = missing if is_missing(value) else _write(value, style) + unit
+    return head if is_missing(low) or is_missing(high) or low == math.inf else f"{head} {brackets(low, high, style)}"
+
+
+def brackets(low: Any, high: Any, style: str | Callable[[Any], str] = ".4g") -> str:
+    """Writes `[low, high]`.
+
+    Example:
+        >>> brackets(0.79, 0.97, ".1f")
+        '[0.8, 1.0]'
+    """
+    return f"[{_write(low, style)}, {_write(high, style)}]"
+
+
+def _write(value: Any, style: str | Callable[[Any], str]) -> str:
+    return style(value) if callable(style) else format(value, style)
 
 
 def bounded_column(row: Row, name: str, style: str | Callable[[Any], str] = ".4g", missing: str = "") -> str:
     """Writes a column with its interval, from the columns `name`, `name_low` and `name_high`."""
     return bounded(row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high"), style, missing)
+
+
+def critical_text(row: Row, levels: Iterable[float]) -> str:
+    """Writes where a curve breaks; a curve that never breaks may do so beyond the last level."""
+    value, low, high = (row[f"critical_interpolated{end}"] for end in ("", "_low", "_high"))
+    if math.isnan(value) and math.isnan(low):
+        # A raw return has no threshold at which it counts as broken.
+        return "none"
+    return bounded(value, low, high, missing=f"> {text(float(max(map(abs, levels))))}")
 
 
 def markdown(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> str:

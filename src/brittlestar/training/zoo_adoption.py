@@ -20,6 +20,7 @@ from brittlestar.errors import UserError
 from brittlestar.policies.base import Policy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.zoo.cards import CARD, HOME, files, read_card, recipe
+from brittlestar.results.format import brackets
 from brittlestar.training.folder import METADATA, RESOLVED_CONFIG
 from brittlestar.training.schema import compose_training
 from brittlestar.training.scores import rank, score_intervals
@@ -188,5 +189,5 @@ def _outside(card: dict[str, Any], scores: dict[str, Any]) -> list[str]:
             continue
         mean, slack = scores[key]["mean"], 1e-6 * abs(interval["mean"])
         if not interval["low"] - slack <= mean <= interval["high"] + slack:
-            lines.append(f"{key} is {mean:.4g}, the card has [{interval['low']:.4g}, {interval['high']:.4g}]")
+            lines.append(f"{key} is {mean:.4g}, the card has {brackets(interval['low'], interval['high'])}")
     return lines

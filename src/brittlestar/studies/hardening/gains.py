@@ -8,7 +8,7 @@ from typing import Any
 
 from brittlestar.results.compare import compare
 from brittlestar.results.difference import LevelDifference
-from brittlestar.results.format import bounded, bounded_column, text
+from brittlestar.results.format import bounded, bounded_column, critical_text, text
 from brittlestar.results.load import RATES, Row
 from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
 from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup
@@ -74,15 +74,6 @@ def _curve(row: Row) -> Row:
     for name in SHAPES:
         curve |= {name + end: row[name + end] for end in ("", "_low", "_high")}
     return curve | {"method": row["interval_method"]}
-
-
-def critical_text(row: Row, levels: list[float]) -> str:
-    """Writes where a curve breaks; a curve that never breaks may do so beyond the last level."""
-    value, low, high = (row[f"critical_interpolated{end}"] for end in ("", "_low", "_high"))
-    if math.isnan(value) and math.isnan(low):
-        # A raw return has no threshold at which it counts as broken.
-        return "none"
-    return bounded(value, low, high, missing=f"> {text(float(max(map(abs, levels))))}")
 
 
 def headline(setup: Setup, gains: Gains) -> list[str]:

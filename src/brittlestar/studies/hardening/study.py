@@ -13,11 +13,11 @@ from brittlestar.cells.job import Job
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import aggregate
-from brittlestar.results.format import bounded, bounded_column, markdown, text
+from brittlestar.results.format import bounded, bounded_column, critical_text, markdown, text
 from brittlestar.results.load import Cell, Row
 from brittlestar.studies.base import Study
 from brittlestar.studies.hardening.choice import Choice
-from brittlestar.studies.hardening.gains import SHAPES, SIGNED, Gains, compare_sides, critical_text, headline
+from brittlestar.studies.hardening.gains import SHAPES, SIGNED, Gains, compare_sides, headline
 from brittlestar.studies.hardening.retraining import hardened_policy
 from brittlestar.studies.hardening.setup import AFTER, Setup
 from brittlestar.training.folder import METADATA

@@ -1,9 +1,8 @@
 """Tables of the sweeps: our numbers with intervals, and the published ones beside them."""
 
 from brittlestar.reports.notes import PARTING, mismatches
-from brittlestar.results.format import is_missing, markdown, text
+from brittlestar.results.format import critical_text, is_missing, markdown, text
 from brittlestar.results.load import RATES, Row
-from brittlestar.studies.hardening.gains import critical_text
 from brittlestar.studies.pages import percent, points, three_digits, with_interval
 from brittlestar.studies.results_page.parts import Part, by_level, find_part
 from brittlestar.studies.results_page.plan import NOISES, PUSH, ROBUST, SAC, TITLES, P, ResultsPlan
@@ -149,7 +148,7 @@ def _shape(part: Part, measure: str, with_published: bool) -> Row:
     row["critical sigma"] = (three_digits(summary["critical"]) or "none") + " (incapable)" * summary["incapable"]
     if with_published:
         row["published"] = (three_digits(theirs["critical_sigma"]) or "none") if theirs else ""
-    row["crosses half at"] = critical_text(summary, list(part.rows()))
+    row["crosses half at"] = critical_text(summary, part.rows())
     for name in ("slope", "auc"):
         row[name] = with_interval(summary, name)
         if with_published:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from brittlestar.results.format import brackets, is_missing
 from brittlestar.results.load import Row
 
 LONGEST = 40
@@ -59,14 +60,14 @@ def latex_bounded(row: Row, name: str, digits: int = 2) -> Markup:
         2 {\\scriptsize [1, 3]}
     """
     value, low, high = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
-    if low is None or (isinstance(low, float) and math.isnan(low)):
+    if is_missing(low):
         return latex_number(value, digits)
     return Markup(f"{latex_number(value, digits)} {interval(low, high, digits)}")
 
 
 def interval(low: Any, high: Any, digits: int = 2) -> Markup:
     """Returns an interval in brackets, in small letters."""
-    return Markup(rf"{{\scriptsize [{latex_number(low, digits)}, {latex_number(high, digits)}]}}")
+    return Markup(rf"{{\scriptsize {brackets(low, high, lambda value: latex_number(value, digits))}}}")
 
 
 def stacked(*lines: str) -> Markup:

@@ -14,6 +14,7 @@ from brittlestar.reports.drawing import COLOURS, make_figure, open_frame, remove
 from brittlestar.results.load import Row
 from brittlestar.results.rows import group_rows
 from brittlestar.studies.stress.compat_channels import CHANNELS
+from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.tables import StressTables
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _plot_radar(rows: list[Row], title: str, path: Path) -> None:
     axes: Any = figure.add_subplot(projection="polar")
     angles = np.linspace(0.0, 2.0 * math.pi, len(CHANNELS) + 1)
     columns = _stressor_columns(rows)
-    acting = [row for row in rows if not row["verdict"].startswith("cannot")][:_MOST_STRESSORS]
+    acting = [row for row in rows if not is_silent(row)][:_MOST_STRESSORS]
     for number, row in enumerate(acting):
         values = [row[f"{name}_shock"] for name in CHANNELS]
         style = {"color": COLOURS[number % len(COLOURS)], "linestyle": ("-", "--", ":", "-.")[number % 4]}

@@ -16,6 +16,8 @@ from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import phase_summary
 from brittlestar.studies.stress.scoring import PHASES
 
+SILENT = "cannot affect behaviour"
+"""Start of the verdict on a stressor that changed no action."""
 _LEAST_RETURN = 1e-8
 
 
@@ -106,9 +108,19 @@ class SameActions:
 
     def __str__(self) -> str:
         if self.proven:
-            return f"cannot affect behaviour: identical actions in {self.episodes} of {self.episodes} episodes"
+            return f"{SILENT}: identical actions in {self.episodes} of {self.episodes} episodes"
         where = f"{self.different} of {self.episodes} episodes, first in episode {self.first}"
         return f"affects behaviour: other actions in {where}"
+
+
+def is_silent(row: Row) -> bool:
+    """Returns whether it is proven that a stressor changed no action, by the verdict that `SameActions` writes.
+
+    Example:
+        >>> is_silent({"verdict": str(SameActions(40, 0))}), is_silent({"verdict": str(SameActions(40, 1, 3))})
+        (True, False)
+    """
+    return str(row.get("verdict")).startswith(SILENT)
 
 
 def same_actions(clean: Behaviour, stressed: Behaviour, rows: np.ndarray | None = None) -> SameActions:

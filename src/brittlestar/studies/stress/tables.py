@@ -21,6 +21,8 @@ from brittlestar.studies.stress.runs import same_actions
 from brittlestar.studies.stress.scoring import PHASES, Scored
 
 PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)
+COLLAPSE = "collapse"
+"""Verdict on a stressor under which more episodes collapse than without stress, beyond chance."""
 _DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
 _TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
 _RESAMPLES = 1000
@@ -162,7 +164,7 @@ def _returns(runs: list[tuple[Run, np.ndarray]]) -> np.ndarray:
 def _verdict(row: Row) -> str:
     if math.isnan(row["p_holm"]):
         return "no baseline to compare with"
-    return "collapse" if row["p_holm"] < 1 - LEVEL and row["excess_low"] > 0 else "no collapse shown"
+    return COLLAPSE if row["p_holm"] < 1 - LEVEL and row["excess_low"] > 0 else "no collapse shown"
 
 
 def _episode_rows(agent: Agent) -> list[Row]:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from brittlestar.reports.drawing import COLOURS
+from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.figures.canvas import agent_axis, draw_interval, legend, one_panel, title
@@ -102,6 +103,4 @@ def _ranked_within(rows: list[Row], rank: str) -> str:
 
 def _rank(row: Row, rank: str) -> str:
     mean = Mean.of(row, rank)
-    if math.isnan(mean.value):
-        return ""
-    return f"{mean.value:g}" if math.isnan(mean.low) else f"{mean.value:g}  [{mean.low:g}, {mean.high:g}]"
+    return bounded(mean.value, mean.low, mean.high, "g").replace(" [", "  [")

@@ -13,12 +13,12 @@ from brittlestar.results.format import bounded
 from brittlestar.statistics.correlations import Correlation
 from brittlestar.studies.stress.figures.rows import Mean
 from brittlestar.studies.stress.plots import GREY
+from brittlestar.studies.stress.runs import SILENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SILENT = "cannot affect behaviour"
 SILENT_NOTE = (
     f"Hatched in grey: {SILENT} (actions identical to those of the same episodes without stress), so no collapse."
 )

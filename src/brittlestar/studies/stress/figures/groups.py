@@ -19,6 +19,7 @@ from brittlestar.studies.stress.figures.rows import (
     mean_over_policies,
     need,
 )
+from brittlestar.studies.stress.runs import SILENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,7 +150,7 @@ def _stressor_axis(axes: Axes, tables: FigureTables, columns: list[str], ticks: 
     axes.set(xlim=(-0.55, len(columns) - 0.45), ylim=(-0.04, 1.04))
     for x, name in enumerate(columns):
         if name in tables.silent:
-            canvas.hatch(axes, x - 0.45, x + 0.45, canvas.SILENT)
+            canvas.hatch(axes, x - 0.45, x + 0.45, SILENT)
 
 
 def _kind(side: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brittlestar.results.format import brackets
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.figures.canvas import GREY, SILENT_NOTE, blank, policies, title, wrapped
 from brittlestar.studies.stress.figures.rows import FigureTables, Mean, grouped, mean_of_these, need
@@ -87,8 +88,7 @@ def _write(axes: Axes, x: int, y: int, mean: Mean) -> None:
     colour = "white" if mean.value > 0.55 else "black"
     axes.text(x, y - 0.16, _two(mean.value), ha="center", va="center", fontsize=8, color=colour)
     if not math.isnan(mean.low):
-        text = f"[{_two(mean.low)}, {_two(mean.high)}]"
-        axes.text(x, y + 0.24, text, ha="center", va="center", fontsize=6, color=colour)
+        axes.text(x, y + 0.24, brackets(mean.low, mean.high, _two), ha="center", va="center", fontsize=6, color=colour)
 
 
 def _hatch_field(axes: Axes, x: int, y: int) -> None:

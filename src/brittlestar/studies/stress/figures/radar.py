@@ -10,9 +10,10 @@ import numpy as np
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.compat_channels import CHANNELS
-from brittlestar.studies.stress.figures.canvas import INTERVALS, SILENT, blank, policies, title
+from brittlestar.studies.stress.figures.canvas import INTERVALS, blank, policies, title
 from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, grouped, mean_over_policies, need
 from brittlestar.studies.stress.plots import frame_radar
+from brittlestar.studies.stress.runs import SILENT
 from brittlestar.studies.stress.scoring import BASELINE
 
 if TYPE_CHECKING:

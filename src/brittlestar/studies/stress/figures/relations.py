@@ -129,9 +129,8 @@ def _matrix(axes: Axes, seeds: list[int], table: np.ndarray) -> None:
     for i, j in itertools.permutations(range(len(seeds)), 2):
         pair = pearson(table[:, i], table[:, j])
         values[i, j] = pair.r
-        bounds = "" if math.isnan(pair.low) else f"\n[{pair.low:.2f},\n{pair.high:.2f}]"
-        text = "–" if math.isnan(pair.r) else f"{pair.r:.2f}{bounds}"
-        axes.text(j, i, text, ha="center", va="center", fontsize=size)
+        text = bounded(pair.r, pair.low, pair.high, ".2f", missing="–")
+        axes.text(j, i, text.replace(" ", "\n"), ha="center", va="center", fontsize=size)
     axes.imshow(np.ma.masked_invalid(values), cmap="Blues", vmin=0.0, vmax=1.5)
     names = [f"seed {seed}" if len(seeds) <= 5 else str(seed) for seed in seeds]
     axes.set_xticks(range(len(seeds)), names, fontsize=8)

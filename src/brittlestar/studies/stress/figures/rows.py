@@ -14,6 +14,7 @@ from brittlestar.results.rows import group_rows
 from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.intervals import t_interval
 from brittlestar.studies.stress.agents import MODES
+from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE
 
 _TRAITS = ("algorithm", "on_policy", "discrete")
@@ -138,7 +139,7 @@ def prepare_tables(
     runs = [names.named(row) for row in runs]
     acts: dict[str, bool] = {}
     for row in [*stress, *runs]:
-        row["proven"] = bool(row.get("reward_only")) or str(row.get("verdict", "")).startswith("cannot")
+        row["proven"] = bool(row.get("reward_only")) or is_silent(row)
         acts[row["stressor"]] = acts.get(row["stressor"], False) or not row["proven"]
     for rows in (stress, runs):
         _replace_proven(rows)

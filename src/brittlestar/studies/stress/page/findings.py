@@ -12,8 +12,9 @@ from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.statistics.intervals import wilson
 from brittlestar.studies.pages import percent, points, three_digits
 from brittlestar.studies.stress.agents import MODES
-from brittlestar.studies.stress.page.tables import BenchmarkTables, agent_columns, collapsed, is_silent, mean
+from brittlestar.studies.stress.page.tables import BenchmarkTables, agent_columns, collapsed, mean
 from brittlestar.studies.stress.rigorous import split
+from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE
 
 SIGNIFICANT = 0.05

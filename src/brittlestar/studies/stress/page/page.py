@@ -17,10 +17,10 @@ from brittlestar.studies.stress.page.tables import (
     BenchmarkTables,
     agent_columns,
     collapsed,
-    is_silent,
     mean,
     read_tables,
 )
+from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE
 from brittlestar.studies.stress.study import StressPhases
 

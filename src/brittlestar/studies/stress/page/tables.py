@@ -9,7 +9,9 @@ from pathlib import Path
 from brittlestar.errors import UserError
 from brittlestar.results.load import Row
 from brittlestar.studies.stress.agents import MODES
+from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE
+from brittlestar.studies.stress.tables import COLLAPSE
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,9 @@ def agent_columns(row: Row) -> Row:
     return {"environment": str(row["env"]), "policy": policy, "mode": MODES[bool(row.get("deterministic", True))]}
 
 
-def is_silent(row: Row) -> bool:
-    """Returns whether it is proven that a stressor changed no action."""
-    return str(row["verdict"]).startswith("cannot")
-
-
 def collapsed(row: Row) -> bool:
     """Returns whether more episodes collapsed than without stress, beyond chance."""
-    return bool(row["verdict"] == "collapse")
+    return bool(row["verdict"] == COLLAPSE)
 
 
 def mean(values: Iterable[float | None]) -> float:
