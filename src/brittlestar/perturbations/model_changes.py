@@ -36,7 +36,7 @@ class ModelChange(WorldChange):
         rows, sizes = self._rows, self._sizes
         factors: Any = 1 + amount
         if self.to is not None:
-            factors = np.where(sizes == 0, 1.0, self.ratio(np.where(sizes == 0, 1.0, sizes), amount, target))[:, None]
+            factors = np.where(sizes == 0, 1.0, self.ratio(sizes, amount, target))[:, None]
 
         def scale(values: np.ndarray) -> np.ndarray:
             self.table(values)[rows] *= factors
@@ -48,6 +48,10 @@ class ModelChange(WorldChange):
 
         fills = self.to is not None and not self.keeps_zero
         return dict.fromkeys(self.fields, scale) | ({self.fields[0]: scale_and_fill} if fills else {})
+
+    def ratio(self, original: Any, amount: float, target: float) -> Any:
+        """Returns the new value divided by the original one; an original of 0 counts as 1."""
+        return super().ratio(np.where(original == 0, 1.0, original), amount, target)
 
     def _select(self, world: World) -> None:
         """Selects the rows once, because all lanes have copies of one model."""

@@ -53,8 +53,7 @@ class Friction(NamedChange):
         """Changes geoms, and pairs of geoms with a friction of their own if no geom is named."""
         edits = super().edits(world, amount, target)
         if self.names is None and world.model.npair:
-            sliding = world.original("pair_friction")[:, :1]
-            factor = self.ratio(np.where(sliding == 0, 1.0, sliding), amount, target)
+            factor = self.ratio(world.original("pair_friction")[:, :1], amount, target)
             edits["pair_friction"] = lambda values: values * factor
         return edits
 

@@ -1,5 +1,6 @@
 """The base class of policies: `predict` on a batch of lanes, with the signature of Stable-Baselines3."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,9 @@ Moments = tuple[np.ndarray, np.ndarray]
 
 Prediction = tuple[np.ndarray, Any]
 """Actions with a leading lane axis, and the state to pass to the next `predict`."""
+
+Masks = np.ndarray | None
+"""`(lanes, choices)`, true where a choice is valid; None means that the environment has no masks."""
 
 Starts = np.ndarray | None
 """`(lanes,)`, true where an episode starts; None means that no episode starts."""
@@ -105,6 +109,19 @@ def one_lane(observation: Observation, lane: int) -> Observation:
     if isinstance(observation, dict):
         return {key: array[lane] for key, array in observation.items()}
     return observation[lane]
+
+
+def takes_masks(predict: Callable[..., Any]) -> bool:
+    """Returns whether a `predict` takes `action_masks`.
+
+    Example:
+        >>> takes_masks(lambda observation, action_masks=None: None), takes_masks(max)
+        (True, False)
+    """
+    try:
+        return "action_masks" in inspect.signature(predict).parameters
+    except (TypeError, ValueError):  # Some callables in C have no signature.
+        return False
 
 
 class StatelessPolicy(Policy):

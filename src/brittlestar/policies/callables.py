@@ -23,6 +23,7 @@ from brittlestar.policies.base import (
     StatelessPolicy,
     count_lanes,
     one_lane,
+    takes_masks,
 )
 from brittlestar.randomness import LaneDraws
 
@@ -108,20 +109,14 @@ class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
 class _PredictPolicy(_ForeignPolicy):
     def __init__(self, thing: Any, name: str) -> None:
         super().__init__(thing, name)
-        self._wants_masks = _takes_masks(thing.predict)
+        self._wants_masks = takes_masks(thing.predict)
 
     @property
     def wants_masks(self) -> bool:
         return self._wants_masks
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: Starts = None,
-        deterministic: bool = True,
-        **masks: Any,
-    ) -> Prediction:
+    def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
+                deterministic: bool = True, **masks: Any) -> Prediction:  # fmt: skip
         answer = self._thing.predict(
             observation, state=state, episode_start=episode_start, deterministic=deterministic, **masks
         )
@@ -129,13 +124,6 @@ class _PredictPolicy(_ForeignPolicy):
             got = type(answer).__name__
             raise UserError(f"{self._name}: `predict` must return (actions, state), got {got}")
         return self._checked(answer[0], count_lanes(observation)), answer[1]
-
-
-def _takes_masks(predict: Callable[..., Any]) -> bool:
-    try:
-        return "action_masks" in inspect.signature(predict).parameters
-    except (TypeError, ValueError):  # Some callables in C have no signature.
-        return False
 
 
 def _build(path: str, kwargs: dict[str, Any]) -> Any:

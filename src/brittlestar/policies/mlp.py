@@ -10,7 +10,7 @@ import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import Answer, Moments, Observation, Policy, Prediction, Starts
+from brittlestar.policies.base import Answer, Masks, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs
@@ -103,14 +103,8 @@ class MlpPolicy(Policy):
         self._head.bind(action_space, self.sizes[-1])
         self._draws = draws
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: Starts = None,
-        deterministic: bool = True,
-        action_masks: np.ndarray | None = None,
-    ) -> Prediction:
+    def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
+                deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
         parts, state = self._inputs.read(observation, state, episode_start)
         lanes = len(parts[0])
         if not self._buffers or len(self._buffers[0]) != lanes:

@@ -18,6 +18,7 @@ from brittlestar.policies.base import (
     Answer,
     DelegatingPolicy,
     GradientError,
+    Masks,
     Moments,
     Observation,
     Policy,
@@ -25,6 +26,7 @@ from brittlestar.policies.base import (
     Starts,
     count_lanes,
     one_lane,
+    takes_masks,
 )
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.inputs import Inputs, is_image
@@ -78,7 +80,7 @@ class LoadedPolicy(Policy):
     def __init__(self, model: Any) -> None:
         self.model = model
         self._draws: LaneDraws | None = None
-        self._wants_masks = "action_masks" in inspect.signature(model.predict).parameters
+        self._wants_masks = takes_masks(model.predict)
 
     @property
     def wants_masks(self) -> bool:
@@ -92,14 +94,8 @@ class LoadedPolicy(Policy):
         _check_image(self.model.observation_space, observation_space)
         self._draws = draws
 
-    def predict(
-        self,
-        observation: Observation,
-        state: Any = None,
-        episode_start: Starts = None,
-        deterministic: bool = True,
-        action_masks: np.ndarray | None = None,
-    ) -> Prediction:
+    def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
+                deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
         """Evaluates the model; random actions use the policy's own stream."""
         lanes = count_lanes(observation)
         states = state or [None] * lanes
