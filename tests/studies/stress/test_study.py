@@ -219,3 +219,12 @@ def _shock_rates(rows: list[dict], name: str, rate: str) -> dict[str, list[float
     for row in rows:
         found.setdefault(row[name], []).append(float(row[rate]))
     return found
+
+
+def test_cells_without_recorded_behaviour_are_refused(tmp_path, make_job):
+    job = make_job(tmp_path, "trust_violation", record=None)
+    with pytest.raises(UserError, match="add `record=behaviour`"):
+        StressPhases().extra_cells([job])
+    assert cell.run(job).status == "done"
+    with pytest.raises(UserError, match="no behaviour was recorded .* `record=behaviour`"):
+        StressPhases().analyse(load_cells([str(tmp_path)]), tmp_path)

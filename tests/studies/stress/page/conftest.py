@@ -3,8 +3,9 @@
 import pytest
 
 from brittlestar.studies.stress.page.tables import BenchmarkTables
+from brittlestar.studies.stress.runs import SameActions
 
-SILENT = "cannot affect behaviour: all actions of 80 episodes are identical"
+SILENT = str(SameActions(episodes=80, different=0))
 
 
 def stress_row(policy="cartpole_ppo", stressor="concept_drift", deterministic=True, **changes) -> dict:
