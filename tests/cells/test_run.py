@@ -90,7 +90,7 @@ def test_a_crash_keeps_its_traceback_in_the_manifest(job, monkeypatch):
 
 
 def test_environments_and_policies_are_built_once_per_process(job, monkeypatch):
-    cell._lanes.cache_clear()
+    cell._open_lanes.clear()
     cell._policy.cache_clear()
     made = []
     from brittlestar.envs import EnvSpec
@@ -103,6 +103,20 @@ def test_environments_and_policies_are_built_once_per_process(job, monkeypatch):
         assert cell.run(job).status == "done"
     assert len(made) == 2, "two lanes"
     assert cell._policy.cache_info().misses == 1
+
+
+def test_lanes_that_are_not_used_for_long_are_closed(job, monkeypatch):
+    from brittlestar.engine.lanes import Lanes
+
+    monkeypatch.setattr(cell, "_open_lanes", {})
+    closed = []
+    monkeypatch.setattr(Lanes, "close", lambda lanes: closed.append(lanes.spec.max_steps))
+    job.config["env"]["backend"] = "gymnasium"
+    for steps in (2, 3, 4, 5, 2, 6, 7):
+        job.config["env"]["max_steps"] = steps
+        assert cell.run(job).status in ("done", "cached")
+        job.config["seed"] += 1
+    assert closed == [3, 4]
 
 
 def test_lanes_and_threads_change_no_byte(job):

@@ -84,21 +84,21 @@ def test_an_environment_without_a_model_is_refused(run):
 
 
 def test_cells_of_one_worker_do_not_disturb_each_other(run):
-    cell._lanes.cache_clear()
+    cell._open_lanes.clear()
     plain = {"perturbation": "Perturbation"}
     heavy = {"perturbation": "BodyMass", "change": 0.8, "draw": "sign"}
     slow = {"perturbation": "ControlTimestep", "change": 0.5}
     alone = {}
     for name, fields in (("plain", plain), ("heavy", heavy), ("slow", slow)):
         alone[name] = run("HalfCheetah-v5", **fields)[2]
-        cell._lanes.cache_clear()
+        cell._open_lanes.clear()
     assert not np.array_equal(alone["plain"], alone["heavy"], equal_nan=True)
     for name, fields in (("heavy", heavy), ("plain", plain), ("slow", slow), ("heavy", heavy), ("plain", plain)):
         assert np.array_equal(run("HalfCheetah-v5", **fields)[2], alone[name], equal_nan=True), name
 
 
 def test_a_cell_that_fails_in_the_middle_leaves_clean_lanes(run, monkeypatch):
-    cell._lanes.cache_clear()
+    cell._open_lanes.clear()
     _, _, before = run("HalfCheetah-v5", "Gravity", change=0.0)
     from brittlestar.engine.lanes import Lanes
 

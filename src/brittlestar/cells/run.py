@@ -18,6 +18,9 @@ from brittlestar.config.hints import train_hint
 from brittlestar.errors import MissingFileError, UserError, require_choice
 
 EPISODE_SEEDS = ("independent", "consecutive")
+_MOST_OPEN = 4
+_open_lanes: dict[tuple[str, bool, bool], Any] = {}
+"""The lanes of this process by environment, the last used one last."""
 
 
 def run(job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outcome:
@@ -169,12 +172,18 @@ def _policy(node: str) -> Any:
     return as_policy(build(json.loads(node), "policy"))
 
 
-@functools.lru_cache(maxsize=4)
 def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
-    """Makes environments once per process."""
+    """Makes environments once per process; the lanes that were not used for the longest time are closed."""
     from brittlestar.engine.evaluation import make_lanes
 
-    return make_lanes(build_env(node), count=1, consecutive=consecutive, needs_model=needs_model)
+    key = node, consecutive, needs_model
+    lanes = _open_lanes.pop(key, None)
+    if lanes is None:
+        lanes = make_lanes(build_env(node), count=1, consecutive=consecutive, needs_model=needs_model)
+    _open_lanes[key] = lanes
+    if len(_open_lanes) > _MOST_OPEN:
+        _open_lanes.pop(next(iter(_open_lanes))).close()
+    return lanes
 
 
 def _record(config: dict[str, Any]) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import time
 
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
+from brittlestar.engine.evaluation import evaluate
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
@@ -67,11 +68,9 @@ def _figure(name: str, added: float, bar: float | None) -> Figure:
 
 def _usable(name: str, spec: EnvSpec) -> Perturbation | None:
     """Returns a shipped perturbation, unless it is an attack, does nothing, or makes no sense for the environment."""
-    env = spec.make()
     try:
         perturbation: Perturbation = load("perturbation", name)
-        perturbation.bind(env.observation_space, env.action_space, _LANES)
-        rollout(Lanes(spec, 1, own_models=True), Parts(MlpPolicy.random([17, 6]), perturbation), Plan(1))
+        evaluate(spec, Parts(MlpPolicy.random([17, 6]), perturbation), Plan(1))
     except UserError:
         return None
     return None if perturbation.is_identity or isinstance(perturbation, AdversarialObservation) else perturbation
