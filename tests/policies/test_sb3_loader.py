@@ -12,6 +12,7 @@ from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.policies.sb3_loader import _TRAINING_ONLY
 
 pytest.importorskip("torch")
 stable_baselines3 = pytest.importorskip("stable_baselines3")
@@ -106,3 +107,11 @@ def test_stacked_images(tmp_path, channels_first):
             total += float(reward[0])
         found.append(total)
     np.testing.assert_allclose(rows.column("return"), found, atol=1e-5)
+
+
+def test_the_settings_that_loading_drops_are_attributes_of_the_library():
+    from sb3_contrib import ARS
+
+    classes = ARS, *(getattr(stable_baselines3, name) for name in ("PPO", "DQN", "SAC"))
+    models = [kind("MlpPolicy", "Pendulum-v1" if kind.__name__ == "SAC" else "CartPole-v1") for kind in classes]
+    assert set(_TRAINING_ONLY) <= {name for model in models for name in vars(model)}

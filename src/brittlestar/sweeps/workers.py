@@ -59,13 +59,13 @@ def run_on_workers(jobs: Sequence[Job], count: int, options: dict[str, Any]) -> 
     )(delayed(_run)(job) for job in jobs)
 
 
-def stop() -> None:
-    """Ends the workers, if there are any, without waiting for them."""
+def stop(wait: bool = False) -> None:
+    """Ends the workers, if there are any; waits for their end if asked."""
     global _started
     if _started:
         from joblib.externals.loky import get_reusable_executor
 
-        get_reusable_executor(reuse=True).shutdown(wait=False)
+        get_reusable_executor(reuse=True).shutdown(wait=wait)
         _started = False
 
 

@@ -65,13 +65,6 @@ def on_workers(launcher: CellLauncher, function: Callable[..., Any], items: Iter
     return list(tasks(delayed(function)(item) for item in items))
 
 
-def stop_workers() -> None:
-    """Ends the workers."""
-    from joblib.externals.loky import get_reusable_executor
-
-    get_reusable_executor().shutdown()
-
-
 def write_cells(folder: Path, seeds: int, episodes: int) -> int:
     """Writes a sweep of 5 gains x 4 filters x 10 strengths x `seeds` and returns the number of cells."""
     manifest, rows = _real_cell(folder.parent)

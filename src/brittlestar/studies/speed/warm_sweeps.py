@@ -16,10 +16,11 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.policies import Policy
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.sweeps import workers
 from brittlestar.sweeps.compose import Composer
 
 from .bare_loop import Episode, bare_env, bare_speed, record
-from .sweeps import make_launcher, on_workers, run_sweep, stop_workers
+from .sweeps import make_launcher, on_workers, run_sweep
 from .timing import Figure, clocked, take_turns
 
 _FETCH = "FetchReach-v4"
@@ -82,7 +83,7 @@ def _against_bare_loops(policy: Policy, words: list[str], quick: bool) -> list[F
         # The sweep first: it starts the workers that all turns run on.
         take_turns(1, sweep=sweep, all=turns["all"])
         speeds = take_turns(2 if quick else 5, **turns)
-        stop_workers()
+        workers.stop(wait=True)
     return [
         Figure("bare loop, one process", speeds.median("one"), "steps/s"),
         Figure(f"bare loop, {n} processes at once", speeds.median("all"), "steps/s"),
@@ -146,7 +147,7 @@ def _against_sb3(model: Any, env_id: str, env: str, episodes: int, one: float, b
         sweep()
         plain = {f"{envs}": lambda envs=envs: _evaluate_policy(model, env_id, envs) for envs in (1, 8)}
         speeds = take_turns(3, **plain, ours=sweep)
-        stop_workers()
+        workers.stop(wait=True)
     return [
         Figure("evaluate_policy, one env", speeds.median("1"), "steps/s"),
         Figure("evaluate_policy, 8 envs", speeds.median("8"), "steps/s"),
