@@ -233,3 +233,15 @@ def test_missing_values_are_left_out(make_cell, save_cells, tmp_path):
     assert comparison.curve["difference"] == pytest.approx(1)
     assert comparison.curve["method"].startswith("normalised auc over 2 strengths")
     assert json.loads(json.dumps(vars(comparison), allow_nan=False))["levels"][2]["method"] == "no values"
+
+
+def test_reference_passes_are_no_curves(make_cell, save_cells, sweep, tmp_path):
+    cells = [make_cell(binary(9), strength=strength) for strength in STRENGTHS]
+    cells.append(make_cell(binary(10), config={"role": "reference", "policy": {"_target_": "Other"}}))
+    folder = str(save_cells(tmp_path / "a", cells))
+    assert [row["n_a"] for row in compare(folder, sweep("b", [9, 9, 9], seeds=(0,)), [], [], None).levels] == [10] * 3
+
+
+def test_a_condition_without_a_value_is_refused(sweep):
+    with pytest.raises(UserError, match="a condition is COLUMN=VALUE, got `policy`"):
+        compare(sweep("a", [9, 9, 9]), sweep("b", [9, 9, 9]), ["policy"], [], None)

@@ -69,13 +69,15 @@ def verdict(comparison: Comparison) -> str:
 
 
 def _curve(folder: str, where: list[str]) -> list[Cell]:
-    cells = [cell for cell in load_cells([folder], mixed=True) if cell.done]
+    cells = [cell for cell in load_cells([folder], mixed=True) if cell.done and cell.role is None]
     if not cells:
         raise UserError(f"{folder} holds no finished cell")
     grouping = group(cells)
     chosen = list(range(len(cells)))
     for condition in where:
-        column, _, value = condition.partition("=")
+        column, equals, value = condition.partition("=")
+        if not equals:
+            raise UserError(f"a condition is COLUMN=VALUE, got `{condition}`; columns: {', '.join(grouping.columns)}")
         if column not in grouping.columns:
             raise UserError(f"`{column}` did not vary in {folder}; {nearest(column, grouping.columns)}")
         chosen = [i for i in chosen if _equal(grouping.label(i)[column], value)]
