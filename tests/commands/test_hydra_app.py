@@ -4,6 +4,7 @@ import pytest
 from hydra._internal import utils
 from hydra._internal.hydra import Hydra
 
+from brittlestar.commands.arguments import FLAGS
 from brittlestar.commands.hydra_app import run_hydra
 from brittlestar.commands.run import main
 from brittlestar.config import Config
@@ -37,3 +38,13 @@ def test_every_failed_job_is_reported(call):
 
     overrides = ["hydra/launcher=basic", "hydra/sweeper=basic", "~hydra.callbacks.tables"]
     assert call(run, "-m", "seed=1,2", *overrides)[0] == 0
+
+
+def test_a_mistyped_flag_gets_the_nearest_one(call):
+    code, output, error = call(main, "env=cartpole", "--mutlirun")
+    assert (code, output) == (2, "")
+    assert error == "brittlestar: there is no flag `--mutlirun`; did you mean `--multirun`?\n"
+
+
+def test_the_flags_are_those_of_hydra():
+    assert set(utils.get_args_parser()._option_string_actions) == FLAGS

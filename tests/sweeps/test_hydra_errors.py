@@ -5,8 +5,13 @@ from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf.errors import InterpolationKeyError
 
-from brittlestar.config import config_folder, register
+from brittlestar.commands.run import main
+from brittlestar.config import Config, config_folder, register
+from brittlestar.studies.hardening.schema import HardenConfig
 from brittlestar.sweeps.hydra_errors import explain, valid_keys
+from brittlestar.training.schema import TrainConfig
+
+SCHEMAS = {"config": Config, "train": TrainConfig, "harden": HardenConfig}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -14,10 +19,10 @@ def schema():
     register()
 
 
-def message_of(overrides):
+def message_of(overrides, config_name="config"):
     with initialize_config_dir(str(config_folder()), version_base="1.3"), pytest.raises(HydraException) as raised:
-        compose("config", overrides)
-    return explain(raised.value, "config", overrides)
+        compose(config_name, overrides)
+    return explain(raised.value, config_name, overrides)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,30 @@ def test_a_mistake_is_one_line(override, message):
     line = message_of([override])
     assert message in line
     assert "\n" not in line and "full_key" not in line
+
+
+@pytest.mark.parametrize(
+    ("config_name", "overrides", "message"),
+    [
+        ("train", "env=cartpole policy=random steps=10", "`policy` does not exist; valid: "),
+        ("train", "experiment=stress", "`experiment` does not exist; valid: "),
+        ("harden", "seed=1", "`seed` does not exist; did you mean `seeds`?"),
+        ("harden", "env=cartpole", "`policy` is missing: choose one by `policy=NAME`; `brittlestar list policy` lists"),
+        ("config", "env=cartpole algo=ppo", "`algo` does not exist; valid: "),
+        ("config", "sigma=1", "`sigma` does not exist; did you mean `perturbation.sigma`?"),
+    ],
+)
+def test_the_mistake_is_named_among_right_overrides(config_name, overrides, message):
+    register(SCHEMAS[config_name], config_name)
+    line = message_of(overrides.split(), config_name)
+    assert line.startswith(message)
+    assert "valid" not in line or "." not in line
+
+
+def test_several_values_need_the_flag_of_a_sweep(call):
+    code, _, error = call(main, "perturbation.sigma=0,1")
+    assert (code, error) == (1, "brittlestar: `perturbation.sigma=0,1` has several values: add `-m` to sweep them\n")
+    assert "`seed=range(0,3)` has several values: add `-m`" in call(main, "seed=range(0,3)")[2]
 
 
 def test_a_key_that_may_be_added_does_not_hide_another_mistake():

@@ -8,6 +8,22 @@ from brittlestar.errors import UserError
 
 _FLAGS_WITH_VALUE = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p",
                      "--package"}  # fmt: skip
+FLAGS = _FLAGS_WITH_VALUE | {"-h", "--help", "--hydra-help", "--version", "-m", "--multirun", "-r", "--run", "-i",
+                             "--info", "--resolve", "-sc", "--shell-completion", "--experimental-rerun"}  # fmt: skip
+"""The flags of Hydra."""
+
+
+def is_override_or_flag(word: str) -> bool:
+    """Whether Hydra's parser takes a word; it takes short flags with their value, and beginnings of long flags.
+
+    Example:
+        >>> [is_override_or_flag(word) for word in ("seed=1", "-cdmine", "--multi", "--cfg=job", "--mutlirun")]
+        [True, True, True, True, False]
+    """
+    flag = word.partition("=")[0]
+    if flag.startswith("--"):
+        return any(each.startswith(flag) for each in FLAGS)
+    return not word.startswith("-") or word.startswith(tuple(each for each in FLAGS if each[1] != "-"))
 
 
 def expand(arguments: list[str]) -> list[str]:

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from brittlestar.commands.arguments import expand
-from brittlestar.errors import UserError
+from brittlestar.commands.arguments import FLAGS, expand, is_override_or_flag
+from brittlestar.commands.terminal import WRONG_USAGE, leave
+from brittlestar.errors import UserError, nearest
 
 
 def prints_help(name: str) -> bool:
@@ -22,6 +23,11 @@ def prints_help(name: str) -> bool:
 
 def read_arguments() -> None:
     """Rewrites the arguments for Hydra, and lets configs name modules of the user's folder."""
+    for word in sys.argv[1:]:
+        if not is_override_or_flag(word):
+            leave(
+                f"there is no flag `{word}`; {nearest(word, [flag for flag in FLAGS if flag[:2] == '--'])}", WRONG_USAGE
+            )
     sys.path.append(os.getcwd())
     sys.argv[1:] = expand(sys.argv[1:])
 

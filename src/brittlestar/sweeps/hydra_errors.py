@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
-from brittlestar.config import GROUPS, config_folder, options
+from brittlestar.config import config_folder, options
 from brittlestar.errors import nearest
 
 _OPEN_NODES = ("algo.options", "env.kwargs")
@@ -40,7 +40,7 @@ def explain(error: BaseException, config_name: str = "config", overrides: Sequen
         return None
     valid = valid_keys(config_name, words)
     unknown = [key for key in _override_keys(words) if key not in valid]
-    return _unknown_key(unknown[0], valid) if unknown else " ".join(str(error).split())
+    return _unknown_key(unknown[0], valid) if unknown else _shorter(" ".join(str(error).split()))
 
 
 def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
@@ -49,10 +49,12 @@ def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
     from hydra.core.global_hydra import GlobalHydra
     from omegaconf import OmegaConf
 
-    keys = [*GROUPS, *(("algo",) if config_name in ("train", "harden") else ("study", "experiment"))]
-    choice = rf"\+?({'|'.join(keys)})(@[\w.]+)?=[\w/]+"
+    text = (config_folder() / f"{config_name}.yaml").read_text()
+    groups = re.findall(r"^  - (\w+): ", text, re.MULTILINE)
+    keys = [*groups, *re.findall(r"^(?!defaults|hydra)(\w+):", text, re.MULTILINE)]
+    choice = rf"\+?({'|'.join(groups)})(@[\w.]+)?=[\w/]+"
     choices = [text for text in overrides if re.fullmatch(choice, text)]
-    # A wrong choice has an error of its own; then only the groups are valid.
+    # A wrong choice has an error of its own; then only the groups and the keys of the file are valid.
     with contextlib.suppress(Exception):
         GlobalHydra.instance().clear()
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
@@ -71,7 +73,26 @@ def _unknown_key(key: str, valid: Sequence[str]) -> str:
     group = key.partition(".")[0]
     if [k for k in valid if k.startswith(f"{group}.")] == [f"{group}._target_"]:
         return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
-    return f"`{key}` does not exist; {nearest(key, [*valid, *(_study_keys() if 'study' in valid else ())])}"
+    valid = [*valid, *(_study_keys() if "study" in valid else ())]
+    if "." not in key:
+        # `sigma` is a key without its group, and any other name a mistyped key or group.
+        valid = [k for k in valid if k.endswith(f".{key}")] or [k for k in valid if "." not in k]
+    return f"`{key}` does not exist; {nearest(key, valid)}"
+
+
+def _shorter(message: str) -> str:
+    """Returns one sentence in place of a list of Hydra's."""
+    several = re.match(
+        r"(?:Ambiguous value for argument|Sweep parameters) '(.+?)' (?:1\. To|requires --multirun)", message
+    )
+    if several:
+        return f"`{several[1]}` has several values: add `-m` to sweep them"
+    missing = re.match(r"You must specify '(.+?)'", message)
+    if missing:
+        return (
+            f"`{missing[1]}` is missing: choose one by `{missing[1]}=NAME`; `brittlestar list {missing[1]}` lists them"
+        )
+    return message
 
 
 def _study_keys() -> list[str]:
