@@ -46,6 +46,16 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return f"valid: {', '.join(names[:_MOST_NAMES])}{more}"
 
 
+def counted(count: int, noun: str) -> str:
+    """Returns a number with its noun, in the plural unless it is 1.
+
+    Example:
+        >>> counted(1, "cell"), counted(2, "cell")
+        ('1 cell', '2 cells')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def require_choice(name: str, value: str, valid: Iterable[str]) -> None:
     """Raises a `UserError` that suggests the nearest valid value, unless `value` is one.
 

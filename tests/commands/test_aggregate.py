@@ -1,4 +1,13 @@
-from __future__ import annotations
+"""`aggregate` and `leaderboard` take their folders and flags in any order."""
+
+import pytest
+
+from brittlestar.commands import aggregate, leaderboard
+
+CALLS = {
+    aggregate: "brittlestar.reports.summary.summarise",
+    leaderboard: "brittlestar.studies.stress.leaderboard_report.write_leaderboard",
+}
 
 
 def curve(make_cell, successes=((1, 1), (1, 0)), **options):
@@ -21,5 +30,21 @@ def test_a_mistake_of_the_command_is_one_line(make_cell, fail_cell, save_cells, 
     assert refused.stderr.startswith("brittlestar: these are different studies: a is gaussian_observation")
     assert len(refused.stderr.splitlines()) == 1
     mixed = shell("a", "b", "--mixed", script="scripts/aggregate.py", check=False)
-    assert (mixed.returncode, mixed.stderr) == (1, "brittlestar: 1 cells failed, see failures.csv\n")
+    assert (mixed.returncode, mixed.stderr) == (1, "brittlestar: 1 cell failed, see a/failures.csv\n")
     assert len(shell.table("a", "curve")) == 4
+
+
+@pytest.mark.parametrize("module", CALLS)
+@pytest.mark.parametrize(
+    "words", ["a b study.alpha=1 --out x", "a --out x b study.alpha=1", "--out x a b study.alpha=1"]
+)
+def test_flags_may_be_between_folders(call, monkeypatch, module, words):
+    calls = []
+
+    class Tables:
+        failures = ()
+
+    monkeypatch.setattr(CALLS[module], lambda *arguments: calls.append(arguments) or (Tables, "", []))
+    assert call(module.main, *words.split())[0] == 0
+    folders, out = calls[0][:2]
+    assert (folders, str(out), {"alpha": 1} in calls[0]) == (["a", "b"], "x", True)

@@ -70,3 +70,18 @@ def test_long_names_widen_their_column():
     text = columns([("a", "First."), ("n" * 40, "Second " + "word " * 30)])
     assert text.splitlines()[0] == "  a" + " " * 41 + "First."
     assert all(line.startswith(" " * 44) for line in text.splitlines()[2:])
+
+
+@pytest.mark.parametrize("name", ["run", "train", "harden"])
+def test_help_lists_the_flags(call, name):
+    assert "\nFlags\n  -m, --multirun" in call(main, name, "--help")[1]
+
+
+def test_help_is_a_word_too(call):
+    assert call(main, "help") == call(main, "--help")
+    assert call(main, "help", "train") == call(main, "train", "--help")
+
+
+def test_a_missing_folder_of_options_is_refused(call):
+    code, output, error = call(list_main, "perturbation", "--config-dir", "nope")
+    assert (code, output, error) == (1, "", "brittlestar: there is no folder nope\n")

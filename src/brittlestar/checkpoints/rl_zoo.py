@@ -139,8 +139,8 @@ def _checkpoint(folder: Path) -> Path:
             return zips[candidate]
     if len(zips) == 1:
         return next(iter(zips.values()))
-    others = f"it has {len(zips)} zips; {printable(nearest(name, zips), 300)}" if zips else "it has no zip"
-    raise UserError(f"{folder} is not a folder of rl-zoo: there is no {name}, {others}")
+    several = f"none of its {len(zips)} zips is {name}; {printable(nearest(name, zips), 300)}"
+    raise UserError(f"{folder} is not a folder of rl-zoo: {several if zips else 'it has no zip'}")
 
 
 def _settings(path: Path) -> dict[str, Any]:

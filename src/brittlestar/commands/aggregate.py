@@ -4,7 +4,7 @@ from pathlib import Path
 
 from brittlestar.commands.arguments import split_settings
 from brittlestar.commands.terminal import Parser, command
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 
 
 @command
@@ -14,12 +14,14 @@ def main() -> None:
     parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them again")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the output (default: the first DIR)")
     parser.add_argument("--mixed", action="store_true", help="put sweeps of different studies into one table")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     folders, settings = split_settings(options.words)
     from brittlestar.reports.summary import summarise
 
-    tables, overview, errors = summarise(folders, options.out or Path(folders[0]), options.mixed, settings)
+    out = options.out or Path(folders[0])
+    tables, overview, errors = summarise(folders, out, options.mixed, settings)
     print(overview)
-    failed = [f"{len(tables.failures)} cells failed, see failures.csv"] if tables.failures else []
+    count = len(tables.failures)
+    failed = [f"{counted(count, 'cell')} failed, see {out / 'failures.csv'}"] if count else []
     if failed or errors:
         raise UserError("\n".join([*failed, *errors]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from brittlestar.commands.terminal import HELP_WIDTH
 from brittlestar.config import GROUPS, config_folder, options
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import MissingFileError, UserError, nearest
 
 COMMANDS = {
     "run": "Evaluate a policy: one cell, or a sweep with -m. The default command.",
@@ -58,6 +58,8 @@ _FLAGS = {
     "--hydra-help": "Print Hydra's own flags.",
     "-sc install=bash": 'Complete by TAB in bash (or fish): eval "$(brittlestar -sc install=bash)"',
 }
+_SHARED_FLAGS = ("-m, --multirun", "--cfg job", "--config-dir DIR", "--hydra-help")
+"""Flags of `train` and `harden`."""
 
 _TRAIN = """\
 brittlestar train [key=value ...] trains a policy, or continues a training that was stopped. -m sweeps.
@@ -88,15 +90,15 @@ Examples
 
 def help_text(name: str) -> str:
     """Returns the help of `run`, `train` or `harden`: usage, groups with their options, keys with their defaults."""
+    own = _FLAGS if name == "run" else {key: _FLAGS[key] for key in _SHARED_FLAGS}
+    flags = f"Flags\n{columns(own.items())}"
     if name == "train":
-        return "\n".join([_TRAIN, _group("algo", "sac_her"), _keys("train")])
+        return "\n".join([_TRAIN, _group("algo", "sac_her"), _keys("train"), flags])
     if name == "harden":
-        return "\n".join([_HARDEN, _group("algo"), _keys("harden")])
+        return "\n".join([_HARDEN, _group("algo"), _keys("harden"), flags])
     defaults = _defaults()
     groups = [_group(group, defaults.get(group)) for group in (*GROUPS, "study", "experiment")]
-    return "\n".join(
-        [_RUN.format(commands=columns(COMMANDS.items())), *groups, _keys(), f"Flags\n{columns(_FLAGS.items())}"]
-    )
+    return "\n".join([_RUN.format(commands=columns(COMMANDS.items())), *groups, _keys(), flags])
 
 
 def columns(rows: Iterable[tuple[str, str]]) -> str:
@@ -130,6 +132,9 @@ def options_text(group: str, option: str | None = None, extra: Sequence[Path] = 
     if group not in groups:
         raise UserError(f"there is no group `{group}`; {nearest(group, groups)}")
     folders = [config_folder(), *_entry_points(), *extra]
+    missing = [folder for folder in extra if not folder.is_dir()]
+    if missing:
+        raise MissingFileError(f"there is no folder {missing[0]}")
     files = {name: path for folder in folders for name, path in options(group, folder).items()}
     if option is None:
         lines = [f"{name}\n    {_summary(path)}\n{_parameters(path)}".rstrip() for name, path in sorted(files.items())]

@@ -13,7 +13,7 @@ def main() -> None:
     parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them again")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the output (default: the first DIR)")
     parser.add_argument("--no-figures", action="store_true", help="write tables only")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     folders, settings = split_settings(options.words)
     from brittlestar.studies.stress.leaderboard_report import write_leaderboard
 

@@ -18,6 +18,8 @@ def main() -> None:
     """Runs the command that the first word names."""
     if {"-sc", "--shell-completion"} & set(sys.argv) and "COMP_LINE" in os.environ:
         _complete_command()
+    if sys.argv[1:2] == ["help"]:
+        sys.argv[1:] = [*sys.argv[2:3], "--help"]
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name == "--version":
         print(f"brittlestar {__version__}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brittlestar.commands.terminal import Parser, command, use_one_thread
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 
 if TYPE_CHECKING:
     from brittlestar.studies.stress.page.plan import BenchmarkPlan
@@ -21,7 +21,7 @@ def main() -> None:
 
     failed = write_benchmark(make_plan(make_parser().parse_args()))
     if failed:
-        raise UserError(f"{failed} cells failed and are not on the page, see failures.csv")
+        raise UserError(f"{counted(failed, 'cell')} failed, see failures.csv; the page is without them")
 
 
 def make_plan(options: Namespace) -> BenchmarkPlan:

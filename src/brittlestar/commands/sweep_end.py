@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hydra.experimental.callback import Callback
 
 from brittlestar.commands.terminal import FAILED, leave
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 
 if TYPE_CHECKING:
     from brittlestar.results.failures import FailureGroup
@@ -60,7 +60,7 @@ def _aggregate(config: Any) -> None:
     # The table of models has the reasons.
     print(f"\n{models_table(tables) if config.check == 'models' else overview}", flush=True)
     if failures and config.check == "models":
-        raise UserError(f"{len(failures)} of {_cells(len(failures + tables.cells))} failed")
+        raise UserError(f"{len(failures)} of {counted(len(failures + tables.cells), 'cell')} failed")
     if failures or errors:
         raise UserError("\n".join([failure_lines(failures)] * bool(failures) + errors))
     mismatches = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []
@@ -80,16 +80,12 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
     from brittlestar.results.failures import failure_groups
 
     groups = failure_groups(failures)
-    lines = [f"  {_cells(group['cells'])}: {group['error']}{_place(group)}" for group in groups[:MOST_REASONS]]
+    lines = [f"  {counted(group['cells'], 'cell')}: {group['error']}{_place(group)}" for group in groups[:MOST_REASONS]]
     more = [f"  {len(groups) - MOST_REASONS} more reasons in failures.csv"] if len(groups) > MOST_REASONS else []
-    return "\n".join([f"{_cells(len(failures))} failed", *lines, *more])
+    return "\n".join([f"{counted(len(failures), 'cell')} failed", *lines, *more])
 
 
 def _place(group: FailureGroup) -> str:
     parts = [group["overrides"], f"first: {group['first']}" if group["first"] else ""]
     text = ", ".join(filter(None, parts))
     return f" ({text})" if text else ""
-
-
-def _cells(count: int) -> str:
-    return f"{count} {'cell' if count == 1 else 'cells'}"

@@ -133,12 +133,13 @@ def _in_words(hint: Any) -> str:
     """Writes a type for a message.
 
     Example:
-        >>> _in_words(list[float] | None), _in_words(float)
-        ('a list of float or null', 'a float')
+        >>> _in_words(list[int] | None), _in_words(float), _in_words(int)
+        ('a list of int or null', 'a float', 'an int')
     """
     kind, parts = typing.get_origin(hint), typing.get_args(hint)
     if kind in (typing.Union, types.UnionType):
         return " or ".join(_in_words(part) for part in parts)
     if kind in (list, dict):
-        return f"a {kind.__name__} of {_in_words(parts[-1]).removeprefix('a ')}"
-    return "null" if hint is type(None) else f"a {getattr(hint, '__name__', hint)}"
+        return f"a {kind.__name__} of {_in_words(parts[-1]).partition(' ')[2]}"
+    name = getattr(hint, "__name__", str(hint))
+    return "null" if hint is type(None) else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

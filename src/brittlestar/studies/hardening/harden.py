@@ -6,7 +6,7 @@ from typing import Any
 from brittlestar.cells.files import make_folder
 from brittlestar.cells.job import Job
 from brittlestar.cells.store import forget_cells
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 from brittlestar.results.format import text
 from brittlestar.results.load import Cell, load_cells
 from brittlestar.studies.hardening.choice import Choice, choose_level, level_means, read_choice, write_choice
@@ -27,7 +27,8 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
     setup = prepare(config, choices)
     teacher = find_teacher(setup.config)
     folder, seeds, cells = setup.folder, setup.config["seeds"], setup.cells()
-    grid = f"{len(setup.levels)} levels of {setup.strength} x {len(seeds)} seeds x {setup.config['episodes']} episodes"
+    sizes = counted(len(seeds), "seed"), counted(setup.config["episodes"], "episode")
+    grid = " x ".join([f"{counted(len(setup.levels), 'level')} of {setup.strength}", *sizes])
     _print(f"1/4 diagnose: {grid}, in {folder}")
     choice = _choose(setup, _run(cells, folder / BEFORE, setup.config["n_jobs"]))
     _print(f"2/4 strength: {setup.strength} = {text(float(choice.level))} ({choice.reason})")
