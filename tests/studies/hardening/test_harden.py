@@ -215,6 +215,7 @@ def test_a_study_of_returns_says_that_there_is_no_success(shell, one_core):
         "env=pendulum", "env.max_steps=20", "env.lanes=4", "policy=constant", "perturbation=gaussian_action",
         "levels=[0,0.1]", "episodes=5", "seeds=[0]", "steps=40", "folder=out", script=SCRIPT,
     )  # fmt: skip
+    assert "1/4 diagnose: 2 levels of sigma x 1 seed x 5 episodes, in out" in done.stdout
     assert "3/4 retrain: sac (suits the environment)" in done.stdout
     assert "no success is defined, so 90 % of the clean return count" in done.stdout
     assert json.loads((shell.folder / "out" / "result.json").read_text())["measure"] == "normalised_return"
