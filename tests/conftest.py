@@ -189,9 +189,9 @@ def make_cell(
 
 def fail_cell(cell: Cell, error: str = "it broke", known_strength: bool = True) -> Cell:
     """The same cell, recorded as failed; without a strength, the perturbation could not even be built."""
-    kept = {key: cell.manifest[key] for key in ("cell", "config", "choices", "overrides")}
+    entries = {key: cell.manifest[key] for key in ("cell", "config", "choices", "overrides")}
     strength = cell.manifest["strength"] if known_strength else {"name": None, "value": None}
-    return Cell(kept | {"status": "failed", "error": error, "strength": strength})
+    return Cell(entries | {"status": "failed", "error": error, "strength": strength})
 
 
 def save_cells(folder: Path, cells: list[Cell]) -> Path:
@@ -226,23 +226,25 @@ def table(layout: Layout, trajectories) -> Behaviour:
 
 def make_discrete(rng, episodes: int, actions: int = 3, start: int = 0, jitter: float = 0.3):
     """A policy that keeps its action, and sometimes takes another one at random."""
-    found = []
+    trajectories = []
     for _ in range(episodes):
         steps = int(rng.integers(20, 60))
         moves = np.where(rng.random(steps) < jitter, rng.integers(actions, size=steps), 0)
         rewards = rng.normal(1.0, 0.1, steps)
-        found.append((np.cumsum(moves) % actions + start, rewards, rewards, (0.0, 0.0)))
-    return found
+        trajectories.append((np.cumsum(moves) % actions + start, rewards, rewards, (0.0, 0.0)))
+    return trajectories
 
 
 def make_vectors(rng, episodes: int, size: int = 2, noise: float = 0.1):
-    found = []
+    trajectories = []
     for _ in range(episodes):
         steps = int(rng.integers(20, 60))
         waves = np.sin(np.arange(steps)[:, None] / 5 + rng.random(size))
         rewards = rng.normal(1.0, 0.1, steps)
-        found.append(((waves + noise * rng.normal(size=waves.shape)).astype(np.float32), rewards, rewards, (0.0, 0.0)))
-    return found
+        trajectories.append(
+            ((waves + noise * rng.normal(size=waves.shape)).astype(np.float32), rewards, rewards, (0.0, 0.0))
+        )
+    return trajectories
 
 
 @pytest.fixture(name="table")

@@ -57,9 +57,9 @@ def wrapped(ensemble, policy, lanes=2, seen=BOX, acts=BOX, episodes=None, step=0
     ],
 )
 def test_votes(vote, actions, expected):
-    found = vote(np.array(actions)[:, None])
-    assert found[0].tolist() == expected
-    assert found.dtype == np.array(actions).dtype
+    winners = vote(np.array(actions)[:, None])
+    assert winners[0].tolist() == expected
+    assert winners.dtype == np.array(actions).dtype
 
 
 @pytest.mark.parametrize("vote", [mean_action, median_action])

@@ -25,13 +25,13 @@ def textbook(seen, measurement, process, speed):
     move, look = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
     push = np.array([[0.5], [1.0]])
     state, spread = np.array([[seen[0]], [0.0]]), np.diag([measurement**2, speed**2])
-    found = [seen[0]]
+    estimates = [seen[0]]
     for value in seen[1:]:
         state, spread = move @ state, move @ spread @ move.T + process**2 * push @ push.T
         gain = spread @ look.T / (look @ spread @ look.T + measurement**2)
         state, spread = state + gain * (value - look @ state), (np.eye(2) - gain @ look) @ spread
-        found.append(state[0, 0])
-    return found
+        estimates.append(state[0, 0])
+    return estimates
 
 
 def steady_share(process, measurement):
@@ -54,8 +54,8 @@ def test_it_is_the_textbook_filter(sizes, play_one):
     mitigation = KalmanObservation(
         **dict(zip(("measurement_sigma", "process_sigma", "speed_sigma"), sizes, strict=True))
     )
-    shown = play_one(mitigation, seen, "observation", dtype=np.float64)
-    np.testing.assert_allclose(shown, textbook(seen, *sizes), rtol=1e-9, atol=1e-12)
+    estimates = play_one(mitigation, seen, "observation", dtype=np.float64)
+    np.testing.assert_allclose(estimates, textbook(seen, *sizes), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("process", "measurement"), [(0.02, 1.0), (0.2, 1.0), (0.1, 0.1), (0.01, 5.0)])
@@ -63,8 +63,8 @@ def test_its_error_is_the_theoretical_minimum(process, measurement, play):
     true = journeys(700, 200, process, speed=0.5)
     seen = true + measurement * np.random.default_rng(1).standard_normal(true.shape)
     mitigation = KalmanObservation(measurement_sigma=measurement, process_sigma=process, speed_sigma=0.5)
-    shown = np.array(play(mitigation, seen, "observation"))
-    errors = (shown - true)[300:]
+    estimates = np.array(play(mitigation, seen, "observation"))
+    errors = (estimates - true)[300:]
     share = steady_share(process, measurement)
     assert share < 0.8
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(np.sqrt(share) * measurement, rel=0.03)
@@ -74,18 +74,20 @@ def test_its_error_is_the_theoretical_minimum(process, measurement, play):
 
 def test_a_constant_speed_is_followed_without_lag(play_one):
     line = 0.3 * np.arange(200.0)
-    shown = play_one(KalmanObservation(measurement_sigma=1.0, process_sigma=0.05, speed_sigma=1.0), line, "observation")
-    np.testing.assert_allclose(shown[60:], line[60:], atol=1e-3)
+    estimates = play_one(
+        KalmanObservation(measurement_sigma=1.0, process_sigma=0.05, speed_sigma=1.0), line, "observation"
+    )
+    np.testing.assert_allclose(estimates[60:], line[60:], atol=1e-3)
 
 
 def test_calibration_finds_the_sizes_of_a_journey():
     true, episode = journeys(4000, 8, process=0.2)[:, 0], np.zeros(1, dtype=np.int64)
     first, second = np.diff(true, axis=0), np.diff(true, n=2, axis=0)
     assert np.sqrt(2 * np.mean(second**2)) == pytest.approx(0.2, rel=0.02)
-    found = recorded([true[:, [0]], true[:50, [0]]], episode)
+    motion = recorded([true[:, [0]], true[:50, [0]]], episode)
     both = [np.concatenate([part[:, 0], part[:limit, 0]]) for part, limit in ((first, 49), (second, 48))]
     for values, name in zip(both, ("speed", "acceleration"), strict=True):
-        np.testing.assert_allclose(getattr(found, name)[""], np.sqrt(np.mean(values**2)), rtol=1e-9)
+        np.testing.assert_allclose(getattr(motion, name)[""], np.sqrt(np.mean(values**2)), rtol=1e-9)
 
 
 def recorded(episodes, lane):
@@ -104,19 +106,19 @@ class Ask(Mitigation):
 
 
 def test_the_clean_pass_measures_the_same_motion_in_any_number_of_lanes():
-    found = []
+    results = []
     for count in (1, 4, 9):
         ask = Ask()
         policy = as_policy(lambda seen: seen[1:2])
         rollout(Lanes(EnvSpec(id="Pendulum-v1", max_steps=20), count), Parts(policy, mitigation=ask), Plan(2))
-        found.append(np.concatenate([ask.found.speed[""], ask.found.acceleration[""]]))
-    assert (found[0] > 0).all()
-    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+        results.append(np.concatenate([ask.found.speed[""], ask.found.acceleration[""]]))
+    assert (results[0] > 0).all()
+    assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
 
 
 def test_episodes_of_one_step_have_no_motion():
-    found = recorded([np.array([[3.0]]), np.array([[9.0]])], np.zeros(1, dtype=np.int64))
-    assert found.speed[""].tolist() == found.acceleration[""].tolist() == [0.0]
+    motion = recorded([np.array([[3.0]]), np.array([[9.0]])], np.zeros(1, dtype=np.int64))
+    assert motion.speed[""].tolist() == motion.acceleration[""].tolist() == [0.0]
 
 
 MEASURED = Calibration(
@@ -141,9 +143,9 @@ def test_sizes_come_from_the_config_or_from_the_clean_pass(options, sizes, make_
     mitigation.bind(BOX, BOX, lanes=3)
     mitigation.prepare(Context(calibrate=lambda: MEASURED))
     for t, seen in enumerate(np.random.default_rng(0).standard_normal((10, 3, 2))):
-        shown = mitigation.mitigate_observation(seen, make_step(step=t))
-        np.testing.assert_allclose(shown, reference(seen, np.full((3, 1), t == 0)), rtol=1e-12)
-    assert not np.allclose(shown, seen)
+        estimates = mitigation.mitigate_observation(seen, make_step(step=t))
+        np.testing.assert_allclose(estimates, reference(seen, np.full((3, 1), t == 0)), rtol=1e-12)
+    assert not np.allclose(estimates, seen)
 
 
 def test_numbers_alone_need_no_clean_pass():
@@ -183,16 +185,16 @@ class Listen(Mitigation):
     ],
 )
 def test_the_noise_is_measured_under_full_stress_in_any_number_of_lanes(noise, expected):
-    found = []
+    results = []
     for count in (1, 3, 9):
         listen, lanes = Listen(), Lanes(EnvSpec(id="Pendulum-v1", max_steps=100), count)
         rollout(lanes, Parts(RandomPolicy(), noise, listen, Linear(warmup_steps=1000)), Plan(2))
-        found.append(listen.found[""])
-    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+        results.append(listen.found[""])
+    assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
     if expected is not None:
-        np.testing.assert_allclose(found[0], expected, rtol=0.06)
+        np.testing.assert_allclose(results[0], expected, rtol=0.06)
     else:
-        assert (found[0] > 0).all() and found[0][2] > 2 * found[0][0], "the spread of a speed is another one"
+        assert (results[0] > 0).all() and results[0][2] > 2 * results[0][0], "the spread of a speed is another one"
 
 
 def test_calibrated_noise_is_removed_and_nothing_else_changes():

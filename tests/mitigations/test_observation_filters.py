@@ -89,18 +89,18 @@ def test_each_key_has_a_past_of_its_own(mitigation, play):
     plain = {key: rng.standard_normal((20, 3, 2)).astype(np.float32) for key in ("observation", "achieved_goal")}
     mode = np.array([1, 0, 2])
     seen = [{key: array[t] for key, array in plain.items()} | {"mode": mode} for t in range(20)]
-    shown = play(mitigation, seen, "observation", space=GOALS)
+    outputs = play(mitigation, seen, "observation", space=GOALS)
     for key, array in plain.items():
-        assert np.array_equal([row[key] for row in shown], play(mitigation, array, "observation", space=BOX)), key
-    assert list(shown[0]) == list(seen[0])
-    assert all(row["mode"] is mode for row in shown)
+        assert np.array_equal([row[key] for row in outputs], play(mitigation, array, "observation", space=BOX)), key
+    assert list(outputs[0]) == list(seen[0])
+    assert all(row["mode"] is mode for row in outputs)
 
 
 @pytest.mark.parametrize("mitigation", filters())
 def test_other_keys_pass_and_what_came_in_is_not_changed(mitigation, play):
     seen = [{"observation": np.full((1, 2), float(t)), "achieved_goal": np.full((1, 2), 3.0)} for t in range(5)]
-    shown = play(mitigation, seen, "observation", space=GOALS)
-    assert all(after["achieved_goal"] is before["achieved_goal"] for before, after in zip(seen, shown, strict=True))
+    outputs = play(mitigation, seen, "observation", space=GOALS)
+    assert all(after["achieved_goal"] is before["achieved_goal"] for before, after in zip(seen, outputs, strict=True))
     assert [row["observation"][0, 0] for row in seen] == [0, 1, 2, 3, 4]
 
 
@@ -111,23 +111,23 @@ def test_other_keys_pass_and_what_came_in_is_not_changed(mitigation, play):
 )
 def test_whole_numbers_are_rounded_and_stay_in_range(mitigation, last, play_one):
     seen = [100, 150, 201, 245, 255]
-    shown = play_one(mitigation, seen, "observation", dtype=np.uint8, space=spaces.Box(0, 255, (1,), np.uint8))
-    assert shown[-1] == last
-    assert shown[0] == 100
+    outputs = play_one(mitigation, seen, "observation", dtype=np.uint8, space=spaces.Box(0, 255, (1,), np.uint8))
+    assert outputs[-1] == last
+    assert outputs[0] == 100
 
 
 def test_an_average_of_white_noise_keeps_one_part_of_its_variance(play):
     noise = np.random.default_rng(0).standard_normal((2000, 4, 25))
     for window in (2, 5, 10):
-        shown = np.array(play(MovingAverageObservation(window=window), noise, "observation"))[window:]
-        assert np.var(shown) == pytest.approx(1 / window, rel=0.04)
+        outputs = np.array(play(MovingAverageObservation(window=window), noise, "observation"))[window:]
+        assert np.var(outputs) == pytest.approx(1 / window, rel=0.04)
 
 
 def test_an_exponential_average_of_white_noise_keeps_its_share_of_the_variance(play):
     noise = np.random.default_rng(0).standard_normal((2000, 4, 25))
     for alpha in (0.2, 0.5):
-        shown = np.array(play(ExponentialObservation(alpha=alpha), noise, "observation"))[40:]
-        assert np.var(shown) == pytest.approx(alpha / (2 - alpha), rel=0.04)
+        outputs = np.array(play(ExponentialObservation(alpha=alpha), noise, "observation"))[40:]
+        assert np.var(outputs) == pytest.approx(alpha / (2 - alpha), rel=0.04)
 
 
 def test_a_median_removes_isolated_spikes(play):
@@ -136,8 +136,8 @@ def test_a_median_removes_isolated_spikes(play):
     places = 3 * rng.choice(66, 30, replace=False) + 1
     spiky[places] += 50 * rng.choice([-1, 1], (30, 1, 3))
     for seen in (line, spiky):
-        shown = np.array(play(MedianObservation(window=3), seen, "observation"))
-        assert np.abs(shown - line)[2:].max() < 3 * (line[1, 0, 0] - line[0, 0, 0])
+        outputs = np.array(play(MedianObservation(window=3), seen, "observation"))
+        assert np.abs(outputs - line)[2:].max() < 3 * (line[1, 0, 0] - line[0, 0, 0])
     assert np.abs(np.array(play(MovingAverageObservation(window=3), spiky, "observation")) - line).max() > 10
 
 

@@ -57,7 +57,7 @@ def registered():
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory):
     """An untrained recurrent agent of each kind, with large outputs."""
-    found = {}
+    paths = {}
     for acts in ACTS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -69,9 +69,9 @@ def agents(tmp_path_factory):
                 # Without biases, the actions depend on the observation.
                 size = 0.0 if "bias" in name else 4.0
                 value.copy_(size * (torch.rand(value.shape, generator=rng) - 0.5))
-        found[acts] = str(tmp_path_factory.mktemp("agent") / "model.zip")
-        model.save(found[acts])
-    return found
+        paths[acts] = str(tmp_path_factory.mktemp("agent") / "model.zip")
+        model.save(paths[acts])
+    return paths
 
 
 class Dropped(ObservationPerturbation):

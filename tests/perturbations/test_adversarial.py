@@ -67,11 +67,11 @@ def test_numbers_without_gradient_keep_the_random_sign(make_step):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_it_stays_in_the_box_and_keeps_dtype_and_input(kind, dtype, make_step):
     true = numbers(3, 4).astype(dtype)
-    kept, std = true.copy(), np.array([1.0, 0.1, 0.0, 2.0])
+    original, std = true.copy(), np.array([1.0, 0.1, 0.0, 2.0])
     attack = ready(kind(epsilon=0.3, scale="std"), calibration=Calibration({"": np.zeros(4)}, {"": std}))
     seen = attack.perturb_observation(true, make_step(level=0.5))
     assert seen.dtype == dtype
-    assert np.array_equal(true, kept)
+    assert np.array_equal(true, original)
     assert (np.abs(seen - true) <= 0.15 * std + 1e-6).all()
     assert np.isclose(np.abs(seen - true).max(), 0.3)
     assert np.array_equal(seen[:, 2], true[:, 2])
@@ -96,11 +96,11 @@ def test_same_seed_same_attack_other_seed_other_attack(kind, make_step):
 @pytest.mark.parametrize("output", ["clip", "tanh"])
 def test_each_stronger_attack_moves_the_action_further(output, make_step):
     policy, true = MlpPolicy.random([4, 32, 32, 2], seed=2, activation="relu", output=output), numbers(200, 4)
-    found = []
+    results = []
     for kind in LADDER:
         attack = ready(kind(epsilon=0.3), policy, lanes=200)
-        found.append(moved(policy, true, attack.perturb_observation(true, make_step(lanes=200))))
-    random, fgsm, mad, pgd = found
+        results.append(moved(policy, true, attack.perturb_observation(true, make_step(lanes=200))))
+    random, fgsm, mad, pgd = results
     assert fgsm.mean() > 1.3 * random.mean()
     assert (mad >= fgsm - 1e-9).all()
     assert mad.mean() > fgsm.mean()
@@ -143,9 +143,9 @@ def test_the_memory_of_the_policy_is_tracked_and_not_changed():
     rollout(Lanes(EnvSpec(id="Pendulum-v1"), 2), Parts(policy, MadObservation(epsilon=0.3)), Plan(2))
     ours, theirs = policy.asked[::2], policy.asked[1::2]
     assert len(theirs) == 200
-    for (shown, known), (seen, state) in zip(ours, theirs, strict=True):
-        assert np.array_equal(shown, seen)
-        assert (known is None and state is None) or all(map(np.array_equal, known, state))
+    for (our_view, our_state), (seen, state) in zip(ours, theirs, strict=True):
+        assert np.array_equal(our_view, seen)
+        assert (our_state is None and state is None) or all(map(np.array_equal, our_state, state))
 
 
 def test_rows_do_not_depend_on_lanes():
@@ -251,8 +251,8 @@ def test_shipped_policies_yield_more_to_attacks_than_to_chance_in_the_same_state
         action = policy.predict(true)[0]
         for rung, attack in enumerate(ladder):
             seen = attack.perturb_observation(true, make_step(count, step=t))
-            for key, shown in seen.items() if isinstance(seen, dict) else [("", seen)]:
-                assert np.abs(shown - (true[key] if key else true)).max() <= epsilon * (1 + 1e-5)
+            for key, part in seen.items() if isinstance(seen, dict) else [("", seen)]:
+                assert np.abs(part - (true[key] if key else true)).max() <= epsilon * (1 + 1e-5)
             moves[rung] += moved(policy, true, seen).sum()
             flips[rung] += np.abs(policy.predict(seen)[0] - action).sum()
         lanes.step(action, np.arange(count))

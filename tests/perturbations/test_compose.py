@@ -86,7 +86,7 @@ def test_bad_scale():
         ComposedPerturbation([], scale=-1)
 
 
-def shown(part, make_step, channel, steps=12):
+def outputs(part, make_step, channel, steps=12):
     """Returns what is shown, sent or paid in place of 0, 1, 2, ..."""
     part.bind(spaces.Box(-99, 99, (1,)), spaces.Box(-99, 99, (1,)), lanes=1)
     change = getattr(part, f"perturb_{channel}")
@@ -100,7 +100,7 @@ def shown(part, make_step, channel, steps=12):
 )
 def test_a_scaled_delay_is_that_delay(kind, channel, scale, steps, make_step):
     whole = ComposedPerturbation([kind(delay_steps=2)], scale=scale)
-    assert shown(whole, make_step, channel) == shown(kind(delay_steps=steps), make_step, channel)
+    assert outputs(whole, make_step, channel) == outputs(kind(delay_steps=steps), make_step, channel)
 
 
 def test_scale_reaches_parts_on_a_schedule_and_compositions_of_compositions():

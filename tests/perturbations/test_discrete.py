@@ -22,8 +22,8 @@ def test_another_state_is_shown_all_others_equally_often(play):
     confused = seen != STATES
     assert confused.mean() == pytest.approx(0.4, abs=0.02)
     for state in range(5):
-        shown, counts = np.unique(seen[confused & (state == STATES)], return_counts=True)
-        assert shown.tolist() == [other for other in range(5) if other != state]
+        values, counts = np.unique(seen[confused & (state == STATES)], return_counts=True)
+        assert values.tolist() == [other for other in range(5) if other != state]
         np.testing.assert_allclose(counts / counts.sum(), 0.25, atol=0.05)
 
 
@@ -115,9 +115,9 @@ def test_a_given_permutation(start, make_step):
 def test_a_drawn_permutation_moves_every_action(size, make_step):
     for seed in range(60):
         for part in (PermutedAction(1.0, seed=seed), PermutedAction(1.0, seed=None)):
-            found = table(part, size, make_step, episode=seed)
-            assert sorted(found) == list(range(size))
-            assert (found != np.arange(size)).all()
+            permutation = table(part, size, make_step, episode=seed)
+            assert sorted(permutation) == list(range(size))
+            assert (permutation != np.arange(size)).all()
 
 
 def test_cycles_are_drawn_evenly():

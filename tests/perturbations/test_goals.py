@@ -77,13 +77,13 @@ def test_scores_use_the_true_goal_and_an_observed_reward_the_shown_one(reach):
 
 def test_a_learner_gets_the_reward_of_the_goal_it_was_shown():
     env = PerturbedEnv(EnvSpec(id="FetchReach-v4").make(), GoalNoise(sigma=0.05, reward="observed"))
-    shown, info = env.reset(seed=3)
+    observation, info = env.reset(seed=3)
     rewards = []
     for _ in range(20):
         goal = info["true_observation"]["desired_goal"]
         away = goal - info["true_observation"]["achieved_goal"]
-        goal = shown["desired_goal"]
-        shown, reward, _, _, info = env.step(np.append(np.clip(10 * away, -1, 1), 0).astype(np.float32))
+        goal = observation["desired_goal"]
+        observation, reward, _, _, info = env.step(np.append(np.clip(10 * away, -1, 1), 0).astype(np.float32))
         achieved = info["true_observation"]["achieved_goal"]
         assert reward == (0 if np.linalg.norm(achieved - goal) < 0.05 else -1)
         rewards.append((reward, info["true_reward"]))

@@ -73,8 +73,8 @@ def test_a_block_is_one_span_and_every_place_is_as_likely(r, play):
 def test_whole_groups_are_dropped_at_least_one(r, dropped, play):
     masks = masked(play, 1.0, r, "group")
     gone = np.stack([masks[..., places].all(axis=2) for places in GROUPS.values()])
-    kept = np.stack([~masks[..., places].any(axis=2) for places in GROUPS.values()])
-    assert (gone | kept).all()
+    intact = np.stack([~masks[..., places].any(axis=2) for places in GROUPS.values()])
+    assert (gone | intact).all()
     assert (gone.sum(axis=0) == dropped).all()
     assert not masks[..., [5, 6]].any(), "in no group"
     np.testing.assert_allclose(gone.mean(axis=(1, 2)), dropped / 4, atol=0.03)
@@ -140,13 +140,13 @@ def normalising():
     return MlpPolicy(layers, inputs=Inputs(scalings={"": scaling}))
 
 
-@pytest.mark.parametrize(("where", "shown"), [("before", [-0.25, 0.5, -1.0]), ("after", [0.0, 0.0, 0.0])])
-def test_where_selects_the_zero_of_a_normalising_policy(where, shown):
+@pytest.mark.parametrize(("where", "inputs"), [("before", [-0.25, 0.5, -1.0]), ("after", [0.0, 0.0, 0.0])])
+def test_where_selects_the_zero_of_a_normalising_policy(where, inputs):
     mask, policy = MaskObservation(p=1.0, r=1.0, where=where), normalising()
     lanes = Lanes(EnvSpec(id="Pendulum-v1"), count=2)
     rows = rollout(lanes, Parts(policy, mask), Plan(episodes=2))
     seen = mask.memory[""].astype(np.float32)
-    np.testing.assert_allclose(policy._inputs.read(seen, None, None)[0][0], [shown, shown], atol=1e-6)
+    np.testing.assert_allclose(policy._inputs.read(seen, None, None)[0][0], [inputs, inputs], atol=1e-6)
     assert rows.effects["masked_fraction"].tolist() == [1.0, 1.0]
 
 
@@ -157,9 +157,9 @@ def test_noise_after_normalisation_is_standard(play):
     policy = normalising()
     mask.prepare(Context(policy))
     seen = play(mask, np.zeros((40, 300, 3)))
-    shown = policy._inputs.read(seen.reshape(-1, 3), None, None)[0][0]
-    np.testing.assert_allclose(shown.mean(axis=0), 0, atol=0.05)
-    np.testing.assert_allclose(shown.std(axis=0), 1, atol=0.05)
+    inputs = policy._inputs.read(seen.reshape(-1, 3), None, None)[0][0]
+    np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=0.05)
+    np.testing.assert_allclose(inputs.std(axis=0), 1, atol=0.05)
 
 
 def test_a_policy_without_statistics_refuses_to_mask_after_normalisation():
@@ -234,19 +234,19 @@ def test_masks_that_do_not_fit_the_observation():
 
 
 @pytest.mark.parametrize(
-    ("groups", "known", "places"),
+    ("groups", "env_groups", "places"),
     [(None, GROUPS, {0, 1, 2, 3, 4, 7, 8, 9}), (["leg", "eye"], GROUPS, {3, 4, 9}), ({"tail": [5]}, GROUPS, {5})],
 )
-def test_groups_of_sensors_are_those_of_the_environment_unless_given(groups, known, places, make_step):
+def test_groups_of_sensors_are_those_of_the_environment_unless_given(groups, env_groups, places, make_step):
     mask = MaskObservation(p=1.0, r=1.0, kind="group", groups=groups)
     mask.bind(BOX, BOX, 2)
-    mask.prepare(Context(sensor_groups=known))
+    mask.prepare(Context(sensor_groups=env_groups))
     seen = mask.perturb_observation(np.ones((2, SIZE)), make_step(2))
     assert [set(np.flatnonzero(row == 0).tolist()) for row in seen] == [places, places]
 
 
 @pytest.mark.parametrize(
-    ("groups", "known", "message"),
+    ("groups", "env_groups", "message"),
     [
         (None, None, "the environment names none: set `groups`, .* or `env.sensor_groups`"),
         (["leg"], None, "the environment names none"),
@@ -254,11 +254,11 @@ def test_groups_of_sensors_are_those_of_the_environment_unless_given(groups, kno
         (None, {"tail": [10]}, r"`env\.sensor_groups\.tail` must be positions in 0\.\.9, got 10"),
     ],
 )
-def test_unknown_groups_are_refused(groups, known, message):
+def test_unknown_groups_are_refused(groups, env_groups, message):
     mask = MaskObservation(p=1.0, kind="group", groups=groups)
     mask.bind(BOX, BOX, 1)
     with pytest.raises((ValueError, UserError), match=message):
-        mask.prepare(Context(sensor_groups=known))
+        mask.prepare(Context(sensor_groups=env_groups))
 
 
 @pytest.mark.parametrize(

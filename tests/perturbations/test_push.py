@@ -9,7 +9,7 @@ from brittlestar.schedules import Bursts
 
 def forces(push, episodes=1, steps=50, schedule=None, env_id="Ant-v5", seed=0):
     """The force on the torso in every step, `(episodes, steps, 3)`."""
-    env, found = PerturbedEnv(gym.make(env_id), push, schedule), []
+    env, forces = PerturbedEnv(gym.make(env_id), push, schedule), []
     still = np.zeros(env.action_space.shape, np.float32)
     for episode in range(episodes):
         env.reset(seed=seed if episode == 0 else None)
@@ -19,10 +19,10 @@ def forces(push, episodes=1, steps=50, schedule=None, env_id="Ant-v5", seed=0):
             applied = env.unwrapped.data.xfrc_applied
             assert not np.delete(applied, 1, axis=0).any()
             assert not applied[1, 3:].any()
-            found.append(applied[1, :3].copy())
+            forces.append(applied[1, :3].copy())
     env.close()
     assert not env.unwrapped.data.xfrc_applied.any()
-    return np.array(found).reshape(episodes, steps, 3)
+    return np.array(forces).reshape(episodes, steps, 3)
 
 
 def test_drawn_pushes_start_at_the_rate_and_last():

@@ -125,9 +125,9 @@ def test_lanes_that_step_together_last_as_long_as_each_of_them_alone(env_id):
         batch = lanes.step(actions, active)
         for lane, env in enumerate(alone):
             observation, reward, *_ = env.step(actions[lane])
-            shown = observation if isinstance(observation, dict) else {"": observation}
+            entries = observation if isinstance(observation, dict) else {"": observation}
             batched = batch.observation if isinstance(batch.observation, dict) else {"": batch.observation}
-            assert all(np.array_equal(batched[key][lane], value) for key, value in shown.items())
+            assert all(np.array_equal(batched[key][lane], value) for key, value in entries.items())
             assert batch.reward[lane] == reward
 
 

@@ -148,14 +148,14 @@ def test_draws_are_of_the_episode_and_scale_with_the_strength(draw):
 
 
 def test_targets_are_drawn_per_episode_in_their_range():
-    world, found = world_of("HalfCheetah-v5"), []
+    world, values = world_of("HalfCheetah-v5"), []
     change = bound(Gravity(1.0, to=[5.0, 15.0]))
     for episode in range(30):
         world.restore()
         at(change, world, episode=episode)
-        found.append(float(-world.value("opt.gravity")[2]))
-    assert 5.0 <= min(found) < 7.0
-    assert 13.0 < max(found) <= 15.0
+        values.append(float(-world.value("opt.gravity")[2]))
+    assert 5.0 <= min(values) < 7.0
+    assert 13.0 < max(values) <= 15.0
 
 
 def test_changes_of_the_same_field_add_up_and_leave_one_by_one():

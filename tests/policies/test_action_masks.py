@@ -34,10 +34,10 @@ COUNTS = {"choice": [4], "choices": [2, 4, 3], "switches": [2, 2, 2]}
 class Doors(gym.Env):
     """Random observations and masks at every step; the return determines the actions, and an invalid one costs 1000."""
 
-    def __init__(self, kind="choice", shown="method"):
+    def __init__(self, kind="choice", place="method"):
         self.observation_space, self.action_space = spaces.Box(-9, 9, (5,), np.float32), ACTIONS[kind]
-        self.counts, self.shown = COUNTS[kind], shown
-        if shown == "method":
+        self.counts, self.place = COUNTS[kind], place
+        if place == "method":
             self.action_masks = lambda: np.concatenate(self.masks)
 
     def reset(self, *, seed=None, options=None):
@@ -50,7 +50,7 @@ class Doors(gym.Env):
         for mask in self.masks:
             mask[self.np_random.integers(len(mask))] = 1
         info = {"tuple": {"action_mask": self.masks}, "info": {"action_mask": np.concatenate(self.masks)}}
-        return self.np_random.standard_normal(5).astype(np.float32), info.get(self.shown, {})
+        return self.np_random.standard_normal(5).astype(np.float32), info.get(self.place, {})
 
     def step(self, action):
         chosen = np.ravel(action).tolist()
@@ -110,13 +110,13 @@ def test_masks_are_applied_as_sb3_contrib_does(tmp_path, kind, trust):
     np.testing.assert_allclose(rows.column("return"), returns)
 
 
-@pytest.mark.parametrize("shown", ["info", "tuple"])
+@pytest.mark.parametrize("place", ["info", "tuple"])
 @pytest.mark.parametrize("kind", ACTIONS)
-def test_masks_may_come_in_the_info(tmp_path, kind, shown):
+def test_masks_may_come_in_the_info(tmp_path, kind, place):
     _, path = made(tmp_path, Doors(kind))
     plan, returns = Plan(episodes=8), []
-    for source in ("method", shown, "nowhere"):
-        spec = EnvSpec(id="Doors-v0", kwargs={"kind": kind, "shown": source})
+    for source in ("method", place, "nowhere"):
+        spec = EnvSpec(id="Doors-v0", kwargs={"kind": kind, "place": source})
         returns.append(rollout(Lanes(spec, 3), Parts(Sb3Policy(path)), plan).column("return"))
     assert np.array_equal(returns[0], returns[1])
     assert min(returns[2]) < 0
@@ -138,20 +138,20 @@ def test_taxi(tmp_path):
     spec = EnvSpec(id=TAXI, max_steps=40)
     env = spec.make()
     model, path = made(tmp_path, env)
-    kept = Kept(Sb3Policy(path))
-    seeds = rollout(Lanes(spec, 1), Parts(kept), Plan(episodes=6)).column("reset_seed")
-    assert kept.actions == theirs(model, env, seeds, lambda env, info: info["action_mask"])[0]
-    assert kept.actions != theirs(model, env, seeds, lambda env, info: None)[0]
+    recorder = Kept(Sb3Policy(path))
+    seeds = rollout(Lanes(spec, 1), Parts(recorder), Plan(episodes=6)).column("reset_seed")
+    assert recorder.actions == theirs(model, env, seeds, lambda env, info: info["action_mask"])[0]
+    assert recorder.actions != theirs(model, env, seeds, lambda env, info: None)[0]
 
 
 def test_a_loaded_model_receives_masks_too(tmp_path):
     model, path = made(tmp_path, Doors())
     spec, plan = EnvSpec(id="Doors-v0"), Plan(episodes=5)
-    rebuilt, given = (
+    rebuilt, loaded = (
         rollout(Lanes(spec, 2), Parts(policy), plan).column("return") for policy in (Sb3Policy(path), as_policy(model))
     )
-    np.testing.assert_allclose(rebuilt, given)
-    assert min(given) >= 0
+    np.testing.assert_allclose(rebuilt, loaded)
+    assert min(loaded) >= 0
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -159,7 +159,7 @@ def test_a_loaded_model_receives_masks_too(tmp_path):
 def test_rows_are_the_same_in_any_number_of_lanes(tmp_path, kind, deterministic):
     _, path = made(tmp_path, Doors(kind))
     plan = Plan(episodes=7, deterministic=deterministic)
-    spec = EnvSpec(id="Doors-v0", kwargs={"kind": kind, "shown": "info"})
+    spec = EnvSpec(id="Doors-v0", kwargs={"kind": kind, "place": "info"})
     rows = [rollout(Lanes(spec, lanes), Parts(Sb3Policy(path)), plan) for lanes in (1, 3, 9)]
     assert min(rows[0].column("return")) >= 0
     for other in rows[1:]:
@@ -186,8 +186,8 @@ def test_random_choices_are_those_of_sb3_contrib(tmp_path, kind, mask):
         np.repeat(seen, lanes, axis=0), deterministic=False, action_masks=np.tile(mask, (lanes, 1))
     )
     with torch.no_grad():
-        found = model.policy.get_distribution(torch.as_tensor(seen), action_masks=mask)
-    parts = getattr(found, "distributions", None) or [found.distribution]
+        distribution = model.policy.get_distribution(torch.as_tensor(seen), action_masks=mask)
+    parts = getattr(distribution, "distributions", None) or [distribution.distribution]
     for place, count in enumerate(counts):
         shares = np.bincount(chosen.reshape(lanes, -1)[:, place], minlength=count) / lanes
         expected = parts[place].probs[0].numpy()
@@ -229,7 +229,7 @@ def test_every_choice_is_valid_in_an_idle_lane():
 
 
 def test_the_info_of_a_finished_step_stays_as_it_was():
-    lanes = Lanes(EnvSpec(id="Doors-v0", kwargs={"shown": "info"}), 1)
+    lanes = Lanes(EnvSpec(id="Doors-v0", kwargs={"place": "info"}), 1)
     lanes.reset(0, seed=0)
     batch = lanes.step(np.array([0]), active=np.array([0]))
     before = batch.infos[0]["action_mask"]

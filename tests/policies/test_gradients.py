@@ -48,8 +48,8 @@ def numeric_gradient(policy, observation, weights, key="", state=None, first=Non
         for side in (reach, -reach):
             moved = part.copy()
             moved[:, *place] += side
-            shown = observation | {key: moved} if key else moved
-            ends.append((weights * policy.differentiate(shown, state, first).outputs).sum(axis=1))
+            moved_observation = observation | {key: moved} if key else moved
+            ends.append((weights * policy.differentiate(moved_observation, state, first).outputs).sum(axis=1))
         slope[:, *place] = (ends[0] - ends[1]) / (2 * reach)
     return slope
 

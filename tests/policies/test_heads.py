@@ -12,9 +12,9 @@ BOX = spaces.Box(-4.0, 4.0, (2,), np.float32)
 
 
 def draws(lanes=MANY, step=0, episodes=None):
-    found = LaneDraws(seed=0, stream="policy", lanes=lanes)
-    found.at(np.arange(lanes) if episodes is None else np.array(episodes), np.full(lanes, step))
-    return found
+    draws = LaneDraws(seed=0, stream="policy", lanes=lanes)
+    draws.at(np.arange(lanes) if episodes is None else np.array(episodes), np.full(lanes, step))
+    return draws
 
 
 def decide(head, space, outputs, latent=None, lanes=MANY, drawn=True):

@@ -98,9 +98,9 @@ def test_frames_with_several_axes_are_stacked_as_in_stable_baselines3(space, exp
     assert inputs.bind(space) == np.prod(expected)
     assert inputs.shape == expected
     frames = np.random.default_rng(0).integers(255, size=(3, 2, *space.shape)).astype(space.dtype)
-    shown = theirs.reset(frames[0].copy())
+    stacked = theirs.reset(frames[0].copy())
     for step, frame in enumerate(frames):
         if step:
-            shown, _ = theirs.update(frame, np.zeros(2, dtype=bool), [{}, {}])
+            stacked, _ = theirs.update(frame, np.zeros(2, dtype=bool), [{}, {}])
         (row,), state = inputs.read(frame, state, np.full(2, step == 0))
-        np.testing.assert_array_equal(row.reshape(2, *inputs.shape), shown)
+        np.testing.assert_array_equal(row.reshape(2, *inputs.shape), stacked)

@@ -67,9 +67,9 @@ def test_the_memory_order_of_the_weights_makes_no_difference():
 def test_answers_are_not_overwritten_by_the_next_call():
     policy = MlpPolicy(LAYERS[:1])
     first = policy.predict(np.array([[0.1, 0.0]]))[0]
-    kept = first.copy()
+    original = first.copy()
     policy.predict(np.array([[-0.7, 0.3]]))
-    assert np.array_equal(first, kept)
+    assert np.array_equal(first, original)
 
 
 def test_a_dict_is_read_in_sorted_key_order():

@@ -89,11 +89,11 @@ def sequence(space, steps=STEPS, lanes=LANES):
 
 
 def starts(steps=STEPS, lanes=LANES):
-    found = np.random.default_rng(2).random((steps, lanes)) < 0.15
-    found[0] = True
-    assert found[1:].any()
-    assert not found[1:].all(axis=1).any()
-    return found
+    starts = np.random.default_rng(2).random((steps, lanes)) < 0.15
+    starts[0] = True
+    assert starts[1:].any()
+    assert not starts[1:].all(axis=1).any()
+    return starts
 
 
 def played(policy, space, **options):

@@ -94,13 +94,13 @@ def test_every_algorithm_is_rebuilt(tmp_path, algorithm, options, seen, acts):
     model.save(tmp_path / "model.zip")
     checkpoint = read_checkpoint(str(tmp_path / "model.zip"))
     policy = bound(Sb3Policy(str(tmp_path / "model.zip")), checkpoint.observation_space, checkpoint.action_space, 100)
-    shown = (
+    batch = (
         np.random.default_rng(0).integers(4, size=100)
         if isinstance(seen, spaces.Discrete)
         else observations(seen, 100, scale=3)
     )
-    theirs = model.predict(shown, deterministic=True)[0]
-    ours = policy.predict(shown)[0]
+    theirs = model.predict(batch, deterministic=True)[0]
+    ours = policy.predict(batch)[0]
     assert len(np.unique(ours, axis=0)) > 1
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
@@ -164,10 +164,10 @@ def test_a_zoo_folder_is_normalised_as_in_training():
 @needs_agents
 def test_statistics_beside_a_zip_are_found():
     space, acts = spaces.Box(-np.inf, np.inf, (17,)), spaces.Box(-1, 1, (6,))
-    found = bound(Sb3Policy(zip_of("ppo/HalfCheetah-v3_1")), space, acts, lanes=3)
+    policy = bound(Sb3Policy(zip_of("ppo/HalfCheetah-v3_1")), space, acts, lanes=3)
     folder = bound(ZooFolderPolicy(str(AGENTS / "ppo/HalfCheetah-v3_1")), space, acts, lanes=3)
     seen = observations(space, 3)
-    assert np.array_equal(found.predict(seen)[0], folder.predict(seen)[0])
+    assert np.array_equal(policy.predict(seen)[0], folder.predict(seen)[0])
 
 
 @needs_agents
@@ -221,10 +221,10 @@ def test_adapters():
     older = np.concatenate([newer[:, :27], np.zeros((2, 84))], axis=1)
     start = np.ones(2, dtype=bool)
     plain = bound(ZooFolderPolicy(ant), spaces.Box(-np.inf, np.inf, (111,)), acts, lanes=2)
-    known = bound(ZooFolderPolicy(ant, "ant_v3"), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
+    with_adapter = bound(ZooFolderPolicy(ant, "ant_v3"), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
     blind = bound(ZooFolderPolicy(ant, "pad"), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
     expected = plain.predict(older, None, start)[0]
-    assert np.array_equal(known.predict(newer, None, start)[0], expected)
+    assert np.array_equal(with_adapter.predict(newer, None, start)[0], expected)
     assert not np.array_equal(blind.predict(newer, None, start)[0], expected)
     with pytest.raises(UserError, match=r"statistics have shape \(112,\), but the network has 106 inputs"):
         bound(ZooFolderPolicy(ant), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)

@@ -58,14 +58,14 @@ def made(folder, env, policy="CnnPolicy"):
 
 
 def returns(model, env, seeds):
-    found = []
+    totals = []
     for seed in seeds:
         (seen, _), total, over = env.reset(seed=int(seed)), 0.0, False
         while not over:
             seen, reward, over, _, _ = env.step(model.predict(seen, deterministic=True)[0])
             total += reward
-        found.append(total)
-    return found
+        totals.append(total)
+    return totals
 
 
 @pytest.mark.parametrize("policy", ["CnnPolicy", "MlpPolicy"])
@@ -98,15 +98,15 @@ def test_stacked_images(tmp_path, channels_first):
     model, path = made(tmp_path, envs)
     spec, plan = EnvSpec(id="Picture-v0", kwargs={"channels_first": channels_first}), Plan(episodes=3)
     rows = rollout(Lanes(spec, 2), Parts(Sb3Policy(path, trust=True, frame_stack=4)), plan)
-    found = []
+    totals = []
     for seed in rows.column("reset_seed").tolist():
         envs.seed(int(seed))
         seen, total, over = envs.reset(), 0.0, False
         while not over:
             seen, reward, (over,), _ = envs.step(model.predict(seen, deterministic=True)[0])
             total += float(reward[0])
-        found.append(total)
-    np.testing.assert_allclose(rows.column("return"), found, atol=1e-5)
+        totals.append(total)
+    np.testing.assert_allclose(rows.column("return"), totals, atol=1e-5)
 
 
 def test_the_settings_that_loading_drops_are_attributes_of_the_library():

@@ -8,7 +8,7 @@ from brittlestar.reports.curve_names import curve_names
 @pytest.mark.parametrize(
     ("columns", "keys", "names"),
     [
-        # A model stands for its policy and its environment.
+        # The name of a model replaces its policy and its environment.
         (["env", "policy", "model"], [("a", "x", "m"), ("b", "y", "n")], ["m", "n"]),
         (["env", "policy", "model"], [("a", "x", "m")], ["m"]),
         (["env", "policy"], [("a", "x"), ("b", "y")], ["x", "y"]),

@@ -26,9 +26,9 @@ def draw(cells, path):
 @pytest.fixture
 def axes(monkeypatch):
     """The panels of the figure, which is not saved."""
-    found: list[Axes] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: found.__setitem__(slice(None), figure.axes))
-    return found
+    panels: list[Axes] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: panels.__setitem__(slice(None), figure.axes))
+    return panels
 
 
 def test_png_and_pdf(make_cell, tmp_path):

@@ -26,14 +26,14 @@ def curve(make_cell, successes=((1, 1), (1, 0)), **options):
 
 def test_every_file_is_written_and_named(make_cell, save_cells, tmp_path):
     sweep = save_cells(tmp_path / "sweep", curve(make_cell))
-    tables, shown, _ = summarise([str(sweep)], tmp_path / "out")
+    tables, output, _ = summarise([str(sweep)], tmp_path / "out")
     assert len(tables.curve) == 2
     for name in ("episodes.csv", "cells.json", "curve.parquet", "summary.md", "failures.csv", "curve.png", "curve.pdf"):
         assert (tmp_path / "out" / name).stat().st_size > 0
     for line in (f"plot    {tmp_path}/out/curve.png", f"report  {tmp_path}/out/report.md", f"cells   {sweep}/*/"):
-        assert line in shown
-    assert "| sigma | n_seeds | n_episodes | success_any " in shown
-    assert "critical_interpolated" in shown
+        assert line in output
+    assert "| sigma | n_seeds | n_episodes | success_any " in output
+    assert "critical_interpolated" in output
 
 
 def test_the_report_names_methods_and_what_stayed_the_same(make_cell, save_cells, tmp_path, plain):
@@ -47,14 +47,14 @@ def test_the_report_names_methods_and_what_stayed_the_same(make_cell, save_cells
 
 
 def test_numbers_carry_their_intervals(make_cell, save_cells, tmp_path, plain):
-    _, shown, _ = summarise([str(save_cells(tmp_path, curve(make_cell)))], tmp_path)
-    assert "| 1 [0.3424, 1] " in shown
-    assert "none [" in shown  # no critical strength, but one may lie beyond
+    _, output, _ = summarise([str(save_cells(tmp_path, curve(make_cell)))], tmp_path)
+    assert "| 1 [0.3424, 1] " in output
+    assert "none [" in output  # no critical strength, but one may lie beyond
 
 
 def test_notes_are_in_the_report(make_cell, save_cells, tmp_path, plain):
-    _, shown, _ = summarise([str(save_cells(tmp_path, curve(make_cell, solved_at_reset=[1, 0])))], tmp_path)
-    for text in (shown, (tmp_path / "report.md").read_text()):
+    _, output, _ = summarise([str(save_cells(tmp_path, curve(make_cell, solved_at_reset=[1, 0])))], tmp_path)
+    for text in (output, (tmp_path / "report.md").read_text()):
         assert "note: up to 50.0% of the episodes are solved at reset" in text
 
 
@@ -63,11 +63,11 @@ def test_a_missed_baseline_is_at_the_top_of_the_report(make_cell, save_cells, tm
         cells = curve(make_cell)
         for cell in cells:
             cell.manifest["record"] = {"mean": mean, "std": 0.0, "episodes": 9}
-        _, shown, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+        _, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
         text = (tmp_path / "report.md").read_text()
         assert text.startswith("# Degradation curve\n\n**Warning: baseline mismatch.**") == missed
         line = "baseline mismatch: recorded 500 [500, 500] (9 episodes), found -1"
-        assert (text.count(line), shown.count(line)) == (missed, missed)
+        assert (text.count(line), output.count(line)) == (missed, missed)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_a_better_policy_and_another_time_limit_are_one_note(mean, env, line, ma
         cells += curve(make_cell, config=node)
     for cell in cells:
         cell.manifest["record"] = {"mean": mean, "std": 0.0, "episodes": 9}
-    _, shown, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    _, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
     text = (tmp_path / "report.md").read_text()
     assert "**Warning" not in text
-    assert (text.count(f"note: {line}"), shown.count(f"note: {line}")) == (1, 1)
+    assert (text.count(f"note: {line}"), output.count(f"note: {line}")) == (1, 1)
 
 
 def test_failures_of_one_reason_are_one_row(make_cell, fail_cell, save_cells, tmp_path, plain):
@@ -110,9 +110,9 @@ def test_failures_are_in_the_report(make_cell, fail_cell, save_cells, tmp_path, 
 def test_nothing_finished(make_cell, fail_cell, save_cells, tmp_path, plain):
     summarise([str(save_cells(tmp_path, curve(make_cell)))], tmp_path)
     (tmp_path / "1" / "manifest.json").unlink()
-    tables, shown, _ = summarise([str(save_cells(tmp_path, [fail_cell(make_cell())]))], tmp_path)
+    tables, output, _ = summarise([str(save_cells(tmp_path, [fail_cell(make_cell())]))], tmp_path)
     assert tables.curve == []
-    assert shown.startswith("no cell has a result") and "plot" not in shown
+    assert output.startswith("no cell has a result") and "plot" not in output
     assert not (tmp_path / "curve.png").exists()
     assert "curve.png" not in (tmp_path / "report.md").read_text()
 
@@ -120,21 +120,21 @@ def test_nothing_finished(make_cell, fail_cell, save_cells, tmp_path, plain):
 def test_long_tables_are_cut_in_the_terminal(make_cell, save_cells, tmp_path, monkeypatch, plain):
     monkeypatch.setattr(overview, "MOST_ROWS", 3)
     cells = [c for kp in range(3) for c in curve(make_cell, config={"policy": {"kp": kp}})]
-    _, shown, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
-    assert "3 more rows in curve.csv" in shown and "3 more rows in summary.csv" in shown
+    _, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    assert "3 more rows in curve.csv" in output and "3 more rows in summary.csv" in output
     assert len((tmp_path / "curve.csv").read_text().splitlines()) == 7
 
 
 def test_several_strengths_have_a_column_for_their_names(make_cell, save_cells, tmp_path, plain):
     scaled = curve(make_cell, choices={"perturbation": "pair"}, name="scale")
-    _, shown, _ = summarise([str(save_cells(tmp_path, curve(make_cell) + scaled))], tmp_path)
-    assert "| perturbation         | strength_name | strength |" in shown
+    _, output, _ = summarise([str(save_cells(tmp_path, curve(make_cell) + scaled))], tmp_path)
+    assert "| perturbation         | strength_name | strength |" in output
 
 
 def test_environments_with_and_without_success_share_a_table(make_cell, save_cells, tmp_path, plain):
     returns = curve(make_cell, choices={"env": "pendulum"}, measure="return", **{"return": [-5, -7]})
-    _, shown, _ = summarise([str(save_cells(tmp_path, curve(make_cell) + returns))], tmp_path)
-    assert "| -6 [" in shown and "| 1 [0.3424, 1] " in shown
+    _, output, _ = summarise([str(save_cells(tmp_path, curve(make_cell) + returns))], tmp_path)
+    assert "| -6 [" in output and "| 1 [0.3424, 1] " in output
 
 
 class Two:
@@ -148,19 +148,19 @@ class Two:
 
 def test_a_report_begins_with_the_sections_of_its_study(make_cell, save_cells, tmp_path, plain):
     cells = [*curve(make_cell), make_cell(seed=7, config={"role": "extra"})]
-    tables, shown, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path, study=Two())
+    tables, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path, study=Two())
     text = (tmp_path / "report.md").read_text()
     heads = [line for line in text.splitlines() if line.startswith("#")]
     assert heads == ["# My study", "## More", "## Degradation curve"]
     assert text.count("![curve](curve.png)") == 1 and "3 cells" in text
-    assert shown.startswith("3 cells\n\nand more\n\n") and f"        {tmp_path}/mine.csv\n" in shown
+    assert output.startswith("3 cells\n\nand more\n\n") and f"        {tmp_path}/mine.csv\n" in output
     assert len(tables.cells) == 2, "a cell with a role is in no table of the sweep"
 
 
 def test_a_study_at_one_strength_has_no_curve(make_cell, save_cells, tmp_path):
-    _, shown, _ = summarise([str(save_cells(tmp_path, [make_cell()]))], tmp_path, study=Two())
+    _, output, _ = summarise([str(save_cells(tmp_path, [make_cell()]))], tmp_path, study=Two())
     assert "## Degradation curve" not in (tmp_path / "report.md").read_text()
-    assert not (tmp_path / "curve.png").exists() and "n_episodes" not in shown
+    assert not (tmp_path / "curve.png").exists() and "n_episodes" not in output
 
 
 def test_an_extra_cell_that_failed_is_a_failure_of_the_sweep(make_cell, fail_cell, save_cells, tmp_path, plain):
@@ -185,16 +185,16 @@ def test_the_garbage_collector_comes_back(tmp_path):
 @pytest.fixture
 def axes(monkeypatch):
     """The panels of the figure, which is not saved."""
-    found: list[Axes] = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: found.__setitem__(slice(None), figure.axes))
-    return found
+    panels: list[Axes] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: panels.__setitem__(slice(None), figure.axes))
+    return panels
 
 
 def test_the_report_names_what_the_picture_leaves_out(make_cell, save_cells, tmp_path, axes):
     cells = [make_cell([1, 0], strength=s, config={"policy": {"kp": kp}}) for kp in range(14) for s in (0, 1)]
-    _, shown, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    _, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
     note = "note: curve leaves 2 out, the tables hold them: kp 12; kp 13\n"
-    assert note in shown and note in (tmp_path / "report.md").read_text()
+    assert note in output and note in (tmp_path / "report.md").read_text()
 
 
 def test_an_error_of_a_study_is_a_line_of_the_report(make_cell, fail_cell, save_cells, tmp_path, plain):

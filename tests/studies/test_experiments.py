@@ -45,7 +45,7 @@ def test_masking(shell):
         # Nothing was masked, so nothing failed; all steps were masked, so nothing recovered.
         assert rows[0]["time_to_failure"] is None
         assert rows[0]["recovery_time"] is rows[-1]["recovery_time"] is None
-        # Every step of CartPole pays 1: whoever still stands is back after one step.
+        # Every step of CartPole pays 1: a pole that is still up is back after one step.
         assert rows[2]["recovery_time"] == 1
     clean = [{key: value for key, value in rows[0].items() if key != "perturbation.kind"} for rows in kinds]
     assert clean[0] == clean[1]
@@ -94,7 +94,7 @@ def test_masking_compares_models_of_a_list(shell):
     curve = shell.table("sweep", "curve")
     for model in ("a", "b"):
         rows = [select(curve, model=model, strength=p) for p in (0, 1)]
-        assert [len(found) for found in rows] == [2, 2]
+        assert [len(group) for group in rows] == [2, 2]
         assert max(row["return"] for row in rows[1]) < min(row["return"] for row in rows[0])
     # States cannot be masked: one mistake, one line, and one row per cell in the table.
     assert done.returncode == 1

@@ -117,7 +117,7 @@ def test_one_shared_model_gives_the_bits_of_many(env_id, max_steps, name, schedu
     monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
     written = []
     numbers = SharedModel.numbers
-    monkeypatch.setattr(SharedModel, "numbers", lambda *given: written.append(numbers(*given)) or written[-1])
+    monkeypatch.setattr(SharedModel, "numbers", lambda *arguments: written.append(numbers(*arguments)) or written[-1])
     spec, rows = EnvSpec(id=env_id, max_steps=max_steps), []
     for alone in (True, False):
         used = Lanes(spec, 1 if alone else 5, 1 if alone else 2, own_models=True)

@@ -90,12 +90,12 @@ def saved_steps(folder: Path) -> list[int]:
 def test_stopped_in_every_stage_it_goes_on(arc, folder, tmp_path, one_core):
     code, _, error = stop_when(tmp_path, lambda: cells(tmp_path, "outputs/store") > 0, signal.SIGINT)
     assert code == 130 and "the same command continues" in error
-    kept = cells(tmp_path, "outputs/store")
-    assert 1 <= kept < CELLS
+    stored = cells(tmp_path, "outputs/store")
+    assert 1 <= stored < CELLS
 
     code, out, error = stop_when(tmp_path, lambda: len(saved_steps(tmp_path)) >= 2)
     assert code == -signal.SIGKILL and "3/4" in out and "4/4" not in out
-    assert f"{CELLS}/{CELLS} cells: {CELLS - kept} done, 0 failed, {kept} cached" in error
+    assert f"{CELLS}/{CELLS} cells: {CELLS - stored} done, 0 failed, {stored} cached" in error
     chosen, steps = (tmp_path / "out" / "choice.json").read_bytes(), saved_steps(tmp_path)
     assert not (tmp_path / "out" / "result.json").exists()
 
@@ -105,11 +105,11 @@ def test_stopped_in_every_stage_it_goes_on(arc, folder, tmp_path, one_core):
     # The first ones were not learnt again.
     assert saved_steps(tmp_path)[: len(steps)] == steps
     assert saved_steps(tmp_path) == sorted(saved_steps(tmp_path)) and saved_steps(tmp_path)[-1] == STEPS
-    kept = cells(tmp_path, "outputs/store")
+    stored = cells(tmp_path, "outputs/store")
 
     done = finish(tmp_path)
     assert "done before" in done["out"] and ALL_CACHED in done["err"]
-    assert f"{CELLS}/{CELLS} cells: {2 * CELLS - kept} done, 0 failed, {kept - CELLS} cached" in done["err"]
+    assert f"{CELLS}/{CELLS} cells: {2 * CELLS - stored} done, 0 failed, {stored - CELLS} cached" in done["err"]
     assert (tmp_path / "out" / "choice.json").read_bytes() == chosen == (folder / "out" / "choice.json").read_bytes()
     for level, rows in values(tmp_path, "before", "return").items():
         assert np.array_equal(rows, values(folder, "before", "return")[level])
@@ -123,10 +123,10 @@ def test_a_second_time_nothing_is_computed_and_the_same_is_said(arc, folder):
 
 def values(folder: Path, side: str, column: str) -> dict[float, np.ndarray]:
     """The episodes of both seeds at each level, read from the cells."""
-    found = {}
+    rows_by_level = {}
     for cell in sorted(load_cells([folder / "out" / side]), key=lambda cell: (cell.strength, cell.seed)):
-        found.setdefault(cell.strength, []).append(cell.rows()[:, list(cell.manifest["columns"]).index(column)])
-    return {level: np.concatenate(rows) for level, rows in found.items()}
+        rows_by_level.setdefault(cell.strength, []).append(cell.rows()[:, list(cell.manifest["columns"]).index(column)])
+    return {level: np.concatenate(rows) for level, rows in rows_by_level.items()}
 
 
 def test_both_sides_ran_the_same_episodes(arc, folder):
@@ -161,9 +161,9 @@ def test_the_table_holds_the_numbers_of_the_cells(arc, folder):
         p_values.append(binomtest(won, won + lost).pvalue if won + lost else 1.0)
         assert float(row["p"]) == pytest.approx(p_values[-1], rel=1e-9)
         assert -1 <= float(row["low"]) <= float(row["gain"]) <= float(row["high"]) <= 1
-        shown = [f"{level}", f"{b.mean():.4g}", f"{a.mean():.4g}"]
+        words = [f"{level}", f"{b.mean():.4g}", f"{a.mean():.4g}"]
         gain = re.escape(f"{a.mean() - b.mean():+.4g} [")
-        assert re.search(r"\| success_final \|\s+" + r" \|\s+".join(map(re.escape, shown)) + rf" \| {gain}", arc["out"])
+        assert re.search(r"\| success_final \|\s+" + r" \|\s+".join(map(re.escape, words)) + rf" \| {gain}", arc["out"])
     order = np.argsort(p_values)
     holm = np.maximum.accumulate([min(1.0, (4 - i) * p_values[k]) for i, k in enumerate(order)])
     assert [float(rows[k]["p_holm"]) for k in order] == pytest.approx(list(holm))

@@ -24,7 +24,7 @@ from brittlestar.studies.results_page.published import read_published
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = "scripts/results.py"
-NOBODY = [f"--policy={part}=" for part in plans.POLICIES]
+NO_POLICIES = [f"--policy={part}=" for part in plans.POLICIES]
 SIGMAS = {"observation": (0.0, 0.02, 0.05, 0.1, 0.2), "action": (0.0, 0.5), "low_pass": (0.5,)}
 ALPHAS = (0.3, 1.0)
 EPISODES = 20
@@ -41,8 +41,8 @@ STAND_INS = {
 def table(text: str, heading: str, number: int = 0) -> list[dict]:
     """Reads the table that comes so many tables after a line."""
     lines = text[text.index(heading) :].split("\n\n")
-    found = [block for block in lines if block.startswith("|")][number].splitlines()
-    names, _, *rows = [[word.strip() for word in line.strip("|").split("|")] for line in found]
+    table_lines = [block for block in lines if block.startswith("|")][number].splitlines()
+    names, _, *rows = [[word.strip() for word in line.strip("|").split("|")] for line in table_lines]
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -99,7 +99,7 @@ def filled(plan, make_cell, save_cells):
 
 
 def figures(**changes) -> dict:
-    """Published figures that nobody published."""
+    """Invented figures in the form of published ones."""
     levels = {"observation": "sigma", "action": "sigma", "low_pass_at_sigma_act_0.5": "alpha"}
     xs = {"low_pass_at_sigma_act_0.5": ALPHAS, "action": SIGMAS["action"], "observation": SIGMAS["observation"]}
     tables = {
@@ -205,12 +205,12 @@ def test_bars_are_met_or_not(plan, make_cell, save_cells, clean, robust, met):
         return 1.0
 
     fill(plan, make_cell, save_cells, rates)
-    found = bars(plan)
-    assert found["FetchPush-v4, `push_controller`, no noise, any step"] == met[0]
-    assert found["FetchPush-v4, gain at sigma = 0.05, any step"] == met[1]
-    assert found["FetchPush-v4, cost without noise, any step"] == met[2]
+    marks = bars(plan)
+    assert marks["FetchPush-v4, `push_controller`, no noise, any step"] == met[0]
+    assert marks["FetchPush-v4, gain at sigma = 0.05, any step"] == met[1]
+    assert marks["FetchPush-v4, cost without noise, any step"] == met[2]
     # Half of the successes do not last.
-    assert found["FetchReach-v4, `p_controller`, no noise, final step"] == "**NO**"
+    assert marks["FetchReach-v4, `p_controller`, no noise, final step"] == "**NO**"
 
 
 def test_a_gain_that_chance_explains_does_not_meet_the_bar(plan, make_cell, save_cells, monkeypatch):
@@ -300,7 +300,7 @@ def test_missing_policies_are_named_with_the_command(plan, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         (["--policy=fetch_push.sca=random"], "has no part `fetch_push.sca`; did you mean `fetch_push.sac`?"),
         (["--policy=fetch_push.sac=randm"], "there is no policy `randm`; did you mean `random`?"),
@@ -310,8 +310,8 @@ def test_missing_policies_are_named_with_the_command(plan, tmp_path, monkeypatch
         (["--published=none.json"], "cannot read the published figures in none.json: No such file"),
     ],
 )
-def test_mistakes_end_in_one_line(shell, given, message):
-    done = shell(*NOBODY, *given, "--out=page/results.md", script=SCRIPT, check=False)
+def test_mistakes_end_in_one_line(shell, arguments, message):
+    done = shell(*NO_POLICIES, *arguments, "--out=page/results.md", script=SCRIPT, check=False)
     assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
     assert not (shell.folder / "page").exists()
 
@@ -364,7 +364,7 @@ def test_the_readme_of_the_project_has_its_table():
 
 def test_real_cells_are_computed_once_and_tabulated(shell):
     arguments = [
-        *NOBODY,
+        *NO_POLICIES,
         "--policy=fetch_reach.p_controller=p_controller",
         "--episodes=2",
         "--seeds=0",
@@ -385,15 +385,15 @@ def test_real_cells_are_computed_once_and_tabulated(shell):
 
 @pytest.mark.slow
 def test_the_whole_page_from_real_cells(shell, published_fetch):
-    given = ["fetch_reach.sac=p_controller,constant", "fetch_reach.robust=random,p_controller"]
-    given += ["fetch_push.sac=p_controller", "fetch_push.robust=push_controller"]
-    policies = [f"--policy={text}" for text in given]
+    arguments = ["fetch_reach.sac=p_controller,constant", "fetch_reach.robust=random,p_controller"]
+    arguments += ["fetch_push.sac=p_controller", "fetch_push.robust=push_controller"]
+    policies = [f"--policy={text}" for text in arguments]
     figures_file = write_figures(shell.folder / "theirs.json", published_fetch)
     shell(*policies, "--episodes=2", "--seeds=0,1", f"--published={figures_file}", "--out=r.md", script=SCRIPT)
     text = (shell.folder / "r.md").read_text()
     for env in plans.TASKS.values():
-        shown = policy_table(text, env, "Action", "SAC")
-        assert [float(row["published (any step)"]) for row in shown] == [
+        rows = policy_table(text, env, "Action", "SAC")
+        assert [float(row["published (any step)"]) for row in rows] == [
             row["success_rate"] for row in published_fetch[env]["sac_action"]
         ]
     assert len([row for row in table(text, "## All curves") if row["auc, published"]]) == len(

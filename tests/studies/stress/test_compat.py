@@ -16,7 +16,7 @@ DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)
 
 def plain_channels(trajectories, phases):
     """The formulas of version 1.4 for vectors, episode by episode, in double precision."""
-    ema, last, anchor, mean, squares, known, found = 0.0, None, [], None, 0.0, 0, []
+    ema, last, anchor, mean, squares, count, scores = 0.0, None, [], None, 0.0, 0, []
     for (actions, _, rewards, (violation, regret)), phase in zip(trajectories, phases, strict=True):
         actions, steps, total = actions.astype(float), len(actions), rewards.sum()
         jerk = np.mean([np.linalg.norm(actions[t] - 2 * actions[t - 1] + actions[t - 2]) for t in range(2, steps)])
@@ -33,17 +33,17 @@ def plain_channels(trajectories, phases):
             axes = np.linalg.eigh(centred.T @ centred)[1]
             entropy = np.mean([plain_entropy(centred @ axis) for axis in axes.T])
             if phase == "pre":
-                known, before = known + 1, entropy if mean is None else mean
+                count, before = count + 1, entropy if mean is None else mean
                 mean = 0.9 * before + 0.1 * entropy
                 squares += (entropy - before) * (entropy - mean)
                 meaning = 1.0
             else:
-                slope = math.log(20) / (1.645 * math.sqrt(squares / (known - 1))) if known >= 5 else 3.0
+                slope = math.log(20) / (1.645 * math.sqrt(squares / (count - 1))) if count >= 5 else 3.0
                 meaning = math.exp(-slope * max(0.0, entropy - mean))
         else:
             meaning = math.exp(-4 * violation / steps) * math.exp(-regret / max(1, abs(total), steps))
-        found.append([competence, math.exp(-2 * jerk), continuity, integrity, meaning])
-    return np.array(found)
+        scores.append([competence, math.exp(-2 * jerk), continuity, integrity, meaning])
+    return np.array(scores)
 
 
 def plain_entropy(values):

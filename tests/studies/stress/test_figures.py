@@ -46,13 +46,13 @@ def cells(tmp_path_factory, make_job, with_passes):
 @pytest.fixture(scope="module")
 def studies(cells):
     """The rows of stress, runs, episodes and leaderboard, by scoring."""
-    found = {}
+    results = {}
     for scoring in SCORINGS:
         agents = score_agents(*cells, scoring, 0.05)
         tables = stress_tables(agents, scoring, 0.05)
         board = make_leaderboard(agents, scoring).rows
-        found[scoring] = (tables.stress, run_rows(agents, scoring), tables.episodes, board)
-    return found
+        results[scoring] = (tables.stress, run_rows(agents, scoring), tables.episodes, board)
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def rows(studies):
     return studies["rigorous"]
 
 
-def shown_texts(figure) -> list[Text]:
+def visible_texts(figure) -> list[Text]:
     """Texts that a reader sees: no empty ones, and no labels of ticks beyond the axis."""
     hidden: set[Text] = set()
     for axes in figure.axes:
@@ -75,11 +75,11 @@ def shown_texts(figure) -> list[Text]:
 
 
 def faults(figure) -> list[str]:
-    """Says which texts overlap, and which leave the canvas."""
+    """Lists the texts that overlap and those that leave the canvas."""
     figure.draw_without_rendering()
-    boxes = [(text.get_text(), text.get_window_extent()) for text in shown_texts(figure)]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in visible_texts(figure)]
     canvas = figure.bbox
-    found = [
+    messages = [
         f"leaves the canvas: {text!r}"
         for text, box in boxes
         if box.x0 < 2 or box.y0 < 2 or box.x1 > canvas.x1 - 2 or box.y1 > canvas.y1 - 2
@@ -87,8 +87,8 @@ def faults(figure) -> list[str]:
     for (a, one), (b, two) in itertools.combinations(boxes, 2):
         wide, high = min(one.x1, two.x1) - max(one.x0, two.x0), min(one.y1, two.y1) - max(one.y0, two.y0)
         if wide > 0.5 and high > 0.5:
-            found.append(f"overlap: {a!r} and {b!r}")
-    return found
+            messages.append(f"overlap: {a!r} and {b!r}")
+    return messages
 
 
 def test_the_helper_sees_faults():
@@ -121,14 +121,14 @@ def widen(table: list[dict]) -> list[dict]:
     """The same rows under other names: more environments, longer names, more stressors. For the layout only."""
     places = ("cartpole", "mountain_car_continuous", "half_cheetah", "fetch_reach")
     noises = {"resource_constraint": "sensor_blackout", "trust_violation": "observation_noise"}
-    found = []
+    results = []
     for row, place in itertools.product(table, places):
         name = place + str(row["policy"]).removeprefix("zoo/").removeprefix(row["env"])
         row = row | {"env": place, "policy": f"zoo/{name}", "env_id": place}
-        found.append(row)
+        results.append(row)
         if row.get("perturbation") in noises:
-            found.append(row | {"perturbation": noises[row["perturbation"]]})
-    return found
+            results.append(row | {"perturbation": noises[row["perturbation"]]})
+    return results
 
 
 def test_every_figure_is_a_file_of_300_dpi(rows, tmp_path, capsys):
@@ -149,14 +149,14 @@ def test_one_agent_alone_draws_what_it_can(rows, tmp_path, capsys, monkeypatch):
     (tmp_path / "figure_action_spaces.png").touch()
     drawn = draw_figures(*few, tmp_path)
     assert {"figure_collapse_map", "figure_channel_radar", "figure_leaderboard"} <= set(drawn)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for name, reason in {
         "action_spaces": "of one kind",
         "mode_agreement": "in both modes",
         "seed_boxes": "one seed only",
         "algorithms": "fewer than two algorithms",
     }.items():
-        assert f"figure {name} left out: " in said and reason in said
+        assert f"figure {name} left out: " in output and reason in output
         assert not (tmp_path / f"figure_{name}.png").exists()
     for name in drawn:
         assert faults(figures()[name.removeprefix("figure_")](prepare_tables(*few))) == []
@@ -200,7 +200,7 @@ def test_what_cannot_affect_behaviour_is_no_collapse(studies, scoring):
     proven: dict[tuple, list[bool]] = {}
     for row in study.stress:
         proven.setdefault((row["agent"], row["stressor"]), []).append(row["proven"])
-    assert len(patches) == sum(map(all, proven.values())) >= len(POLICIES), "a cell stands for both modes"
+    assert len(patches) == sum(map(all, proven.values())) >= len(POLICIES), "a cell is for both modes"
 
 
 def test_cells_of_the_map_are_the_table(rows):
@@ -232,14 +232,14 @@ def test_means_are_over_policies_and_intervals_hold_them(rows):
 def test_the_radar_of_one_agent_keeps_its_labels_off_the_edge(cells, tmp_path, monkeypatch):
     from brittlestar.studies.stress import plots
 
-    kept = []
-    monkeypatch.setattr(plots, "save_figure", lambda figure, path: kept.append(figure))
+    figures = []
+    monkeypatch.setattr(plots, "save_figure", lambda figure, path: figures.append(figure))
     agents = [agent for agent in score_agents(*cells, "rigorous", 0.05) if agent.label["policy"] == "zoo/cartpole_ppo"]
     plot_stress(stress_tables(agents[:1], "rigorous", 0.05), tmp_path)
-    assert len(kept) == 2
-    radar = kept[1]
+    assert len(figures) == 2
+    radar = figures[1]
     assert faults(radar) == []
     margin = 0.1 * radar.dpi
-    for text in shown_texts(radar):
+    for text in visible_texts(radar):
         box = text.get_window_extent()
         assert box.x0 >= margin and box.x1 <= radar.bbox.x1 - margin, text.get_text()

@@ -51,14 +51,14 @@ def make_run(rng, seed: int, rate: float, value: float = 100.0, digest: int = 0,
 def make_agent(rng, policy="a", rates=(0.3, 0.6), seeds=(0, 1, 2), env="cartpole", spread=0.0, baseline=True, **values):
     """An agent with a baseline, a stressor for each rate, and inverted rewards, which change no action."""
     calm = {seed: make_run(rng, seed, 0.05, **values) for seed in seeds}
-    found = [StressorRuns(stressor("baseline", 0.0), list(calm.values()), is_baseline=True)] if baseline else []
+    stressors = [StressorRuns(stressor("baseline", 0.0), list(calm.values()), is_baseline=True)] if baseline else []
     for i, rate in enumerate(rates):
         shifted = [float(np.clip(rate + spread * rng.normal(), 0, 1)) for _ in seeds]
         runs = [make_run(rng, seed, own, digest=i + 1, **values) for seed, own in zip(seeds, shifted, strict=True)]
-        found.append(StressorRuns(stressor(f"noise_{i}", 1.0), runs))
-    found.append(StressorRuns(stressor(INVERSION, 1.0), [calm[seed] for seed in seeds]))
+        stressors.append(StressorRuns(stressor(f"noise_{i}", 1.0), runs))
+    stressors.append(StressorRuns(stressor(INVERSION, 1.0), [calm[seed] for seed in seeds]))
     config = {"env": {"id": f"{env}-v1", "returns": {"random": 20.0, "reference": 120.0}}, "deterministic": True}
-    return Agent({"env": env, "policy": policy}, found, config | {"policy": {"_target_": "RandomPolicy"}})
+    return Agent({"env": env, "policy": policy}, stressors, config | {"policy": {"_target_": "RandomPolicy"}})
 
 
 def stressor(name: str, strength: float) -> dict:
@@ -72,7 +72,7 @@ def board(agents, scoring="rigorous"):
 def test_numbers_by_hand(rng):
     (row,) = board([make_agent(rng, rates=(1.0, 1.0), value=70.0)])
     assert row["rate_shock"] == 1.0
-    assert row["n_stressors"] == 2, "inverted rewards move nobody"
+    assert row["n_stressors"] == 2, "inverted rewards change no agent"
     assert 0.9 < row["excess"] <= 1.0
     assert row["stability"] == pytest.approx(1 - row["excess"])
     assert row["normalised_return"] == pytest.approx(0.5, abs=0.01)
@@ -150,12 +150,12 @@ def test_the_order_of_agents_changes_nothing(rng):
 
 
 def test_without_a_baseline_there_is_no_stability(rng):
-    found = make_leaderboard([make_agent(rng, "a"), make_agent(rng, "b", baseline=False)], "rigorous")
-    (row,) = [row for row in found.rows if row["policy"] == "b"]
+    leaderboard = make_leaderboard([make_agent(rng, "a"), make_agent(rng, "b", baseline=False)], "rigorous")
+    (row,) = [row for row in leaderboard.rows if row["policy"] == "b"]
     assert math.isnan(row["stability"]) and row["rank_stability"] is None and row["pareto"] is None
     assert row["rank_robust"] in (1, 2)
-    assert any("no baseline to compare with" in note and "b in cartpole" in note for note in found.notes)
-    assert found.rows[0]["rank_stability_high"] == 1, "nobody else has a rank"
+    assert any("no baseline to compare with" in note and "b in cartpole" in note for note in leaderboard.notes)
+    assert leaderboard.rows[0]["rank_stability_high"] == 1, "no other agent has a rank"
 
 
 def test_notes_tell_what_cannot_be_compared(rng):
@@ -246,13 +246,13 @@ def test_published_formula_on_published_rows(version):
     agents, expected = [], {}
     for path in files:
         study, scored = reader["read_study"](path), reader["scored"](path)
-        found = [
+        runs = [
             StressorRuns(stressor(name, float(name != "baseline")), [Run(0, study[name], one, list(one.phases))])
             for name, one in scored.items()
         ]
-        found[0].is_baseline = found[0].name == "baseline"
+        runs[0].is_baseline = runs[0].name == "baseline"
         config = {"env": {"id": "golden"}, "policy": {}, "deterministic": True}
-        agents.append(Agent({"env": "golden", "policy": path.stem}, found, config))
+        agents.append(Agent({"env": "golden", "policy": path.stem}, runs, config))
         rows = [row for name, row in reader["facts"](path)["summary"].items() if name != "baseline"]
         columns = ("identity_mean", "collapse_rate_shock", "reward_mean")
         expected[path.stem] = [np.mean([row[name] for row in rows]) for name in columns]
@@ -324,10 +324,10 @@ def test_the_order_of_folders_changes_nothing(sweeps, tmp_path, scoring):
 @pytest.mark.slow
 def test_figures_are_drawn(sweeps, tmp_path):
     pytest.importorskip("brittlestar.studies.stress.figures")
-    shown = write_leaderboard([str(sweeps / "first"), str(sweeps / "second")], tmp_path)
+    output = write_leaderboard([str(sweeps / "first"), str(sweeps / "second")], tmp_path)
     drawn = list((tmp_path / "figures").glob("*.png"))
-    assert drawn and "figures  " in shown
-    assert all(path.with_suffix(".pdf").is_file() and path.stem in shown for path in drawn)
+    assert drawn and "figures  " in output
+    assert all(path.with_suffix(".pdf").is_file() and path.stem in output for path in drawn)
 
 
 def test_the_table_of_runs(sweeps):

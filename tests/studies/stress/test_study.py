@@ -41,9 +41,9 @@ def study(tmp_path_factory, make_job, with_passes) -> Path:
 
 @pytest.fixture(scope="module")
 def table(study) -> dict[str, dict]:
-    _, shown, _ = summarise([str(study)], study)
+    _, output, _ = summarise([str(study)], study)
     rows = {row["perturbation"]: row for row in json.loads((study / "stress.json").read_text())}
-    assert "cannot affect behaviour" in shown
+    assert "cannot affect behaviour" in output
     return rows
 
 
@@ -168,7 +168,7 @@ def test_overrides_of_a_reference_pass_compose_to_its_config(shell):
 
 @pytest.mark.parametrize("env", ["frozen_lake", "pendulum"])
 def test_other_spaces_take_the_same_path(env, tmp_path, make_job):
-    # At random nobody crosses the lake: no reward to turn around, which is an error of the study, not of the agent.
+    # A random policy never crosses the lake: no reward to invert, which is an error of the study, not of the agent.
     rewarded = [name for name in STRESSORS if (env, name) != ("frozen_lake", "valence_inversion")]
     for stressor in rewarded:
         assert np.isfinite(behaviour(make_job(tmp_path, stressor, env=env))).all()
@@ -215,10 +215,10 @@ def test_published_rates_come_out_live(env, agent, agents, tmp_path, make_job, o
 
 
 def _shock_rates(rows: list[dict], name: str, rate: str) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    rates: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(row[name], []).append(float(row[rate]))
-    return found
+        rates.setdefault(row[name], []).append(float(row[rate]))
+    return rates
 
 
 def test_cells_without_recorded_behaviour_are_refused(tmp_path, make_job):
