@@ -135,8 +135,6 @@ def test_metrics_that_an_environment_lacks_are_nan(job):
 
 
 needs_envpool = pytest.mark.skipif(not backends.envpool_available(), reason="needs `pip install envpool`")
-
-
 CONFIG = {
     "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1", "kwargs": {}, "lanes": 2},
     "policy": {"_target_": "brittlestar.policies.RandomPolicy"},

@@ -4,8 +4,6 @@ from hydra import compose
 from brittlestar.config import config_folder
 
 EXPERIMENTS = [path.stem for path in sorted((config_folder() / "experiment").glob("*.yaml"))]
-
-
 pytestmark = pytest.mark.usefixtures("hydra")
 
 

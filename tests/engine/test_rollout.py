@@ -14,8 +14,6 @@ from brittlestar.perturbations import ComposedPerturbation, GaussianAction, Gaus
 from brittlestar.policies import PController, Policy, RandomPolicy
 
 PAIR = ComposedPerturbation([GaussianObservation(sigma=0.05), GaussianAction(sigma=0.3)])
-
-
 CASES = {
     "box": (EnvSpec(id="Pendulum-v1", max_steps=30), RandomPolicy(), PAIR),
     "discrete": (

@@ -12,8 +12,6 @@ from brittlestar.policies.simple import ConstantPolicy
 from brittlestar.randomness import LaneDraws
 
 SEEN = spaces.Box(-1.0, 1.0, (3,), np.float32)
-
-
 PUSH = spaces.Box(-1.0, 1.0, (2,), np.float32)
 
 

@@ -8,8 +8,6 @@ from brittlestar.policies.differences import by_differences
 from brittlestar.randomness import LaneDraws, generator
 
 LANES = 5
-
-
 ACTS = spaces.Box(np.array([-0.4, -2.0], np.float32), np.array([0.5, 3.0], np.float32))
 
 

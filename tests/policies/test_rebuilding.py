@@ -10,14 +10,8 @@ from brittlestar.policies.rebuilding import rebuild
 from brittlestar.randomness import LaneDraws
 
 AGENTS = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
-
-
 NAMES = sorted(str(file.parent.relative_to(AGENTS)) for file in AGENTS.glob("*/*/*.zip"))
-
-
 needs_agents = pytest.mark.skipif(not NAMES, reason="needs the trained agents of ../shared/checkpoints")
-
-
 torch = pytest.importorskip("torch")
 
 

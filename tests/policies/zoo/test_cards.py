@@ -1,8 +1,6 @@
 from brittlestar.policies.zoo import cards as zoo
 
 NAMES = list(zoo.recipes())
-
-
 SHIPPED = [name for name in NAMES if zoo.is_shipped(name)]
 
 

@@ -1,11 +1,14 @@
+import math
+
 import numpy as np
 import pytest
 
 from brittlestar.engine.behaviour import Layout
 from brittlestar.errors import UserError
+from brittlestar.studies.stress.phases import phase_summary
 from brittlestar.studies.stress.scoring import Episodes, score_schedules, thirds
 
-DISCRETE, VECTORS = Layout(actions=3), Layout(size=2)
+DISCRETE = Layout(actions=3)
 
 
 @pytest.mark.parametrize("scoring", ["compat_1_4", "compat_1_0"])
@@ -34,3 +37,15 @@ def test_unknown_scoring_is_explained(table, make_discrete, rng):
     run = Episodes(table(DISCRETE, make_discrete(rng, 3)), thirds(3))
     with pytest.raises(UserError, match="`scoring` cannot be 'rigorus'; did you mean `rigorous`?"):
         score_schedules("rigorus", run, {})
+
+
+@pytest.mark.parametrize("scoring", ["compat_1_4", "compat_1_0"])
+@pytest.mark.parametrize("episodes", [1, 2, 3, 4])
+def test_phases_of_one_episode_or_none(table, make_discrete, rng, scoring, episodes):
+    reference = Episodes(table(DISCRETE, make_discrete(rng, 60)), thirds(60))
+    run = Episodes(table(DISCRETE, make_discrete(rng, episodes)), thirds(episodes))
+    row = phase_summary(
+        score_schedules(scoring, reference, {"baseline": run, "trust_violation": run})["trust_violation"]
+    )
+    assert math.isnan(row["rate_shock"]) == (episodes < 2) and math.isnan(row["rate_post"]) == (episodes < 3)
+    assert 0 <= row["shock_score"] <= 1 and 0 <= row["rate_pre"] <= 1
