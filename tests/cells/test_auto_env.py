@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,8 @@ def test_settings_of_the_user_hold():
 
 @pytest.mark.parametrize(("name", "alive"), [("a2c", True), ("ppo", False)])
 def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
-    folder = Path(__file__).parents[3] / f"shared/checkpoints/rl-trained-agents/{name}/Ant-v3_1"
+    shared = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+    folder = Path(os.environ.get("BRITTLESTAR_AGENTS", shared)) / name / "Ant-v3_1"
     if not folder.is_dir():
         pytest.skip("needs the trained agents of ../shared/checkpoints")
     assert resolve_env(AUTO, {"path": str(folder)})["kwargs"] == {"post_constraint": alive}

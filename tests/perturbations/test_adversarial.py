@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,8 @@ from brittlestar.policies.sb3 import ZooFolderPolicy
 from brittlestar.policies.zoo.cards import read_card
 from brittlestar.randomness import LaneDraws, generator
 
-AGENTS = Path(__file__).parents[2] / "../shared/checkpoints/rl-trained-agents"
+SHARED = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+AGENTS = Path(os.environ.get("BRITTLESTAR_AGENTS", SHARED))
 ATTACKS = [FgsmObservation, MadObservation, PgdObservation]
 LADDER = [RandomSignObservation, *ATTACKS]
 SEEN, ACTS = spaces.Box(-np.inf, np.inf, (4,), np.float64), spaces.Box(-1.0, 1.0, (2,), np.float32)

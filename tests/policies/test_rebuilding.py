@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.randomness import LaneDraws
 
-AGENTS = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+SHARED = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+AGENTS = Path(os.environ.get("BRITTLESTAR_AGENTS", SHARED))
 NAMES = sorted(str(file.parent.relative_to(AGENTS)) for file in AGENTS.glob("*/*/*.zip"))
 needs_agents = pytest.mark.skipif(not NAMES, reason="needs the trained agents of ../shared/checkpoints")
 torch = pytest.importorskip("torch")

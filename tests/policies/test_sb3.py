@@ -1,3 +1,4 @@
+import os
 import warnings
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
 from brittlestar.randomness import LaneDraws
 
-AGENTS = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+SHARED = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
+AGENTS = Path(os.environ.get("BRITTLESTAR_AGENTS", SHARED))
 NAMES = sorted(str(file.parent.relative_to(AGENTS)) for file in AGENTS.glob("*/*/*.zip"))
 needs_agents = pytest.mark.skipif(not NAMES, reason="needs the trained agents of ../shared/checkpoints")
 torch = pytest.importorskip("torch")
