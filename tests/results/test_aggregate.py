@@ -98,7 +98,7 @@ def test_the_cluster_bootstrap_is_that_of_the_statistics(make_cell):
     cells = [make_cell((random.random(40) < p).astype(float), seed=s) for s, p in enumerate((0.3, 0.6, 0.5, 0.8))]
     row = aggregate(cells).curve[0]
     means = cluster_means(np.array([cell.column("success_any") for cell in cells]))
-    expected = intervals.percentile_interval(means, "cluster bootstrap", 4)
+    expected = intervals.percentile_interval(means)
     assert (row["success_any_bootstrap_low"], row["success_any_bootstrap_high"]) == (expected.low, expected.high)
 
 

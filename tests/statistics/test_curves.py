@@ -71,7 +71,7 @@ def test_bootstrap_interval_of_the_critical_level_covers_it():
     levels, sims = np.array([0, 0.2, 0.4, 0.6, 0.8, 1.0]), 300
     successes = (rng(11).random((sims, 6, 10, 20)) < (1 - levels)[:, None, None]).astype(float)
     crossings = curves.critical_level_interpolated(levels, cluster_means(successes))
-    interval = percentile_interval(np.where(np.isnan(crossings), np.inf, crossings), "cluster bootstrap", 10)
+    interval = percentile_interval(np.where(np.isnan(crossings), np.inf, crossings))
     assert np.mean((interval.low <= 0.5) & (interval.high >= 0.5)) > 0.92
 
 

@@ -22,16 +22,13 @@ NAN = float("nan")
 
 def test_two_proportion_z_worked_value():
     test = two_proportion_z(80, 100, 65, 100)
-    assert test.statistic == pytest.approx(0.15 / math.sqrt(0.725 * 0.275 * 2 / 100))
     assert test.p_value == pytest.approx(reference.chi2_contingency([[80, 20], [65, 35]], correction=False).pvalue)
-    assert two_proportion_z(65, 100, 80, 100).statistic == -test.statistic
-    assert test.n == 200
+    assert two_proportion_z(65, 100, 80, 100) == test
 
 
 @pytest.mark.parametrize("successes", [0, 30])
 def test_two_proportion_z_without_any_spread(successes):
-    test = two_proportion_z(successes, 30, successes, 30)
-    assert (test.statistic, test.p_value) == (0.0, 1.0)
+    assert two_proportion_z(successes, 30, successes, 30).p_value == 1.0
 
 
 def false_positives(reject: np.ndarray, rates: np.ndarray) -> np.ndarray:
@@ -56,7 +53,7 @@ def test_boschloo_worked_value():
     # Example of scipy's documentation: 74 of 117 against 31 of 63, one-sided p .0355.
     test = boschloo(74, 117, 31, 63)
     assert test.p_value == pytest.approx(2 * 0.0355, abs=5e-4)
-    assert (test.method, test.n) == ("Boschloo", 180)
+    assert test.method == "Boschloo"
     assert boschloo(31, 63, 74, 117).p_value == pytest.approx(test.p_value, abs=1e-4)
 
 
@@ -80,7 +77,6 @@ def test_boschloo_never_exceeds_its_level_and_beats_fisher():
 def test_mcnemar_agrees_with_the_binomial_test(only_a, only_b):
     test = mcnemar_exact(only_a, only_b)
     assert test.p_value == pytest.approx(reference.binomtest(only_a, only_a + only_b).pvalue)
-    assert (test.statistic, test.n) == (only_a - only_b, only_a + only_b)
 
 
 def test_mcnemar_without_discordant_pairs():
@@ -127,8 +123,8 @@ def test_t_test_agrees_with_scipy():
 
 
 def test_a_bootstrap_test_is_never_certain():
-    assert bootstrap_test(np.ones(99), 1.0, "bootstrap", 2).p_value == 2 / 100
-    assert bootstrap_test(np.zeros(99), 0.0, "bootstrap", 2).p_value == 1.0
+    assert bootstrap_test(np.ones(99), "bootstrap").p_value == 2 / 100
+    assert bootstrap_test(np.zeros(99), "bootstrap").p_value == 1.0
 
 
 BAD_CALLS = [

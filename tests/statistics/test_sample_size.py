@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from brittlestar.statistics.sample_size import exact_sample_size, expected_half_width, sample_size
+from brittlestar.statistics.sample_size import clopper_pearson, exact_sample_size, expected_half_width, sample_size
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,23 @@ def test_formula_puts_the_estimate_within_the_margin(rate, margin):
     k = np.arange(n + 1)
     inside = np.abs(k / n - rate) <= margin + 1e-12
     assert inside @ reference.binom.pmf(k, n, rate) > 0.93
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (0, 10), (1, 10), (8, 10), (10, 10), (37, 200)])
+def test_clopper_pearson_agrees_with_scipy(successes, n, level):
+    expected = reference.binomtest(successes, n).proportion_ci(level, method="exact")
+    bounds = clopper_pearson(np.array([successes]), np.array([n]), level)
+    assert np.ravel(bounds) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_clopper_pearson_never_covers_less_than_its_level(n):
+    k, rates = np.arange(n + 1)[:, None], np.linspace(0.001, 0.999, 999)
+    low, high = clopper_pearson(k, np.full_like(k, n))
+    coverage = np.sum((low <= rates) * (rates <= high) * reference.binom.pmf(k, n, rates), axis=0)
+    assert coverage.min() >= 0.95
+    assert coverage.mean() < 0.98
 
 
 def scipy_half_width(n: int, rate: float, level: float) -> float:

@@ -64,9 +64,8 @@ def _grid(curve: Curve) -> tuple:
 
 def _intervals(batch: list[Curve]) -> Iterator[CurveIntervals]:
     means = cluster_means(np.stack([curve.scores for curve in batch]))
-    interval = percentile_interval(means, "cluster bootstrap", len(batch[0].seeds))
     shape = _shape_columns(batch)
-    for i, (low, high) in enumerate(zip(np.asarray(interval.low), np.asarray(interval.high), strict=True)):
+    for i, (low, high) in enumerate(zip(*map(np.asarray, percentile_interval(means)), strict=True)):
         yield CurveIntervals(low, high, {name: values[i] for name, values in shape.items()})
 
 
@@ -86,7 +85,7 @@ def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
     limits = {"auc": float(np.ptp(levels)), "normalised_auc": 1.0} if rates else {}
     columns: dict[str, np.ndarray] = {}
     for name, values in _shapes(levels, means, threshold).items():
-        interval = percentile_interval(replicates[name], "bootstrap", by_seed.shape[-1])
+        interval = percentile_interval(replicates[name])
         bounds = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
         low, high = np.clip(bounds, 0, limits[name]) if name in limits else bounds
         columns |= {name: values, f"{name}_low": low, f"{name}_high": high}

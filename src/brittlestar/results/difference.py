@@ -83,7 +83,7 @@ def curve_difference(sides: Sides) -> Difference:
     A bootstrap over few seeds is too narrow, and seeds may agree by chance.
     """
     a, b = (sides.area(np.nanmean(side, axis=(1, 2))) for side in (sides.a, sides.b))
-    over_episodes = percentile_interval(_episode_draws(sides), "bootstrap", sides.a.shape[1])
+    over_episodes = percentile_interval(_episode_draws(sides))
     centre, half = _seed_interval(sides)
     kind = "paired" if sides.paired else "unpaired"
     episodes = " + ".join(str(np.isfinite(sample[0]).sum()) for sample in sides.samples)
@@ -110,8 +110,7 @@ def _test(sides: Sides) -> tests.Test:
         return test(int(np.nansum(a)), n_a, int(np.nansum(b)), n_b)
     if sides.paired:
         return paired_bootstrap(a.ravel(), b.ravel(), generator(0, "compare"))[1]
-    replicates = _episode_draws(sides)
-    return tests.bootstrap_test(replicates, float(replicates.mean()), "unpaired bootstrap", n_a + n_b)
+    return tests.bootstrap_test(_episode_draws(sides), "unpaired bootstrap")
 
 
 def _episode_draws(sides: Sides) -> np.ndarray:

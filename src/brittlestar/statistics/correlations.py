@@ -26,7 +26,7 @@ class Correlation:
     high: float = math.nan
 
 
-def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation:
+def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Pearson's correlation with Fisher's interval; undefined below 3 pairs or where a side is constant.
 
     Example:
@@ -41,7 +41,7 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation:
         return Correlation(math.nan, math.nan, len(a))
     result = pearsonr(a, b)
     has_interval = len(a) > LEAST_PAIRS and abs(result.statistic) < 1 - 1e-12
-    low, high = result.confidence_interval(level) if has_interval else (math.nan, math.nan)
+    low, high = result.confidence_interval(LEVEL) if has_interval else (math.nan, math.nan)
     return Correlation(float(np.clip(result.statistic, -1, 1)), float(result.pvalue), len(a), float(low), float(high))
 
 

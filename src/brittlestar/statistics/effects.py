@@ -8,7 +8,7 @@ import numpy as np
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array
 from brittlestar.statistics.hypothesis_tests import Test, mcnemar_exact, t_test
-from brittlestar.statistics.intervals import LEVEL, normal_quantile, t_interval
+from brittlestar.statistics.intervals import LEVEL, Interval, normal_quantile, t_interval
 from brittlestar.statistics.resampling import paired_bootstrap
 
 
@@ -27,7 +27,7 @@ class Effect:
     method: str
 
 
-def event_effect(stressed: np.ndarray, clean: np.ndarray, level: float = LEVEL) -> Effect:
+def event_effect(stressed: np.ndarray, clean: np.ndarray) -> Effect:
     """Returns the collapse rate minus the false-alarm rate, of events `(seeds, episodes)`.
 
     The interval spans that of the episodes (Agresti and Min's, for paired rates) and, with two seeds or more, that of
@@ -43,24 +43,23 @@ def event_effect(stressed: np.ndarray, clean: np.ndarray, level: float = LEVEL) 
     # One half more in each of the four cells.
     more, total = only_a - only_b, n + 2.0
     error = math.sqrt(only_a + only_b + 1.0 - more**2 / total) / total
-    reach = normal_quantile(level) * error
-    effect = _over_seeds(a, b, more / total - reach, more / total + reach, mcnemar_exact(only_a, only_b), level)
+    reach = normal_quantile(LEVEL) * error
+    interval = Interval(more / total - reach, more / total + reach)
+    effect = _over_seeds(a, b, interval, mcnemar_exact(only_a, only_b))
     return replace(effect, low=max(-1.0, effect.low), high=min(1.0, effect.high))
 
 
-def paired_effect(stressed: np.ndarray, clean: np.ndarray, rng: np.random.Generator, level: float = LEVEL) -> Effect:
+def paired_effect(stressed: np.ndarray, clean: np.ndarray, rng: np.random.Generator) -> Effect:
     """Returns the mean difference of scores, returns or channels `(seeds, episodes)`; see `event_effect`."""
     a, b = _pairs(stressed, clean)
-    interval, test = paired_bootstrap(a.ravel(), b.ravel(), rng, level=level)
-    return _over_seeds(a, b, float(interval.low), float(interval.high), test, level)
+    return _over_seeds(a, b, *paired_bootstrap(a.ravel(), b.ravel(), rng))
 
 
-def _over_seeds(a: Array, b: Array, low: float, high: float, test: Test, level: float) -> Effect:
-    gaps = (a - b).mean(axis=1)
-    p_value, method = test.p_value, test.method
+def _over_seeds(a: Array, b: Array, over_episodes: Interval, test: Test) -> Effect:
+    gaps, (low, high), (p_value, method) = (a - b).mean(axis=1), map(float, over_episodes), test
     if len(gaps) > 1:
-        interval = t_interval(gaps, level)
-        low, high = min(low, float(interval.low)), max(high, float(interval.high))
+        seed_low, seed_high = map(float, t_interval(gaps))
+        low, high = min(low, seed_low), max(high, seed_high)
         p_value, method = max(p_value, t_test(gaps)), f"{method} and Student t over {len(gaps)} seeds"
     return Effect(float(a.mean()), float(b.mean()), float(gaps.mean()), low, high, p_value, method)
 

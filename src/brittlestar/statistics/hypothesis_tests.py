@@ -1,7 +1,7 @@
 """Two-sided tests of rates and means, and the adjustment of several p values."""
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,20 +14,16 @@ SIGNIFICANCE = 0.05
 """A p value below it counts as significant."""
 
 
-@dataclass(frozen=True)
-class Test:
-    """A two-sided test with its method and sample size."""
+class Test(NamedTuple):
+    """The p value of a two-sided test, and its method."""
 
-    __test__ = False  # the name would make pytest collect it
-
-    statistic: float
     p_value: float
     method: str
-    n: int
+    __test__ = False  # the name would make pytest collect it
 
 
 def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
-    """Two-proportion z-test with pooled variance; z is positive when a succeeds more often.
+    """Two-proportion z-test with pooled variance.
 
     Example:
         >>> round(two_proportion_z(80, 100, 65, 100).p_value, 4)
@@ -39,26 +35,23 @@ def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> 
     pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
     error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / n_a + 1 / n_b))
     z = float((rate_a - rate_b) / error) if error > 0 else 0.0
-    return Test(z, float(2 * special().ndtr(-abs(z))), "two-proportion z", n_a + n_b)
+    return Test(float(2 * special().ndtr(-abs(z))), "two-proportion z")
 
 
 def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
-    """Boschloo's exact test of two independent success rates; the statistic is Fisher's p value."""
+    """Boschloo's exact test of two independent success rates."""
     check_counts(successes_a, n_a, "_a")
     check_counts(successes_b, n_b, "_b")
     if successes_a + successes_b in (0, n_a + n_b):  # the rates are equal, and scipy returns nan
-        return Test(1.0, 1.0, "Boschloo", n_a + n_b)
+        return Test(1.0, "Boschloo")
     table = [[successes_a, successes_b], [n_a - successes_a, n_b - successes_b]]
     from scipy.stats import boschloo_exact  # loads for a second
 
-    result = boschloo_exact(table)
-    return Test(float(result.statistic), min(1.0, float(result.pvalue)), "Boschloo", n_a + n_b)
+    return Test(min(1.0, float(boschloo_exact(table).pvalue)), "Boschloo")
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> Test:
     """Exact McNemar test of two policies on the same episodes, from those that only one of them solves.
-
-    The statistic is `only_a - only_b`; p is two-sided binomial, and 1 without such episodes.
 
     Example:
         >>> mcnemar_exact(only_a=9, only_b=1).p_value
@@ -68,7 +61,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> Test:
     require(only_b >= 0, "only_b", "at least 0", only_b)
     n = only_a + only_b
     p = 2 * float(special().bdtr(min(only_a, only_b), n, 0.5)) if n else 1.0
-    return Test(float(only_a - only_b), min(1.0, p), "exact McNemar", n)
+    return Test(min(1.0, p), "exact McNemar")
 
 
 def t_test(values: Array) -> float:
@@ -79,14 +72,14 @@ def t_test(values: Array) -> float:
     return float(2 * special().stdtr(len(values) - 1, -abs(values.mean()) / error))
 
 
-def bootstrap_test(replicates: Array, statistic: float, method: str, n: int) -> Test:
+def bootstrap_test(replicates: Array, method: str) -> Test:
     """Tests that the mean of bootstrap replicates is 0.
 
     p is twice the smaller share of replicates at or beyond 0 on either side. The observed sample counts as a
     replicate, so p agrees with the percentile interval and is never 0.
     """
     smaller = min(int(np.sum(replicates <= 0)), int(np.sum(replicates >= 0)))
-    return Test(statistic, min(1.0, 2 * (smaller + 1) / (len(replicates) + 1)), method, n)
+    return Test(min(1.0, 2 * (smaller + 1) / (len(replicates) + 1)), method)
 
 
 def holm(p_values: ArrayLike) -> Array:

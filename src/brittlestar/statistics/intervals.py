@@ -1,11 +1,11 @@
 """Confidence intervals of rates, means and differences."""
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array, Values, as_number, special, without_nan
@@ -14,15 +14,11 @@ LEVEL = 0.95
 """The confidence level of every table."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An interval with its method, sample size and confidence level."""
+class Interval(NamedTuple):
+    """The bounds of a confidence interval, or of several."""
 
     low: Values
     high: Values
-    method: str
-    n: int | NDArray[np.int64]
-    level: float
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval:
@@ -31,9 +27,8 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval
     It covers the true rate with `level` on average over rates, and less often near 0 and 1.
 
     Example:
-        >>> interval = wilson(8, 10)
-        >>> round(interval.low, 3), round(interval.high, 3)
-        (0.49, 0.943)
+        >>> np.round(wilson(8, 10), 3).tolist()
+        [0.49, 0.943]
     """
     k, total = check_counts(successes, n)
     z = -special().ndtri(tail(level))
@@ -41,14 +36,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval
     half = z / (total + z**2) * np.sqrt(k * (total - k) / total + z**2 / 4)
     # Rounding must not push the bound off 0 or 1.
     low, high = np.where(k == 0, 0.0, centre - half), np.where(k == total, 1.0, centre + half)
-    return Interval(as_number(low), as_number(high), "Wilson", _whole(total), level)
-
-
-def clopper_pearson(successes: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Interval:
-    """Exact interval of a success rate, which never covers less than `level`; counts may be arrays."""
-    k, total = check_counts(successes, n)
-    low, high = exact_bounds(k, total, level)
-    return Interval(as_number(low), as_number(high), "Clopper-Pearson", _whole(total), level)
+    return Interval(as_number(low), as_number(high))
 
 
 def at_least_wilson(low: ArrayLike, high: ArrayLike, successes: ArrayLike, n: ArrayLike) -> Interval:
@@ -57,15 +45,8 @@ def at_least_wilson(low: ArrayLike, high: ArrayLike, successes: ArrayLike, n: Ar
     nan bounds give Wilson's, and the rate remains within 0 and 1.
     """
     episodes = wilson(successes, n)
-    bounds = np.clip(np.fmin(low, episodes.low), 0, 1), np.clip(np.fmax(high, episodes.high), 0, 1)
-    return Interval(as_number(bounds[0]), as_number(bounds[1]), "at least Wilson", episodes.n, LEVEL)
-
-
-def exact_bounds(k: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Bounds of Clopper and Pearson's interval for `k` successes of `n`."""
-    quantile, share = special().betaincinv, tail(level)
-    low = np.where(k == 0, 0.0, quantile(np.maximum(k, 1), n - k + 1, share))
-    return low, np.where(k == n, 1.0, quantile(k + 1, np.maximum(n - k, 1), 1 - share))
+    bounds = np.fmin(low, episodes.low), np.fmax(high, episodes.high)
+    return Interval(*(as_number(np.clip(bound, 0, 1)) for bound in bounds))
 
 
 def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
@@ -75,17 +56,14 @@ def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     give zero width: use `wilson` over episodes there.
 
     Example:
-        >>> interval = t_interval([0.7, 0.8, 0.9])
-        >>> round(interval.low, 3), round(interval.high, 3)
-        (0.552, 1.048)
-        >>> t_interval([0.8]).low
-        nan
+        >>> np.round(t_interval([0.7, 0.8, 0.9]), 3).tolist(), t_interval([0.8]).low
+        ([0.552, 1.048], nan)
     """
     present = without_nan(values)
     if present.size < 2:
-        return Interval(math.nan, math.nan, "Student t", present.size, level)
+        return Interval(math.nan, math.nan)
     mean, half = present.mean(), float(t_half_width(present.std(ddof=1), present.size, level))
-    return Interval(float(mean - half), float(mean + half), "Student t", present.size, level)
+    return Interval(float(mean - half), float(mean + half))
 
 
 def t_half_width(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
@@ -96,9 +74,9 @@ def t_half_width(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
     return np.where(many, quantile * spread / np.sqrt(np.maximum(count, 1)), np.nan)
 
 
-def t_stretch(std: ArrayLike, n: ArrayLike, level: float = LEVEL) -> Array:
+def t_stretch(std: ArrayLike, n: ArrayLike) -> Array:
     """Standard deviation of normal replicates whose percentile interval is Student's, as wide as `t_half_width`."""
-    return t_half_width(std, n, level) / normal_quantile(level)
+    return t_half_width(std, n) / normal_quantile(LEVEL)
 
 
 def welch_half_width(variances: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> float:
@@ -109,21 +87,21 @@ def welch_half_width(variances: ArrayLike, counts: ArrayLike, level: float = LEV
     return float(t_half_width(np.sqrt(errors.sum() * (freedom + 1)), freedom + 1, level))
 
 
-def percentile_interval(replicates: ArrayLike, method: str, n: int, level: float = LEVEL) -> Interval:
+def percentile_interval(replicates: ArrayLike, level: float = LEVEL) -> Interval:
     """Cuts (1 - level) / 2 off both ends of replicates of shape (resamples, ...).
 
     Bounds are replicates, never interpolated, so infinite ones are valid; nan is left out.
 
     Example:
-        >>> percentile_interval(np.arange(100), "bootstrap", n=5, level=0.9).low
+        >>> percentile_interval(np.arange(100), level=0.9).low
         5.0
     """
     ordered = np.sort(np.asarray(replicates, dtype=np.float64), axis=0)  # nan goes last
     require(ordered.size, "replicates", "at least 1 number", ordered.size)
     present = np.sum(~np.isnan(ordered), axis=0, keepdims=True)
     cut = np.floor(tail(level) * present + 1e-9).astype(np.int64)
-    low, high = (np.take_along_axis(ordered, index, axis=0)[0] for index in (cut, present - 1 - cut))
-    return Interval(as_number(low), as_number(high), method, n, level)
+    bounds = (np.take_along_axis(ordered, index, axis=0)[0] for index in (cut, present - 1 - cut))
+    return Interval(*map(as_number, bounds))
 
 
 def normal_quantile(level: float) -> float:
@@ -138,14 +116,10 @@ def tail(level: float) -> float:
 
 
 def check_counts(successes: ArrayLike, n: ArrayLike, suffix: str = "") -> tuple[Array, Array]:
-    """Returns counts of successes and episodes as arrays; raises a `ValueError` if they are no counts."""
+    """Returns counts of successes and episodes as arrays; raises a `ValueError` for other numbers."""
     k, total = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
     require(total >= 1, f"n{suffix}", "at least 1", n)
     require((k >= 0) & (k <= total), f"successes{suffix}", f"between 0 and `n{suffix}`", successes)
     for name, value in (("successes", k), ("n", total)):
         require(value == np.round(value), f"{name}{suffix}", "a whole number", value)
     return k, total
-
-
-def _whole(counts: Array) -> int | NDArray[np.int64]:
-    return int(counts) if counts.ndim == 0 else counts.astype(np.int64)

@@ -11,7 +11,7 @@ from brittlestar.errors import require
 from brittlestar.randomness import generator
 from brittlestar.statistics.arrays import Array, moments, without_nan
 from brittlestar.statistics.hypothesis_tests import Test, bootstrap_test
-from brittlestar.statistics.intervals import LEVEL, Interval, percentile_interval
+from brittlestar.statistics.intervals import Interval, percentile_interval
 
 RESAMPLES = 2000
 """Bootstrap replicates behind every table."""
@@ -76,16 +76,15 @@ def plus_four(values: Array, pseudo_episodes: ArrayLike) -> Array:
 
 
 def paired_bootstrap(
-    a: ArrayLike, b: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES, level: float = LEVEL
+    a: ArrayLike, b: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[Interval, Test]:
     """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)
     gaps = without_nan(first - second)
     require(gaps.size, "a - b", "at least 1 number", gaps.size)
-    means, method = bootstrap_means(gaps, rng, resamples), "paired bootstrap"
-    test = bootstrap_test(means, float(gaps.mean()), method, gaps.size)
-    return percentile_interval(means, method, gaps.size, level), test
+    means = bootstrap_means(gaps, rng, resamples)
+    return percentile_interval(means), bootstrap_test(means, "paired bootstrap")
 
 
 def _weight_blocks(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Array]:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from brittlestar.errors import require
-from brittlestar.statistics.arrays import special
-from brittlestar.statistics.intervals import LEVEL, exact_bounds, tail
+from brittlestar.statistics.arrays import Array, special
+from brittlestar.statistics.intervals import LEVEL, tail
 
 
 def sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
@@ -43,5 +43,12 @@ def expected_half_width(n: int, rate: float, level: float = LEVEL) -> float:
     k = np.arange(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1.0)
     log_choose = scipy.gammaln(n + 1) - scipy.gammaln(k + 1) - scipy.gammaln(n - k + 1)
     mass = np.exp(log_choose + scipy.xlogy(k, rate) + scipy.xlog1py(n - k, -rate))
-    low, high = exact_bounds(k, np.full_like(k, n), level)
+    low, high = clopper_pearson(k, np.full_like(k, n), level)
     return float(mass @ (high - low) / mass.sum() / 2)
+
+
+def clopper_pearson(k: Array, n: Array, level: float = LEVEL) -> tuple[Array, Array]:
+    """Bounds of the exact interval for `k` successes of `n`, which never covers less than `level`."""
+    quantile, share = special().betaincinv, tail(level)
+    low = np.where(k == 0, 0.0, quantile(np.maximum(k, 1), n - k + 1, share))
+    return low, np.where(k == n, 1.0, quantile(k + 1, np.maximum(n - k, 1), 1 - share))

@@ -69,7 +69,7 @@ def _rows(agents: list[AgentScores]) -> list[Row]:
     now, drawn = (_scores(values, places) for values in (point, draws))
     columns = dict(now)
     for name, limits in _LIMITS.items():
-        bounds = [percentile_interval(each, "bootstrap", len(each)) for each in drawn[name]]
+        bounds = [percentile_interval(each) for each in drawn[name]]
         columns[f"{name}_low"] = np.clip(np.fmin.reduce([np.asarray(each.low) for each in bounds]), *limits)
         columns[f"{name}_high"] = np.clip(np.fmax.reduce([np.asarray(each.high) for each in bounds]), *limits)
     rows = [_row(one) for one in agents]

@@ -72,6 +72,6 @@ def rank_intervals(scores: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, .
     """
     best, worst = ranks(scores)
     drawn_best, drawn_worst = ranks(np.where(np.isnan(scores), np.nan, draws))
-    low = intervals.percentile_interval(drawn_best, "bootstrap", len(draws)).low
-    high = intervals.percentile_interval(drawn_worst, "bootstrap", len(draws)).high
+    low = intervals.percentile_interval(drawn_best).low
+    high = intervals.percentile_interval(drawn_worst).high
     return best, np.fmin(best, np.asarray(low)), np.fmax(worst, np.asarray(high))
