@@ -31,4 +31,4 @@ def test_the_script_names_the_more_robust_side(sweep, tmp_path, shell):
     assert "the same episodes: paired tests" in done.stdout
     assert done.stdout.rstrip().endswith("a is more robust than b over the curve")
     refused = shell("a", "nowhere", script="scripts/compare.py", check=False)
-    assert (refused.returncode, refused.stderr) == (1, "brittlestar: nowhere is no folder\n")
+    assert (refused.returncode, refused.stderr) == (1, "brittlestar: no folder at nowhere\n")

@@ -1,4 +1,4 @@
-from brittlestar.reports import panels
+from brittlestar.reports import drawing
 from brittlestar.reports.heatmaps import plot_heatmap
 from brittlestar.results.aggregate import aggregate
 
@@ -54,8 +54,8 @@ def test_titles_of_many_maps_are_short_and_never_overlap(long_named_cells, layou
 
 
 def test_maps_go_on_further_pages_and_the_rest_is_named(model_cells, tmp_path, figures, monkeypatch):
-    monkeypatch.setattr(panels, "MOST_PANELS", 6)
-    monkeypatch.setattr(panels, "_MOST_PAGES", 2)
+    monkeypatch.setattr(drawing, "MOST_PANELS", 6)
+    monkeypatch.setattr(drawing, "_MOST_PAGES", 2)
     cells = [c for name in "abcde" for c in model_cells("walker", {name: 1.0})]
     for cell in cells:
         cell.config["perturbation"] |= {"r": float(cell.config["perturbation"].pop("kind") == "random")}

@@ -22,8 +22,8 @@ def test_parting_of_any_and_final_step_is_noted(make_cell):
 def test_incapable_policies_are_noted(make_cell):
     (note, _) = remarks(aggregate(curve(make_cell, ((0, 0), (0, 0)))))
     assert note == (
-        "note: success_any is 0 at sigma = 0, already below 0.5: incapable, so its critical strength is no measure "
-        "of robustness"
+        "note: success_any is 0 at sigma = 0, already below 0.5: incapable, so its critical strength does not measure "
+        "robustness"
     )
 
 

@@ -1,4 +1,4 @@
-from brittlestar.reports import panels
+from brittlestar.reports import drawing
 from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import aggregate
 
@@ -63,8 +63,8 @@ def test_an_ordinary_sweep_of_one_model_needs_no_sheet(grid_cells, tmp_path, fig
 
 
 def test_panels_go_on_further_sheets_and_the_rest_is_named(model_cells, tmp_path, figures, monkeypatch):
-    monkeypatch.setattr(panels, "MOST_PANELS", 2)
-    monkeypatch.setattr(panels, "_MOST_PAGES", 2)
+    monkeypatch.setattr(drawing, "MOST_PANELS", 2)
+    monkeypatch.setattr(drawing, "_MOST_PAGES", 2)
     names, left_out = plot_sheets(aggregate(model_cells("walker", dict.fromkeys("abcde", 1.0))), tmp_path)
     assert (names, left_out) == (["sheet_walker", "sheet_walker_2"], ["walker: e"])
     pages = [figure for figure, path in figures if path.suffix == ".png"]

@@ -165,9 +165,9 @@ def test_curves_that_cannot_be_compared(sweep, options, message):
 
 def test_unknown_measures(sweep):
     a = sweep("a", [10, 9, 8])
-    with pytest.raises(UserError, match=r"`measure` 'succes_final' is no metric; did you mean `success_final`\?"):
+    with pytest.raises(UserError, match=r"`measure` 'succes_final' is not a metric; did you mean `success_final`\?"):
         compare(a, a, [], [], "succes_final")
-    with pytest.raises(UserError, match="`measure` 'episode' is no metric"):
+    with pytest.raises(UserError, match="`measure` 'episode' is not a metric"):
         compare(a, a, [], [], "episode")
     with pytest.raises(UserError, match="no value in A or in B"):
         compare(a, a, [], [], "collision_rate")

@@ -17,7 +17,7 @@ from brittlestar.reports.drawing import (
     remove_pictures,
     save_figure,
     series_style,
-)
+)  # fmt: skip
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
@@ -39,13 +39,8 @@ _MISSED_STYLES = {"success_any": ":", "success_final": "-."}
 def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     """Draws the curve table as PNG and PDF, one panel per strength name and unit; without rows, removes old ones.
 
-    Args:
-        curve: rows of the curve table.
-        columns: the label columns that distinguish curves.
-        path: where to write, without a suffix.
-
     Returns:
-        Names of the curves that were left out because the picture would be unreadable.
+        Names of the curves, by their label columns, that were left out because the picture would be unreadable.
     """
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in curve:
@@ -128,21 +123,21 @@ def _draw(axes: Axes, points: list[Row], measure: str, label: str, number: int, 
 
 
 def _place_legends(figure: Figure) -> None:
-    """Adds a legend to every panel: beside the curves where it is long, or would lie on them."""
+    """Adds a legend to every panel: next to the curves where it is long, or would lie on them."""
     figure.set_dpi(DPI)
     for axes in figure.axes:
         if len(axes.get_legend_handles_labels()[1]) > _MOST_INSIDE:
-            _beside(figure, axes, fontsize=6)
+            _place_outside(figure, axes, fontsize=6)
         else:
             axes.legend(frameon=False, fontsize=8)
     figure.draw_without_rendering()
     for axes in figure.axes:
         if _covers(axes):
-            _beside(figure, axes, fontsize=8)
+            _place_outside(figure, axes, fontsize=8)
             figure.draw_without_rendering()
 
 
-def _beside(figure: Figure, axes: Axes, fontsize: int) -> None:
+def _place_outside(figure: Figure, axes: Axes, fontsize: int) -> None:
     labels = axes.get_legend_handles_labels()[1]
     axes.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
     figure.set_figwidth(figure.get_figwidth() + 0.5 + fontsize / 120 * max(map(len, labels)))

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar.reports.curve_names import curve_names
-from brittlestar.reports.drawing import remove_pictures, save_figure
-from brittlestar.reports.panels import Pictures, make_panels, page_name, set_title, split_pages
+from brittlestar.reports.drawing import (
+    Pictures,
+    make_panels,
+    page_name,
+    remove_pictures,
+    save_figure,
+    set_title,
+    split_pages,
+)  # fmt: skip
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
@@ -50,7 +57,7 @@ def plot_heatmap(tables: Tables, folder: Path) -> Pictures:
 
 
 def _second_strength(curve: list[Row], columns: list[str]) -> str | None:
-    """Returns the numeric column with most values beside the strength; None without one."""
+    """Returns the numeric column with most values, apart from the strength; None without one."""
     counts = {}
     for column in columns:
         values = {row[column] for row in curve}

@@ -17,7 +17,7 @@ def mismatches(tables: Tables) -> list[str]:
     return _on_checks(tables, MISMATCH)
 
 
-def beside_records(tables: Tables) -> list[str]:
+def other_records(tables: Tables) -> list[str]:
     """Returns notes on policies that are better than their record, and on a time limit that forbids to compare."""
     other_limits = not_compared([check for _, check in tables.baseline_checks])
     return _on_checks(tables, ABOVE) + [f"note: {line}" for line in other_limits]
@@ -47,8 +47,8 @@ def left_out(picture: str, names: list[str]) -> list[str]:
     """Returns a note on the curves or panels that did not fit on a picture, if there are any."""
     if not names:
         return []
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return [f"note: {picture} leaves {len(names)} out, the tables hold them: {'; '.join(names[:_MOST_NAMES])}{more}"]
+    further = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return [f"note: {picture} leaves {len(names)} out, the tables hold them: {'; '.join(names[:_MOST_NAMES])}{further}"]
 
 
 def varied_columns(tables: Tables) -> list[str]:
@@ -65,7 +65,7 @@ def _on_checks(tables: Tables, status: str) -> list[str]:
 def _incapable(row: Row, varied: list[str]) -> str:
     return (
         f"note: {_where(row, varied)}{row['measure']} is {text(row['baseline'])} at {_at(row, 'baseline_strength')}, "
-        f"already below {text(row['threshold'])}: incapable, so its critical strength is no measure of robustness"
+        f"already below {text(row['threshold'])}: incapable, so its critical strength does not measure robustness"
     )
 
 

@@ -12,7 +12,7 @@ _METRICS = (
     "return", "smoothness", "final_distance", "time_to_success", "time_to_failure", "recovery_time",
     "action_divergence", "instability",
 )  # fmt: skip
-"""Metrics beside the measures; the files hold them all."""
+"""Metrics next to the measures; the files hold them all."""
 _SHAPES = ("critical_interpolated", "slope", "auc", "normalised_auc")
 
 

@@ -20,15 +20,7 @@ _MISSED = (
 
 @dataclass
 class Report:
-    """What a report holds beside the tables.
-
-    Attributes:
-        sections: of the study.
-        overview: of the sweep's own tables; empty to leave it out.
-        pictures: names of the sweep's own pictures.
-        missed: notes on policies that miss their recorded return.
-        notes: other notes.
-    """
+    """Sections of the study; overview and pictures of the sweep; notes on policies that miss their record; others."""
 
     sections: list[Section]
     overview: str
@@ -39,7 +31,7 @@ class Report:
     @property
     def all_pictures(self) -> list[str]:
         """Names of all pictures, in the order of the report."""
-        return list(dict.fromkeys([*(name for each in self.sections for name in each.pictures), *self.pictures]))
+        return list(dict.fromkeys([*(name for part in self.sections for name in part.pictures), *self.pictures]))
 
     def markdown(self, tables: Tables) -> str:
         """Returns the report as Markdown."""
@@ -52,8 +44,8 @@ class Report:
             parts += [f"## {section.title}"] if number else []
             parts += [*map(_picture, section.pictures), section.body]
         parts += [f"## {_TITLE}"] if self.sections and self.overview else []
-        own = [name for name in self.all_pictures if not any(name in each.pictures for each in self.sections)]
-        parts += [*map(_picture, own), self.overview, _list(self.notes), *_methods(tables), *_failures(tables)]
+        pictures = [name for name in self.all_pictures if not any(name in part.pictures for part in self.sections)]
+        parts += [*map(_picture, pictures), self.overview, _list(self.notes), *_methods(tables), *_failures(tables)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -12,14 +12,7 @@ from brittlestar.results.load import Cell
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report.
-
-    Attributes:
-        title: its heading.
-        body: Markdown.
-        pictures: names of PNG and PDF files beside the report, without suffix.
-        tables: names of tables beside the report, without suffix.
-    """
+    """One part of a report: a heading, Markdown, and names of pictures and tables next to the report (no suffix)."""
 
     title: str
     body: str
@@ -28,12 +21,7 @@ class Section:
 
 
 def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:
-    """Returns the sections of some studies, and the errors of those that cannot analyse their cells.
-
-    Args:
-        studies: each with its cells; see `studies_of`.
-        out: an existing folder, to which they write tables and pictures.
-    """
+    """Returns the sections of studies, and the errors of those that cannot analyse their cells; see `studies_of`."""
     sections, errors = [], []
     for study, cells in studies:
         try:
@@ -56,14 +44,14 @@ def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, l
     for cell, node in zip(cells, nodes, strict=True):
         if isinstance(node, dict):
             node = node | {key: value for key, value in settings.items() if key in node}
-            known, found = members.setdefault(str(node["_target_"]), (node, []))
-            _refuse_differences(known, node)
-            found.append(cell)
-    return [(build(node, "study"), found) for node, found in members.values()]
+            first, study_cells = members.setdefault(str(node["_target_"]), (node, []))
+            _refuse_differences(first, node)
+            study_cells.append(cell)
+    return [(build(node, "study"), study_cells) for node, study_cells in members.values()]
 
 
-def _refuse_differences(one: dict[str, Any], other: dict[str, Any]) -> None:
-    for key in one:
-        if json.dumps(one[key]) != json.dumps(other[key]):
-            values = ", ".join(sorted(map(str, (one[key], other[key]))))
+def _refuse_differences(first: dict[str, Any], second: dict[str, Any]) -> None:
+    for key in first:
+        if json.dumps(first[key]) != json.dumps(second[key]):
+            values = ", ".join(sorted(map(str, (first[key], second[key]))))
             raise UserError(f"these sweeps have several `study.{key}`: {values}; choose by `study.{key}=VALUE`")

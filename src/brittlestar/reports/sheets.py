@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any
 from brittlestar.cells.identity import LABEL
 from brittlestar.reports.curve_names import curve_names
 from brittlestar.reports.curve_plot import MOST_CURVES, is_cut, view
-from brittlestar.reports.drawing import draw_series, open_frame, remove_pictures, save_figure, series_style
-from brittlestar.reports.panels import Pictures, make_panels, page_name, set_title, split_pages
+from brittlestar.reports.drawing import (
+    Pictures,
+    draw_series,
+    make_panels,
+    open_frame,
+    page_name,
+    remove_pictures,
+    save_figure,
+    series_style,
+    set_title,
+    split_pages,
+)  # fmt: skip
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.format import text
@@ -64,7 +74,7 @@ def _plot_environment(tables: Tables, env: str, rows: list[Row], folder: Path) -
     models = [c for c in _MODELS if c in tables.grouping.columns]
     panels = group_rows(rows, models)
     titles = {key: name or text(key[-1]) for key, name in curve_names(models, panels).items()}
-    # A column that only distinguishes panels is no difference between curves.
+    # A column that only distinguishes panels does not distinguish curves.
     others = [c for c in tables.grouping.columns if any(len({row[c] for row in p}) > 1 for p in panels.values())]
     curves = curve_names(others, group_rows(rows, others))
     labels = dict(list(curves.items())[:MOST_CURVES])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from brittlestar.errors import UserError
 from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.reports.heatmaps import plot_heatmap
-from brittlestar.reports.notes import beside_records, left_out, mismatches, remarks
+from brittlestar.reports.notes import left_out, mismatches, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.report import Report
 from brittlestar.reports.sections import analyse, studies_of
@@ -63,10 +63,10 @@ def summarise(
     try:
         write_tables(tables, out)
         sections, errors = analyse(studies, out)
-        # What a study shows at one strength is no curve.
+        # A study may show a single strength, which is not a curve.
         curve = tables.curve if not sections or _is_swept(tables) else []
         pictures, unseen = _plot(tables, curve, out)
-        notes = beside_records(tables) + (remarks(tables) if curve else []) + unseen
+        notes = other_records(tables) + (remarks(tables) if curve else []) + unseen
         overview = sweep_overview(tables) if curve or not sections else ""
         failed = [f"the study failed: {error}" for error in errors]
         report = Report(sections, overview, pictures, mismatches(tables), failed + notes)

@@ -15,7 +15,7 @@ from brittlestar.statistics.intervals import t_half_width, welch_half_width
 
 CHECK_LEVEL = 0.99
 TOLERANCE = 0.05
-"""A difference below this share of the record is no mismatch, however many episodes prove it."""
+"""A difference below this share of the record is not a mismatch, however many episodes show it."""
 MISMATCH = "baseline mismatch"
 ABOVE = "above its record"
 """Better than its record, as after a longer training than the recorded one. Its curves remain valid."""
@@ -25,7 +25,7 @@ OTHER_LIMIT = "time limit differs"
 
 @dataclass(frozen=True)
 class BaselineCheck:
-    """The recorded return of a policy beside that of its clean episodes."""
+    """The recorded return of a policy, and the return of its clean episodes."""
 
     status: str
     """`ok`, `above its record`, `baseline mismatch` or `time limit differs`."""
@@ -87,7 +87,7 @@ def not_compared(checks: Sequence[BaselineCheck]) -> list[str]:
     return [f"{OTHER_LIMIT} (`env.max_steps` = {steps}): no return is compared with its record"] if limits else []
 
 
-def _interval(one: RecordedReturn) -> str:
-    half = float(t_half_width(one.std, one.episodes))
-    episodes = f" ({one.episodes} episodes)" if one.episodes > 1 else ""
-    return bounded(one.mean, one.mean - half, one.mean + half) + episodes
+def _interval(record: RecordedReturn) -> str:
+    half = float(t_half_width(record.std, record.episodes))
+    episodes = f" ({record.episodes} episodes)" if record.episodes > 1 else ""
+    return bounded(record.mean, record.mean - half, record.mean + half) + episodes

@@ -27,14 +27,9 @@ class Comparison:
 
 
 def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str], measure: str | None) -> Comparison:
-    """Compares one curve of each folder.
+    """Compares one curve of each folder; conditions `column=value` choose it.
 
-    Args:
-        folder_a: a sweep.
-        folder_b: another sweep, or the same one.
-        where_a: `column=value` conditions that leave one curve of A.
-        where_b: the same for B.
-        measure: column to compare; None takes the headline of the environment.
+    `measure` is the column to compare; None takes the headline of the environment.
     """
     a, b = _curve(folder_a, where_a), _curve(folder_b, where_b)
     axes = [{"environment": cells[0].config["env"].get("id"), "strength": cells[0].strength_name} for cells in (a, b)]
@@ -44,7 +39,7 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
     measure = measure or str(a[0].manifest["measure"])
     metrics = [name for name in a[0].manifest["columns"] if name not in ROW_KEYS]
     if measure not in metrics:
-        raise UserError(f"`measure` {measure!r} is no metric; {nearest(measure, metrics)}")
+        raise UserError(f"`measure` {measure!r} is not a metric; {nearest(measure, metrics)}")
     strengths = sorted({c.strength for c in a} & {c.strength for c in b})
     if not strengths:
         raise UserError("A and B share no strength: sweep both over the same levels")

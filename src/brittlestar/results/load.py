@@ -19,7 +19,7 @@ from brittlestar.errors import UserError
 
 RATES = ("success_any", "success_final")
 ROW_KEYS = ("episode", "reset_seed", "phase")
-"""Columns of an episode row that are no metric."""
+"""Columns of an episode row that are not metrics."""
 Row = dict[str, Any]
 _HELD_BYTES = 2**28
 _PLAIN = (str, int, float, type(None))
@@ -125,9 +125,7 @@ class Cell:
 def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]:
     """Reads every complete manifest below the folders; a cell with two records counts once.
 
-    Args:
-        folders: sweep folders.
-        mixed: allow sweeps of different studies in one table.
+    Sweeps of different studies are an error, unless they may be `mixed` in one table.
     """
     loaded: dict[tuple, Cell] = {}
     studies: dict[str, str] = {}
@@ -156,7 +154,7 @@ def hold_rows(cells: Iterable[Cell]) -> None:
 
 def _read(folder: Path) -> list[Cell]:
     if not folder.is_dir():
-        raise UserError(f"{folder} is no folder")
+        raise UserError(f"no folder at {folder}")
     cells = []
     for path in records.find_cells(folder):
         manifest = records.read_manifest(path)

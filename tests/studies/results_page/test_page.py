@@ -261,13 +261,16 @@ def without(env: str, name: str) -> dict:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no JSON"),
-        ("[]", "the file is no table of names"),
+        ("{", "is not JSON"),
+        ("[]", "the file must be a table of names"),
         ({"FetchReach-v4": {}}, "FetchReach-v4 has no `sac_observation`"),
         (without("FetchPush-v4", "sac_action"), "FetchPush-v4 has no `sac_action`; did you mean"),
-        (figures(summary=3), "`summary` is no list of rows"),
+        (figures(summary=3), "`summary` must be a list of rows"),
         (figures(summary=[{"policy": "sac"}]), "a row of `summary` has no `env`"),
-        (figures(**{"FetchPush-v4": {"sac_observation": [{"sigma": "a", "success_rate": 1}]}}), "is no number: 'a'"),
+        (
+            figures(**{"FetchPush-v4": {"sac_observation": [{"sigma": "a", "success_rate": 1}]}}),
+            "must be a number, got 'a'",
+        ),
     ],
 )
 def test_a_broken_file_of_figures_is_refused(tmp_path, content, message):

@@ -119,7 +119,7 @@ def test_the_table_of_runs(sweeps):
     ("arguments", "message"),
     [
         ([], "required: DIR"),
-        (["nowhere"], "nowhere is no folder"),
+        (["nowhere"], "no folder at nowhere"),
         (["first", "study.scoring=compat_14"], "did you mean `compat_1_4`"),
         (["first", "study.alpha=1.5"], "`alpha` must be between 0 and 1, got 1.5"),
     ],

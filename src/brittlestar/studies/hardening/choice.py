@@ -1,11 +1,11 @@
 """Chooses the strength to train at: the largest one at which the policy still succeeds."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,22 +24,19 @@ class Choice:
     level: float
     reason: str
     measure: str
-    means: dict[str, float]
-    """Mean of the measure at every level."""
+    means: Mapping[Any, float]
+    """Mean of the measure at every level; the levels are text, as in JSON."""
 
-    @classmethod
-    def of(cls, level: float, reason: str, measure: str, means: dict[float, float]) -> Choice:
-        """Returns a choice; JSON holds the levels as text."""
-        return cls(level, reason, measure, {str(level): mean for level, mean in means.items()})
+    def __post_init__(self) -> None:
+        self.means = {str(level): mean for level, mean in self.means.items()}
 
 
 def level_means(cells: list[Cell], measure: str) -> dict[float, float]:
     """Returns the mean of a measure over all episodes at each level, from the clean end."""
     values: dict[float, list[np.ndarray]] = {}
     for cell in sorted(cells, key=lambda cell: abs(cell.strength)):
-        column = list(cell.manifest["columns"]).index(measure)
-        values.setdefault(cell.strength, []).append(cell.rows()[:, column])
-    return {level: float(np.nanmean(np.concatenate(rows))) for level, rows in values.items()}
+        values.setdefault(cell.strength, []).append(cell.column(measure))
+    return {level: float(np.nanmean(np.concatenate(columns))) for level, columns in values.items()}
 
 
 def choose_level(means: dict[float, float], measure: str, share: float, strength: str) -> Choice:
@@ -54,7 +51,7 @@ def choose_level(means: dict[float, float], measure: str, share: float, strength
     clean = means[0]
     needed = share if measure in RATES else clean - (1 - share) * abs(clean)
     if clean < needed or (measure == "normalised_return" and clean <= 0):
-        raise UserError(_incapable(clean, measure, share))
+        raise UserError(f"the policy fails already at level 0: {_incapable(clean, measure, share)}")
     enough = [level for level, value in means.items() if value >= needed and level != 0]
     if not enough:
         first = min(means, key=lambda level: (level == 0, abs(level)))
@@ -68,7 +65,7 @@ def choose_level(means: dict[float, float], measure: str, share: float, strength
         reason += f": no success is defined, so {share:.0%} of the clean return count".replace("%", " %")
     if level == max(means, key=abs):
         reason += "; the policy copes with all levels, so wider `levels` may be worth more"
-    return Choice.of(level, reason, measure, means)
+    return Choice(level, reason, measure, means)
 
 
 def read_choice(folder: Path, choosing: str) -> Choice | None:
@@ -93,12 +90,8 @@ def _wanted(measure: str, share: float) -> str:
 
 
 def _incapable(clean: float, measure: str, share: float) -> str:
+    wanted, share_option = "no better than random actions (0)", ""
     if measure in RATES:
-        return (
-            f"the policy fails already at level 0: {measure} is {text(clean)}, {share:g} is wanted; train it first "
-            "(`brittlestar train`), or give a lower `share=` or a `train_level=`"
-        )
-    return (
-        f"the policy fails already at level 0: {measure} is {text(clean)}, no better than random actions (0); train it "
-        "first (`brittlestar train`), or give a `train_level=`"
-    )
+        wanted, share_option = f"{share:g} is wanted", "lower `share=` or a "
+    train = f"train it first (`brittlestar train`), or give a {share_option}`train_level=`"
+    return f"{measure} is {text(clean)}, {wanted}; {train}"

@@ -15,11 +15,7 @@ from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup, prepare
 
 
 def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
-    """Diagnoses, chooses the strength, retrains and verifies; finished work is read from disk.
-
-    Args:
-        config: resolved, as `conf/harden.yaml` explains it.
-        choices: the option of every config group.
+    """Diagnoses, chooses the strength, retrains and verifies; finished work is read from disk. See `prepare`.
 
     Returns:
         The folder with tables, plot, report and `result.json`.
@@ -71,7 +67,7 @@ def _choose(setup: Setup, cells: list[Cell]) -> Choice:
         if setup.config["train_level"] is None:
             choice = choose_level(means, setup.measure, setup.config["share"], setup.strength)
         else:
-            choice = Choice.of(setup.config["train_level"], "as asked for", setup.measure, means)
+            choice = Choice(setup.config["train_level"], "as asked for", setup.measure, means)
         write_choice(setup.folder, setup.choosing, choice)
     return choice
 

@@ -38,7 +38,7 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
     goals = "desired_goal" in (getattr(spaces[0], "spaces", None) or {})
     options = _options()
     name = _algorithm(path)
-    fitting = [o for o in options.values() if o["name"] == name and bool(o["goals"]) == goals]
+    fitting = [node for node in options.values() if node["name"] == name and bool(node["goals"]) == goals]
     if fitting:
         return Teacher(fitting[0], config["steps"], f"the policy was trained with {name}")
     names = _GOALS if goals else _DISCRETE if hasattr(spaces[1], "n") else _CONTINUOUS
@@ -94,7 +94,7 @@ def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
-    """Returns algorithm and steps from the config that `brittlestar train` writes beside a policy."""
+    """Returns algorithm and steps from the config that `brittlestar train` writes next to a policy."""
     if path is None:
         return None
     try:

@@ -109,12 +109,13 @@ def default_levels(perturbation: dict[str, Any], name: str) -> list[float]:
         >>> default_levels({"_target_": "brittlestar.perturbations.DelayedAction", "delay_steps": 2}, "delay_steps")
         [0, 1, 2, 4, 8]
     """
-    own = perturbation[name]
-    if own == 0:
+    default = perturbation[name]
+    if default == 0:
         raise UserError(f"`perturbation.{name}` is 0, so there is no grid around it: give `levels=[0,...]`")
     # Half a step rounds up, not to even: 0 is in the grid already.
-    multiples = [math.floor(own * factor + 0.5) if isinstance(own, int) else own * factor for factor in _FACTORS]
-    return list(dict.fromkeys([0, *(level for level in multiples if _accepts(perturbation, name, level))]))
+    multiples = [default * factor for factor in _FACTORS]
+    levels = [math.floor(level + 0.5) for level in multiples] if isinstance(default, int) else multiples
+    return list(dict.fromkeys([0, *(level for level in levels if _accepts(perturbation, name, level))]))
 
 
 def _accepts(perturbation: dict[str, Any], name: str, level: float) -> bool:

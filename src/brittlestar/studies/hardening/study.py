@@ -1,6 +1,5 @@
 """Hardening as a study: every cell once more with the retrained policy, and sections on gains and costs."""
 
-import csv
 import json
 import math
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import aggregate
 from brittlestar.results.format import bounded, bounded_column, critical_text, markdown, text
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.write import write_rows
 from brittlestar.studies.base import Study
 from brittlestar.studies.hardening.choice import Choice
 from brittlestar.studies.hardening.gains import SHAPES, SIGNED, Gains, compare_sides, headline
@@ -28,19 +28,14 @@ _GAINS, _CURVES = "gains", "before_after"
 
 @dataclass
 class Hardening(Study):
-    """Compares a policy with one that was retrained under a perturbation, on the same episodes.
-
-    Attributes:
-        setup: what is hardened.
-        choice: the training strength.
-        trained: folder of the training.
-        why: reason for its algorithm.
-    """
+    """Compares a policy with one that was retrained under a perturbation, on the same episodes."""
 
     setup: Setup
     choice: Choice
     trained: Path
+    """Folder of the training."""
     why: str
+    """Reason for its algorithm."""
 
     def extra_cells(self, cells: Iterable[Job]) -> list[Job]:
         """Returns each cell once more, with the hardened policy."""
@@ -65,7 +60,8 @@ class Hardening(Study):
             lines.append("note: the episodes before and after differ, so the tests are unpaired")
         tables = {_GAINS: (gains.levels, self._gains(gains)), _CURVES: (gains.curves, self._curves(gains))}
         for name, (rows, body) in tables.items():
-            _write_table(out / name, rows, body)
+            write_rows(rows, out / name)
+            (out / name).with_suffix(".md").write_text(body + "\n")
         _write_result(out / RESULT, facts, self.choice, gains, lines)
         top = ["\n".join(f"- {key}: {value}" for key, value in facts.items()), "\n".join(f"- {line}" for line in lines)]
         return [
@@ -114,14 +110,6 @@ class Hardening(Study):
 
 def _methods(rows: list[Row]) -> str:
     return "Methods: " + "; ".join(dict.fromkeys(row["method"] for row in rows)) + "."
-
-
-def _write_table(path: Path, rows: list[Row], body: str) -> None:
-    with open(path.with_suffix(".csv"), "w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    path.with_suffix(".md").write_text(body + "\n")
 
 
 def _write_result(path: Path, facts: dict[str, Any], choice: Choice, gains: Gains, lines: list[str]) -> None:

@@ -20,7 +20,7 @@ from brittlestar.studies.results_page.tables import gap_row, rate_columns, shape
 _SHAPES = """\
 critical sigma: the first level with less than half of the episodes solved; crosses half at: where straight lines
 between the levels do; slope: least squares of success on sigma; auc: area under the curve, not normalised. A curve
-that is below half without noise is incapable: its critical sigma is no measure of robustness."""
+that is below half without noise is incapable: its critical sigma does not measure robustness."""
 _TWO_RATES = """\
 Success is shown twice: at *any* step of an episode, as published, and at the *final* step. The final step shows whether
 the gripper or the block remains at the goal."""

@@ -1,4 +1,4 @@
-"""One role in one sweep: the curves of its policies, and the published figures beside them."""
+"""One role in one sweep: the curves of its policies, and the published figures for them."""
 
 import dataclasses
 import functools

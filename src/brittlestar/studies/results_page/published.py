@@ -61,14 +61,14 @@ def read_published(path: Path | None) -> Published:
     except OSError as error:
         raise UserError(f"cannot read the published figures in {path}: {error.strerror}") from None
     except json.JSONDecodeError as error:
-        raise UserError(f"{path} is no JSON: {error}") from None
+        raise UserError(f"{path} is not JSON: {error}") from None
     except UserError as error:
         raise UserError(f"{path} does not hold the published figures: {error}") from None
 
 
 def _entry(node: Any, name: str, where: str = "the file") -> Any:
     if not isinstance(node, dict):
-        raise UserError(f"{where} is no table of names")
+        raise UserError(f"{where} must be a table of names")
     if name not in node:
         raise UserError(f"{where} has no `{name}`; {nearest(name, map(str, node))}")
     return node[name]
@@ -79,10 +79,10 @@ def _rows(node: Any, name: str, where: str, columns: tuple[str, ...], numbers: t
     rows = _entry(node, name, where)
     place = name if where == "the file" else f"{where}.{name}"
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UserError(f"`{place}` is no list of rows")
+        raise UserError(f"`{place}` must be a list of rows")
     for row in rows:
         values = {column: _entry(row, column, f"a row of `{place}`") for column in columns}
         for column in numbers:
             if type(values[column]) not in (int, float):
-                raise UserError(f"`{column}` in `{place}` is no number: {values[column]!r}")
+                raise UserError(f"`{column}` in `{place}` must be a number, got {values[column]!r}")
     return rows

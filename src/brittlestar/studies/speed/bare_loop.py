@@ -1,57 +1,39 @@
-"""The limit: a bare `env.step` loop that replays the very actions of a cell."""
+"""The limit: a bare `env.step` loop that replays the actions of a cell."""
 
 import contextlib
 import functools
 import io
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
+from typing import NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
-from brittlestar.engine.lanes import Batch, Lanes
+from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 
 
-@dataclass
-class Episode:
+class Episode(NamedTuple):
     """Reset seed and actions, which repeat an episode: the cost of a step depends on the state."""
 
     seed: int
-    actions: list[np.ndarray] = field(default_factory=list)
-
-
-class _RecordingLanes(Lanes):
-    """Lanes that record every episode they ran."""
-
-    def __init__(self, spec: EnvSpec, count: int) -> None:
-        self.episodes: list[Episode] = []
-        self._running: dict[int, Episode] = {}
-        super().__init__(spec, count)
-
-    def reset(self, lane: int, seed: int) -> None:
-        """Starts to record an episode."""
-        self._running[lane] = Episode(seed)
-        self.episodes.append(self._running[lane])
-        super().reset(lane, seed)
-
-    def step(self, actions: np.ndarray, active: np.ndarray) -> Batch:
-        """Records the executed actions."""
-        for lane in active.tolist():
-            self._running[lane].actions.append(actions[lane].copy())
-        return super().step(actions, active)
+    actions: list[np.ndarray]
 
 
 def record(spec: EnvSpec, parts: Parts, plan: Plan) -> list[Episode]:
-    """Runs a cell and returns its episodes."""
-    lanes = _RecordingLanes(spec, min(spec.lanes, plan.episodes))
-    rollout(lanes, parts, plan)
+    """Runs a cell whose actions are not perturbed, and returns its episodes."""
+    lanes = Lanes(spec, min(spec.lanes, plan.episodes))
+    rows = rollout(lanes, parts, replace(plan, record="trajectories"))
     lanes.close()
-    return lanes.episodes
+    actions = rows.trajectories["actions"].reshape(-1, *(lanes.action_space.shape or ()))
+    episodes = np.split(actions, np.cumsum(rows.trajectories["lengths"])[:-1])
+    seeds = rows.column("reset_seed").astype(np.int64).tolist()
+    return [Episode(seed, list(steps)) for seed, steps in zip(seeds, episodes, strict=True)]
 
 
 @functools.cache
