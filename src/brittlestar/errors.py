@@ -46,14 +46,14 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return f"valid: {', '.join(names[:_MOST_NAMES])}{more}"
 
 
-def counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Returns a number with its noun, in the plural unless it is 1.
 
     Example:
-        >>> counted(1, "cell"), counted(2, "cell")
-        ('1 cell', '2 cells')
+        >>> counted(1, "cell"), counted(2, "cell"), counted(2, "policy", "policies")
+        ('1 cell', '2 cells', '2 policies')
     """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def require_choice(name: str, value: str, valid: Iterable[str]) -> None:

@@ -11,8 +11,8 @@ from PIL import Image
 from brittlestar.cells import run as cell
 from brittlestar.results.load import load_cells
 from brittlestar.studies.stress.agents import score_agents, split_passes
-from brittlestar.studies.stress.figures import draw_figures, figures
-from brittlestar.studies.stress.figures.rows import UnsuitedError, mean_over_policies, prepare_tables
+from brittlestar.studies.stress.figures import FIGURES, draw_figures
+from brittlestar.studies.stress.figures.rows import Mean, UnsuitedError, prepare_tables
 from brittlestar.studies.stress.leaderboard import make_leaderboard
 from brittlestar.studies.stress.plots import plot_stress
 from brittlestar.studies.stress.runs import run_rows
@@ -107,14 +107,14 @@ def large(rows):
     return prepare_tables(*(widen(table) for table in rows))
 
 
-@pytest.mark.parametrize("name", figures())
+@pytest.mark.parametrize("name", FIGURES)
 def test_no_text_overlaps(rows, name):
-    assert faults(figures()[name](prepare_tables(*rows))) == []
+    assert faults(FIGURES[name](prepare_tables(*rows))) == []
 
 
-@pytest.mark.parametrize("name", figures())
+@pytest.mark.parametrize("name", FIGURES)
 def test_no_text_overlaps_in_a_large_study(large, name):
-    assert faults(figures()[name](large)) == []
+    assert faults(FIGURES[name](large)) == []
 
 
 def widen(table: list[dict]) -> list[dict]:
@@ -133,7 +133,7 @@ def widen(table: list[dict]) -> list[dict]:
 
 def test_every_figure_is_a_file_of_300_dpi(rows, tmp_path, capsys):
     names = draw_figures(*rows, tmp_path)
-    assert len(names) == len(figures()) == 15 and not capsys.readouterr().out
+    assert len(names) == len(FIGURES) == 15 and not capsys.readouterr().out
     for name in names:
         with Image.open(tmp_path / f"{name}.png") as picture:
             assert picture.info["dpi"] == pytest.approx((300, 300), abs=0.1)
@@ -159,7 +159,7 @@ def test_one_agent_alone_draws_what_it_can(rows, tmp_path, capsys, monkeypatch):
         assert f"figure {name} left out: " in output and reason in output
         assert not (tmp_path / f"figure_{name}.png").exists()
     for name in drawn:
-        assert faults(figures()[name.removeprefix("figure_")](prepare_tables(*few))) == []
+        assert faults(FIGURES[name.removeprefix("figure_")](prepare_tables(*few))) == []
 
 
 def test_missing_columns_do_not_stop_the_others(rows):
@@ -172,7 +172,7 @@ def test_missing_columns_do_not_stop_the_others(rows):
     }
     without = [[{key: value for key, value in row.items() if key not in missing} for row in table] for table in rows]
     study, reasons = prepare_tables(*without), {}
-    for name, draw in figures().items():
+    for name, draw in FIGURES.items():
         try:
             draw(study)
         except UnsuitedError as reason:
@@ -195,7 +195,7 @@ def test_what_cannot_affect_behaviour_is_no_collapse(studies, scoring):
     for row in study.stress:
         if row["stressor"] == "reward noise":
             assert row["rate_shock"] == calm[row["agent"], row["mode"]] and row["excess"] == 0
-    figure = figures()["collapse_map"](study)
+    figure = FIGURES["collapse_map"](study)
     patches = [patch for patch in figure.axes[0].patches if patch.get_hatch()]
     proven: dict[tuple, list[bool]] = {}
     for row in study.stress:
@@ -205,7 +205,7 @@ def test_what_cannot_affect_behaviour_is_no_collapse(studies, scoring):
 
 def test_cells_of_the_map_are_the_table(rows):
     study = prepare_tables(*rows)
-    figure = figures()["collapse_map"](study)
+    figure = FIGURES["collapse_map"](study)
     picture = figure.axes[0].images[0].get_array()
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     y = labels.index("cartpole dqn")
@@ -221,11 +221,11 @@ def test_cells_of_the_map_are_the_table(rows):
 def test_means_are_over_policies_and_intervals_hold_them(rows):
     study = prepare_tables(*rows)
     part = [row for row in study.stress if row["stressor"] == "trust violation"]
-    mean = mean_over_policies(part, "rate_shock")
+    mean = Mean.over_policies(part, "rate_shock")
     assert mean.n == len(POLICIES)
     assert mean.value == pytest.approx(np.mean([row["rate_shock"] for row in part]))
     assert 0 <= mean.low <= mean.value <= mean.high <= 1
-    alone = mean_over_policies([row for row in part if row["agent"] == "pendulum random"], "rate_shock")
+    alone = Mean.over_policies([row for row in part if row["agent"] == "pendulum random"], "rate_shock")
     assert alone.n == 1 and not math.isnan(alone.low), "one policy has an interval over its seeds"
 
 

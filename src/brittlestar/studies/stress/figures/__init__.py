@@ -3,51 +3,39 @@
 Contents:
     rows: stressors, agents and means with intervals, from the rows of the tables.
     canvas: what figures share.
-    maps, radar, relations, groups, distributions, agents: the figures, one function each.
+    maps, relations, groups, distributions, agents: the figures, one function each.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
+
+from brittlestar.cells.files import make_folder
+from brittlestar.reports.drawing import remove_pictures, save_figure
 from brittlestar.results.load import Row
+from brittlestar.studies.stress.figures import agents, distributions, groups, maps, relations
+from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, prepare_tables
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from brittlestar.studies.stress.figures.rows import FigureTables
-
+FIGURES: dict[str, Callable[[FigureTables], Figure]] = {
+    "collapse_map": maps.collapse_map,
+    "reward_collapse": relations.reward_collapse,
+    "channel_radar": maps.channel_radar,
+    "vulnerability_map": maps.vulnerability_map,
+    "action_spaces": groups.action_spaces,
+    "mode_agreement": relations.mode_agreement,
+    "false_alarms": agents.false_alarms,
+    "seed_consistency": relations.seed_consistency,
+    "scores_by_schedule": distributions.scores_by_schedule,
+    "algorithms": groups.algorithms,
+    "learning_kinds": groups.learning_kinds,
+    "seed_boxes": distributions.seed_boxes,
+    "leaderboard": agents.leaderboard,
+    "return_loss": distributions.return_loss,
+    "suites": groups.suites,
+}
+"""The name of each file, and what draws it."""
 _DPI = 300
-
-
-def figures() -> dict[str, Callable[[FigureTables], Figure]]:
-    """Returns every figure: the name of its file, and what draws it.
-
-    Example:
-        >>> len(figures())
-        15
-    """
-    from brittlestar.studies.stress.figures import agents, distributions, groups, maps, radar, relations
-
-    return {
-        "collapse_map": maps.collapse_map,
-        "reward_collapse": relations.reward_collapse,
-        "channel_radar": radar.channel_radar,
-        "vulnerability_map": maps.vulnerability_map,
-        "action_spaces": groups.action_spaces,
-        "mode_agreement": relations.mode_agreement,
-        "false_alarms": agents.false_alarms,
-        "seed_consistency": relations.seed_consistency,
-        "scores_by_schedule": distributions.scores_by_schedule,
-        "algorithms": groups.algorithms,
-        "learning_kinds": groups.learning_kinds,
-        "seed_boxes": distributions.seed_boxes,
-        "leaderboard": agents.leaderboard,
-        "return_loss": distributions.return_loss,
-        "suites": groups.suites,
-    }
 
 
 def draw_figures(
@@ -55,25 +43,12 @@ def draw_figures(
 ) -> list[str]:
     """Draws every figure for which the rows suffice, as PNG and PDF, and prints which were left out, and why.
 
-    Args:
-        stress: one row per agent and stressor.
-        runs: one row per agent, stressor and seed.
-        episodes: one row per episode.
-        leaderboard: one row per agent.
-        folder: where to write; old figures there go.
-        alpha: accepted false-alarm rate.
-
-    Returns:
-        The names of those drawn, without suffix.
+    See `FigureTables` for the rows. Old figures in the folder go. Returns the names of those drawn, without suffix.
     """
-    from brittlestar.cells.files import make_folder
-    from brittlestar.reports.drawing import remove_pictures, save_figure
-    from brittlestar.studies.stress.figures.rows import UnsuitedError, prepare_tables
-
     make_folder(folder)
     tables = prepare_tables(stress, runs, episodes, leaderboard, alpha)
     drawn = []
-    for name, draw in figures().items():
+    for name, draw in FIGURES.items():
         path = folder / f"figure_{name}"
         remove_pictures(folder, path.name)
         try:

@@ -1,26 +1,21 @@
 """One line per agent: false alarms, and the leaderboard."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from brittlestar.reports.drawing import COLOURS
-from brittlestar.results.format import bounded
-from brittlestar.results.load import Row
-from brittlestar.studies.stress.agents import MODES
-from brittlestar.studies.stress.figures.canvas import agent_axis, draw_interval, legend, one_panel, title
-from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, grouped, need, number_in
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from brittlestar.results.format import bounded_column
+from brittlestar.studies.stress.figures.canvas import agent_axis, draw_interval, legend, one_panel, span, title
+from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, grouped, number_in
 
 _MOST_AGENTS = 60
 
 
 def false_alarms(tables: FigureTables) -> Figure:
     """Draws the share of events without stress of each agent and mode, and the accepted one."""
-    need(tables.stress, "stress", "false_alarms")
+    tables.need("stress", "false_alarms")
     rows = [part[0] for _, part in sorted(grouped(tables.stress, "agent", "mode").items())]
     rows = [row for row in rows if not math.isnan(number_in(row, "false_alarms"))]
     if not rows:
@@ -30,7 +25,7 @@ def false_alarms(tables: FigureTables) -> Figure:
     axes.axvline(tables.alpha, color="black", linestyle="--", linewidth=1, label=f"accepted: alpha = {tables.alpha:g}")
     both = len({row["mode"] for row in rows}) > 1
     for row in (row for row in rows if row["agent"] in names):
-        sampled, rate = _is_sampled(row), Mean.of(row, "false_alarms")
+        sampled, rate = row["sampled"], Mean.of(row, "false_alarms")
         y, colour = names.index(row["agent"]) + (0.17 if sampled else -0.17) * both, COLOURS[sampled]
         draw_interval(axes, y, rate, across=True, color=colour)
         style: dict[str, Any] = {"marker": "os"[sampled], "markerfacecolor": "white" if sampled else colour}
@@ -41,8 +36,7 @@ def false_alarms(tables: FigureTables) -> Figure:
     legend(axes, columns=3)
     above = sum(number_in(row, "false_alarms_low") > tables.alpha for row in rows)
     mean = sum(number_in(row, "false_alarms") for row in rows) / len(rows)
-    counts = sorted({int(row["n_episodes"]) for row in tables.stress if row.get("n_episodes")})
-    episodes = "–".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else ""
+    episodes = span(int(row["n_episodes"]) for row in tables.stress if row.get("n_episodes"))
     return title(
         figure,
         f"False alarms: mean {mean:.3f}, {above} of {len(rows)} intervals above alpha, uncorrected",
@@ -53,26 +47,22 @@ def false_alarms(tables: FigureTables) -> Figure:
 
 def leaderboard(tables: FigureTables) -> Figure:
     """Draws the robust score of each agent with its interval, and its rank with that of the rank."""
-    need(tables.leaderboard, "leaderboard", "robust_score")
+    tables.need("leaderboard", "robust_score")
     rows = [row for row in tables.leaderboard if not math.isnan(number_in(row, "robust_score"))]
-    rank = "rank" if "rank" in rows[0] else "rank_robust"
-    within = _ranked_within(rows, rank)
-
-    def key(row: Row) -> tuple:
-        place, score = (row["place"], row["mode"]) if within else ("", ""), number_in(row, "robust_score")
-        return *place, math.inf if row.get(rank) is None else row[rank], -score
-
-    rows = sorted(rows, key=key)
+    several = len(grouped(rows, "place", "mode")) > 1
+    rows = sorted(
+        rows, key=lambda row: (row["place"], row["mode"], row["rank_robust"], -number_in(row, "robust_score"))
+    )
     drawn = rows[:_MOST_AGENTS]
     figure, axes = one_panel(8.4, 1.9 + 0.22 * len(drawn))
     for y, row in enumerate(drawn):
         score = Mean.of(row, "robust_score")
-        face: dict[str, Any] = {"facecolor": COLOURS[0]}
-        face |= {"facecolor": COLOURS[5], "hatch": "////"} if _is_sampled(row) else {}
+        face = {"facecolor": COLOURS[5], "hatch": "////"} if row["sampled"] else {"facecolor": COLOURS[0]}
         axes.barh(y, score.value, 0.72, edgecolor="white", label=row["mode"], **face)
         draw_interval(axes, y, score, across=True)
-        axes.text(1.01, y, _rank(row, rank), transform=axes.get_yaxis_transform(), va="center", fontsize=7)
-        if within and y and row["place"] != drawn[y - 1]["place"]:
+        text = bounded_column(row, "rank_robust", "g").replace(" [", "  [")
+        axes.text(1.01, y, text, transform=axes.get_yaxis_transform(), va="center", fontsize=7)
+        if several and y and row["place"] != drawn[y - 1]["place"]:
             axes.axhline(y - 0.5, color="grey", linewidth=0.6)
     agent_axis(axes, [f"{row['agent']}{' *' if row.get('pareto') else ''}" for row in drawn])
     axes.set_xlabel("robust score, 95 % interval")
@@ -81,26 +71,7 @@ def leaderboard(tables: FigureTables) -> Figure:
     left_out = len(rows) - len(drawn)
     return title(
         figure,
-        f"Leaderboard{within}",
+        "Leaderboard, ranked within each environment and mode" if several else "Leaderboard",
         f"n = {len(rows)} agents. Right: rank with its 95 % interval. *: on the Pareto front of return and stability.",
         f"Left out: the last {left_out}." if left_out else "",
     )
-
-
-def _is_sampled(row: Row) -> bool:
-    return bool(row["mode"] != MODES[True])
-
-
-def _ranked_within(rows: list[Row], rank: str) -> str:
-    """Returns whether ranks begin anew in each environment, or in each environment and mode, as a part of the title."""
-    worst = max((number_in(row, rank) for row in rows if row.get(rank) is not None), default=0)
-    for columns, words in ((("place", "mode"), "environment and mode"), (("place",), "environment")):
-        groups = grouped(rows, *columns).values()
-        if len(groups) > 1 and worst <= max(map(len, groups)):
-            return f", ranked within each {words}"
-    return ""
-
-
-def _rank(row: Row, rank: str) -> str:
-    mean = Mean.of(row, rank)
-    return bounded(mean.value, mean.low, mean.high, "g").replace(" [", "  [")

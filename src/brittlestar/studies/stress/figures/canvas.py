@@ -1,23 +1,21 @@
 """What all figures share: axes, title and notes, marks that work in grey, texts of statistics."""
 
-from __future__ import annotations
-
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from brittlestar.errors import counted
 from brittlestar.reports.drawing import COLOURS, make_figure, open_frame
 from brittlestar.results.format import bounded
 from brittlestar.statistics.correlations import Correlation
 from brittlestar.studies.stress.figures.rows import Mean
 from brittlestar.studies.stress.plots import GREY
 from brittlestar.studies.stress.runs import SILENT
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SILENT_NOTE = (
     f"Hatched in grey: {SILENT} (actions identical to those of the same episodes without stress), so no collapse."
@@ -60,21 +58,18 @@ def legend(axes: Axes, columns: int = 0, heading: str = "") -> None:
     A legend of the axes has room of its own; one of the figure would lie on the title.
     """
     lines, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, lines, strict=True))
+    series = dict(zip(labels, lines, strict=True))
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     if columns:
         place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
-    axes.legend(once.values(), once.keys(), title=heading or None, frameon=False, fontsize=8, title_fontsize=8, **place)
+    axes.legend(
+        series.values(), series.keys(), title=heading or None, frameon=False, fontsize=8, title_fontsize=8, **place
+    )
 
 
-def wrapped(name: str, width: int = 11) -> str:
-    """Breaks a name into lines.
-
-    Example:
-        >>> wrapped("concept drift", 8).splitlines()
-        ['concept', 'drift']
-    """
-    return "\n".join(textwrap.wrap(name, width, break_long_words=False)) or name
+def wrapped(name: str) -> str:
+    """Breaks the name of a stressor into short lines."""
+    return "\n".join(textwrap.wrap(name, 11, break_long_words=False)) or name
 
 
 def marks(index: int) -> dict[str, Any]:
@@ -121,11 +116,22 @@ def policies(count: int) -> str:
         >>> policies(1), policies(2)
         ('n = 1 policy', 'n = 2 policies')
     """
-    return f"n = {count} {'policy' if count == 1 else 'policies'}"
+    return f"n = {counted(count, 'policy', 'policies')}"
+
+
+def span(values: Iterable[int]) -> str:
+    """Writes the lowest and the highest number, or the only one.
+
+    Example:
+        >>> span([3, 1, 2]), span([2, 2]), span([])
+        ('1–3', '2', '')
+    """
+    numbers = list(values)
+    return "–".join(map(str, sorted({min(numbers), max(numbers)}))) if numbers else ""
 
 
 def spread(count: int, width: float) -> np.ndarray:
-    """Returns places beside each other around 0, so that equal values do not hide each other.
+    """Returns places next to each other around 0, so that equal values do not hide each other.
 
     Example:
         >>> spread(3, 0.2)
@@ -136,21 +142,20 @@ def spread(count: int, width: float) -> np.ndarray:
 
 def draw_interval(axes: Axes, place: float, mean: Mean, across: bool = False, **style: Any) -> None:
     """Draws an interval as an error bar, upright or `across`; nothing where the bounds are unknown."""
-    ends = [[max(0.0, np.nan_to_num(mean.value - mean.low))], [max(0.0, np.nan_to_num(mean.high - mean.value))]]
+    ends = np.maximum(0.0, np.nan_to_num([[mean.value - mean.low], [mean.high - mean.value]]))
     bar: dict[str, Any] = {"color": "black", "capsize": 2, "lw": 1, "linestyle": ""} | style
-    if across:
-        axes.errorbar(mean.value, place, xerr=ends, **bar)
-    else:
-        axes.errorbar(place, mean.value, yerr=ends, **bar)
+    x, y = (mean.value, place) if across else (place, mean.value)
+    axes.errorbar(x, y, **{"xerr" if across else "yerr": ends}, **bar)
 
 
 def hatch(axes: Axes, left: float, right: float, text: str = "") -> None:
     """Hatches a part of the axis whose stressor cannot affect behaviour, with a text on it."""
     axes.axvspan(left, right, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0, zorder=0)
-    style: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": 8}
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
     if text:
-        axes.text((left + right) / 2, 0.5, text, transform=axes.get_xaxis_transform(), bbox=box, **style)
+        axes.text(
+            (left + right) / 2, 0.5, text, transform=axes.get_xaxis_transform(), rotation=90, ha="center", va="center",
+            fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+        )  # fmt: skip
 
 
 def agent_axis(axes: Axes, names: list[str]) -> None:

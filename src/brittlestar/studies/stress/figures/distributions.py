@@ -1,25 +1,22 @@
 """Boxes: scores of episodes per environment, rates per seed, loss of return per stressor."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import bounded
+from brittlestar.results.load import Row
 from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.statistics.intervals import t_interval
 from brittlestar.statistics.rank_tests import friedman, wilcoxon
 from brittlestar.studies.stress.figures import canvas
 from brittlestar.studies.stress.figures.relations import seed_table
-from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, by_policy, grouped, need, number_in
+from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, by_policy, grouped, number_in
 from brittlestar.studies.stress.scoring import BASELINE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MOST_PANELS = 12
 _BOX = "Box: quartiles and median; whiskers: 5 % and 95 %."
@@ -27,27 +24,17 @@ _BOX = "Box: quartiles and median; whiskers: 5 % and 95 %."
 
 def scores_by_schedule(tables: FigureTables) -> Figure:
     """Draws the scores of the episodes in the shock per environment and stressor, and the median threshold."""
-    need(tables.episodes, "episodes", "score", "phase")
-    scores: dict[str, dict[str, list[float]]] = {}
-    limits: dict[str, list[float]] = {}
-    for row in tables.episodes:
-        if str(row["phase"]).startswith("shock") and row["score"] is not None:
-            place = tables.names.place(row)
-            scores.setdefault(place, {}).setdefault(tables.names.stressor(row), []).append(row["score"])
-            limits.setdefault(place, []).append(number_in(row, "threshold"))
-    if not scores:
+    tables.need("episodes", "score", "phase")
+    shocked = [row for row in tables.episodes if str(row["phase"]).startswith("shock") and row["score"] is not None]
+    if not shocked:
         raise UnsuitedError("no episode was stressed")
-    places = sorted(scores)[:_MOST_PANELS]
+    places = sorted(grouped(map(tables.names.named, shocked), "place").items())[:_MOST_PANELS]
     across = min(4 if len(places) > 6 else 3, len(places))
     down = math.ceil(len(places) / across)
     figure = canvas.blank(max(6.5, 1.6 + 2.4 * across), 1.3 + (0.55 + 0.2 * len(tables.stressors)) * down)
     panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
-    for axes, place in zip(panels, places, strict=False):
-        _score_panel(canvas.plain(axes), tables, scores[place])
-        axes.axvline(float(np.nanmedian(limits[place])), color=COLOURS[1], linestyle="--", linewidth=1)
-        counts = [len(part) for part in scores[place].values()]
-        n = "–".join(map(str, dict.fromkeys((min(counts), max(counts)))))
-        axes.set_title(f"{place} (n = {n})", fontsize=9)
+    for axes, (place, rows) in zip(panels, places, strict=False):
+        _score_panel(canvas.plain(axes), tables, place, rows)
     for axes in panels[len(places) :]:
         axes.remove()
     figure.supylabel("")
@@ -62,7 +49,7 @@ def scores_by_schedule(tables: FigureTables) -> Figure:
 def seed_boxes(tables: FigureTables) -> Figure:
     """Draws the collapse rates of each seed as a box, over agents, modes and stressors."""
     seeds, table, agents = seed_table(tables)
-    means = np.array([table[[agent == one for agent in agents]].mean(axis=0) for one in dict.fromkeys(agents)])
+    means = np.array([table[np.array(agents) == name].mean(axis=0) for name in dict.fromkeys(agents)])
     figure, axes = canvas.one_panel(max(7.0, 2.0 + 1.4 * len(seeds)), 4.6)
     for x, column in enumerate(table.T):
         axes.plot(x + canvas.spread(len(column), 0.5), np.sort(column), ".", color=COLOURS[0], markersize=3, alpha=0.6)
@@ -82,14 +69,14 @@ def seed_boxes(tables: FigureTables) -> Figure:
 
 def return_loss(tables: FigureTables) -> Figure:
     """Draws the share of the true return that each policy loses in the shock, per stressor."""
-    need(tables.runs, "runs", "return_degradation")
+    tables.need("runs", "return_degradation")
     losses = {name: by_policy(rows, "return_degradation") for name, rows in grouped(tables.runs, "stressor").items()}
     names = [name for name in tables.stressors if losses.get(name)]
     if not names:
         raise UnsuitedError("no loss of return is known")
     figure, axes = canvas.one_panel(max(7.0, 1.2 + 1.0 * len(names)), 5.0)
     values = [np.sort(list(losses[name].values())) for name in names]
-    everything = np.concatenate([list(losses[name].values()) for name in names])
+    everything = np.concatenate(values)
     low, high = _window(everything)
     for x, name in enumerate(names):
         _marks_within(axes, x, values[x], low, high)
@@ -100,9 +87,8 @@ def return_loss(tables: FigureTables) -> Figure:
     tests = _loss_tests(tables, losses, names)
     ticks = [f"{canvas.wrapped(name)}\n{tests[name]}\nn = {len(losses[name])}" for name in names]
     axes.set_xticks(range(len(names)), ticks, fontsize=8)
-    axes.set(ylabel="share of return lost", xlim=(-0.6, len(names) - 0.4))
     margin = 0.04 * (high - low)
-    axes.set_ylim(low - margin, high + margin)
+    axes.set(ylabel="share of return lost", xlim=(-0.6, len(names) - 0.4), ylim=(low - margin, high + margin))
     beyond = int(((everything < low) | (everything > high)).sum())
     return canvas.title(
         figure,
@@ -117,7 +103,7 @@ def return_loss(tables: FigureTables) -> Figure:
 def _loss_tests(tables: FigureTables, losses: dict[str, dict[str, float]], names: list[str]) -> dict[str, str]:
     """Returns the p value of each stressor that acts against the baseline, as text."""
     calm = losses.get(BASELINE, {})
-    gaps = {name: np.array([losses[name][one] - calm[one] for one in losses[name] if one in calm]) for name in names}
+    gaps = {name: np.array([loss - calm[key] for key, loss in losses[name].items() if key in calm]) for name in names}
     tested = [name for name in names if name in tables.acting and len(gaps[name])]
     adjusted = holm([wilcoxon(gaps[name]) for name in tested]).tolist()
     texts = {name: "no action\nchanged" if name in tables.silent else "–" for name in names}
@@ -125,7 +111,7 @@ def _loss_tests(tables: FigureTables, losses: dict[str, dict[str, float]], names
 
 
 def _marks_within(axes: Axes, x: int, values: np.ndarray, low: float, high: float) -> None:
-    """Draws values as marks beside each other; those beyond the axis are triangles at its end."""
+    """Draws values as marks next to each other; those beyond the axis are triangles at its end."""
     places, inside = x + canvas.spread(len(values), 0.4), (values >= low) & (values <= high)
     axes.plot(places[inside], values[inside], "o", color=COLOURS[0], markersize=4, alpha=0.7)
     # An empty line that is not clipped takes room.
@@ -134,12 +120,15 @@ def _marks_within(axes: Axes, x: int, values: np.ndarray, low: float, high: floa
         axes.plot(places[~inside], ends, "^", color=COLOURS[1], markersize=5, clip_on=False)
 
 
-def _score_panel(axes: Axes, tables: FigureTables, scores: dict[str, list[float]]) -> None:
+def _score_panel(axes: Axes, tables: FigureTables, place: str, rows: list[Row]) -> None:
+    scores = {name: np.array([row["score"] for row in part]) for name, part in grouped(rows, "stressor").items()}
     order = [name for name in tables.stressors if name in scores]
-    places = [tables.stressors.index(name) for name in order]
-    silent = [name in tables.silent for name in order]
-    _boxes(axes, [np.array(scores[name]) for name in order], places, 0.62, silent)
-    axes.set(xlim=(-0.03, 1.03))
+    places, silent = [tables.stressors.index(name) for name in order], [name in tables.silent for name in order]
+    _boxes(axes, [scores[name] for name in order], places, 0.62, silent)
+    limit = np.nanmedian([number_in(row, "threshold") for row in rows])
+    axes.axvline(float(limit), color=COLOURS[1], linestyle="--", linewidth=1)
+    axes.set_title(f"{place} (n = {canvas.span(map(len, scores.values()))})", fontsize=9)
+    axes.set_xlim(-0.03, 1.03)
     canvas.agent_axis(axes, tables.stressors)
     axes.set_xticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])
 
@@ -148,8 +137,6 @@ def _boxes(
     axes: Axes, values: list[np.ndarray], places: list[int], width: float, silent: list[bool] | None = None
 ) -> None:
     """Draws upright boxes, or with `silent` lying ones, hatched where it is true."""
-    from matplotlib.colors import to_rgb
-
     boxes = axes.boxplot(
         values, positions=places, widths=width, whis=(5, 95), showfliers=False, patch_artist=True, manage_ticks=False,
         orientation="vertical" if silent is None else "horizontal", medianprops={"color": "black", "linewidth": 1.6},

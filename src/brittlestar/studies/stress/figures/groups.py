@@ -1,34 +1,24 @@
 """Groups of policies against each other: action spaces, algorithms, kinds of learning, suites."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.load import Row
 from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.statistics.rank_tests import kruskal_wallis, mann_whitney
 from brittlestar.studies.stress.figures import canvas
-from brittlestar.studies.stress.figures.rows import (
-    FigureTables,
-    UnsuitedError,
-    by_policy,
-    grouped,
-    mean_over_policies,
-    need,
-)
+from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, by_policy, grouped
 from brittlestar.studies.stress.runs import SILENT
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _ALL = "mean of stressors"
 _RATE = "collapse rate in the shock"
 _HATCHES = ("", "...", "xxx", "\\\\\\", "ooo", "---")
-"""Beside the colours, so that bars can be distinguished in grey, too."""
+"""Bars have a colour and a hatch, so that they differ in grey, too."""
 _SUITE_NAMES = {
     "classic control": "acrobot cartpole mountaincar mountaincarcontinuous pendulum",
     "toy text": "blackjack cliffwalking frozenlake frozenlake8x8 taxi",
@@ -37,8 +27,6 @@ _SUITE_NAMES = {
     "Fetch robotics": "fetchpickandplace fetchpush fetchreach fetchslide",
     "Atari": "asteroids beamrider breakout enduro mspacman pong qbert roadrunner seaquest spaceinvaders",
 }
-SUITES = (*_SUITE_NAMES, "other")
-"""In the order to draw them."""
 _SUITE_OF = {name: suite for suite, names in _SUITE_NAMES.items() for name in names.split()}
 
 
@@ -54,7 +42,7 @@ def learning_kinds(tables: FigureTables) -> Figure:
 
 def algorithms(tables: FigureTables) -> Figure:
     """Draws the collapse rate of each policy over the stressors that act, by algorithm, with Kruskal-Wallis' test."""
-    need(tables.stress, "stress", "rate_shock", "algorithm")
+    tables.need("stress", "rate_shock", "algorithm")
     rows = [row for row in tables.acted(tables.stress) if row.get("algorithm")]
     groups = dict(sorted(grouped(rows, "algorithm").items()))
     if len(groups) < 2:
@@ -82,11 +70,11 @@ def algorithms(tables: FigureTables) -> Figure:
 
 def suites(tables: FigureTables) -> Figure:
     """Draws the mean collapse rate per suite of environments and stressor."""
-    need(tables.stress, "stress", "rate_shock")
+    tables.need("stress", "rate_shock")
     members: dict[str, list[Row]] = {}
     for row in tables.stress:
         members.setdefault(suite(row["place"]), []).append(row)
-    names = [name for name in SUITES if name in members]
+    names = [name for name in (*_SUITE_NAMES, "other") if name in members]
     figure, axes = canvas.one_panel(max(7.0, 1.2 + 1.15 * len(tables.stressors)), 4.8)
     width = 0.84 / len(names)
     for index, name in enumerate(names):
@@ -94,7 +82,7 @@ def suites(tables: FigureTables) -> Figure:
         style: dict[str, Any] = {"color": COLOURS[index % len(COLOURS)], "hatch": _HATCHES[index % len(_HATCHES)]}
         style["label"] = f"{name} ({canvas.policies(len(grouped(members[name], 'agent')))})"
         for x, stressor in enumerate(tables.stressors):
-            mean = mean_over_policies(stressors.get(stressor, []), "rate_shock")
+            mean = Mean.over_policies(stressors.get(stressor, []), "rate_shock")
             if stressor not in tables.silent and mean is not None:
                 place = x + width * (index - (len(names) - 1) / 2)
                 axes.bar(place, mean.value, width, edgecolor="white", **style)
@@ -107,7 +95,7 @@ def suites(tables: FigureTables) -> Figure:
 
 
 def _two_groups(tables: FigureTables, trait: str, names: dict[bool, str]) -> Figure:
-    need(tables.stress, "stress", "rate_shock", trait)
+    tables.need("stress", "rate_shock", trait)
     groups = [[row for row in tables.stress if row.get(trait) is kind] for kind in names]
     if not all(groups):
         raise UnsuitedError(f"all policies whose `{trait}` is known are of one kind")
@@ -125,7 +113,7 @@ def _two_groups(tables: FigureTables, trait: str, names: dict[bool, str]) -> Fig
     for x, name in enumerate(columns):
         u, p = tests[name][0], adjusted.get(name, tests[name][1])
         test = [] if math.isnan(u) else [f"U = {u:g}", canvas.p_text(p)]
-        lines = [] if name in silent else [*test, f"n = {', '.join(str(len(each)) for each in rates[name])}"]
+        lines = [] if name in silent else [*test, f"n = {', '.join(str(len(values)) for values in rates[name])}"]
         ticks.append("\n".join([canvas.wrapped(name), *lines]))
         for side, rows in enumerate([] if name in silent else parts[name]):
             place, values = x + 0.4 * side - 0.2, sorted(rates[name][side])
@@ -159,7 +147,7 @@ def _kind(side: int) -> dict[str, Any]:
 
 
 def _mean_bar(axes: Axes, x: float, rows: list[Row]) -> None:
-    mean = mean_over_policies(rows, "rate_shock")
+    mean = Mean.over_policies(rows, "rate_shock")
     if mean is not None:
         axes.plot([x - 0.16, x + 0.16], [mean.value] * 2, color="black", linewidth=2, zorder=4)
         canvas.draw_interval(axes, x, mean, capsize=3, zorder=4)

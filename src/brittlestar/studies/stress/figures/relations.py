@@ -1,12 +1,11 @@
 """One number against another: return and collapse, modes, seeds."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from brittlestar.randomness import generator
 from brittlestar.results.format import bounded
@@ -14,20 +13,15 @@ from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import cluster_pearson, pearson
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.figures.canvas import blank, correlation_text, legend, marks, one_panel, plain, title
-from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, grouped, need, number_in
+from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, grouped, number_in
 from brittlestar.studies.stress.ranking import pareto_front
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-_MOST_NAMES = 10
-_MOST_SEEDS = 8
+_MOST_NAMES, _MOST_SEEDS = 10, 8
 
 
 def reward_collapse(tables: FigureTables) -> Figure:
     """Draws normalised return against collapse rate, one mark per agent and mode, with the Pareto front."""
-    need(tables.leaderboard, "leaderboard", "normalised_return", "rate_shock")
+    tables.need("leaderboard", "normalised_return", "rate_shock")
     rows = [row for row in tables.leaderboard if not np.isnan(_point(row)).any()]
     if len(rows) < 2:
         raise UnsuitedError("fewer than two agents have a known normalised return")
@@ -36,18 +30,18 @@ def reward_collapse(tables: FigureTables) -> Figure:
         style = marks(index) | {"markersize": 7}
         axes.plot([], [], label=place, **style)
         for row in members:
-            axes.plot(*_point(row), **style | {"markerfacecolor": style["color"] if _is_likeliest(row) else "none"})
+            axes.plot(*_point(row), **style | {"markerfacecolor": "none" if row["sampled"] else style["color"]})
     front = _front(axes, rows)
     axes.set(xlabel="normalised return without stress (0 random, 1 reference)", ylabel="collapse rate in the shock")
     axes.set_ylim(-0.04, 1.04)
     legend(axes, heading="environment")
     means = np.array([np.mean([_point(row) for row in part], axis=0) for part in grouped(rows, "agent").values()])
-    more = f" and {len(front) - _MOST_NAMES} more" if len(front) > _MOST_NAMES else ""
+    unnamed = f" and {len(front) - _MOST_NAMES} more" if len(front) > _MOST_NAMES else ""
     left_out = len(tables.leaderboard) - len(rows)
     return title(
         figure,
         f"Return and collapse over policies: {correlation_text(pearson(means[:, 0], means[:, 1]))}",
-        f"Dashed: Pareto front, that is {', '.join(front[:_MOST_NAMES])}{more}.",
+        f"Dashed: Pareto front, that is {', '.join(front[:_MOST_NAMES])}{unnamed}.",
         "Filled: deterministic; hollow: stochastic. r is over policies, modes averaged, Fisher's 95 % interval.",
         f"Left out: {left_out} agents without a known return." if left_out else "",
     )
@@ -55,7 +49,7 @@ def reward_collapse(tables: FigureTables) -> Figure:
 
 def mode_agreement(tables: FigureTables) -> Figure:
     """Draws the collapse rate of sampled actions against that of the likeliest ones, per agent and stressor."""
-    need(tables.stress, "stress", "rate_shock")
+    tables.need("stress", "rate_shock")
     pairs: dict[str, dict[str, list[float]]] = {}
     for (stressor, agent), rows in grouped(tables.acted(tables.stress), "stressor", "agent").items():
         modes = grouped(rows, "mode")
@@ -88,8 +82,8 @@ def seed_consistency(tables: FigureTables) -> Figure:
     figure = blank(10.5, 5.2)
     left, right = figure.subplots(1, 2)
     for index, seed in enumerate(seeds):
-        others = np.delete(table, index, axis=1).mean(axis=1)
-        plain(left).plot(others, table[:, index], markersize=5, alpha=0.7, label=f"seed {seed}", **marks(index))
+        means = np.delete(table, index, axis=1).mean(axis=1)
+        plain(left).plot(means, table[:, index], markersize=5, alpha=0.7, label=f"seed {seed}", **marks(index))
     _square(left, "CR in the shock, mean of the other seeds", "CR in the shock, this seed")
     left.legend(frameon=False, fontsize=8, loc="upper left")
     _matrix(right, seeds, table)
@@ -104,7 +98,7 @@ def seed_consistency(tables: FigureTables) -> Figure:
 
 def seed_table(tables: FigureTables) -> tuple[list[int], np.ndarray, list[str]]:
     """Returns the seeds, collapse rates `(agents × modes × stressors, seeds)` that all seeds have, and their agents."""
-    need(tables.runs, "runs", "rate_shock", "seed")
+    tables.need("runs", "rate_shock", "seed")
     rows = tables.acted(tables.runs)
     seeds = sorted({row["seed"] for row in rows})[:_MOST_SEEDS]
     if len(seeds) < 2:
@@ -150,7 +144,3 @@ def _front(axes: Axes, rows: list[Row]) -> list[str]:
 
 def _point(row: Row) -> tuple[float, float]:
     return number_in(row, "normalised_return"), number_in(row, "rate_shock")
-
-
-def _is_likeliest(row: Row) -> bool:
-    return bool(row["mode"] == MODES[True])

@@ -41,6 +41,31 @@ class Mean:
         value, low, high = (number_in(row, f"{name}{end}") for end in ("", "_low", "_high"))
         return cls(value, low, high)
 
+    @classmethod
+    def of_policies(cls, rows: list[Row], name: str) -> Mean | None:
+        """Returns the mean of these very policies: its bounds are the mean of theirs, which is never too narrow."""
+        values, lows, highs = (by_policy(rows, f"{name}{end}").values() for end in ("", "_low", "_high"))
+        return cls(_mean(values), _mean(lows), _mean(highs), len(values)) if values else None
+
+    @classmethod
+    def over_policies(cls, rows: list[Row], name: str) -> Mean | None:
+        """Returns the mean over policies with a Student interval over them, or over seeds where there is one policy.
+
+        It is never narrower than the policies' intervals on average: policies may agree by chance.
+        """
+        mean = cls.of_policies(rows, name)
+        if mean is None:
+            return None
+        units = list(by_policy(rows, name).values())
+        if mean.n == 1:
+            units = [_mean(number_in(row, name) for row in part) for part in grouped(rows, "seed").values()]
+        interval = t_interval(np.array(units or [math.nan]))
+        if math.isnan(float(interval.low)) and math.isnan(mean.low):
+            return cls(mean.value, n=mean.n)
+        bottom, top = _LIMITS.get(name, (-math.inf, math.inf))
+        low, high = float(np.fmin(interval.low, mean.low)), float(np.fmax(interval.high, mean.high))
+        return cls(mean.value, max(bottom, low), min(top, high), mean.n)
+
 
 @dataclass
 class FigureTables:
@@ -54,7 +79,7 @@ class FigureTables:
         alpha: accepted false-alarm rate.
         stressors: in the order to draw them: the baseline, those that act, those that cannot.
         silent: stressors that changed no action of any agent.
-        names: names the stressor, agent, place and mode of a row.
+        names: names the rows.
     """
 
     stress: list[Row]
@@ -65,6 +90,16 @@ class FigureTables:
     stressors: list[str]
     silent: frozenset[str]
     names: Names
+
+    def need(self, name: str, *columns: str) -> list[Row]:
+        """Returns the rows of a table; refuses one that is empty or has no column of a name."""
+        rows: list[Row] = getattr(self, name)
+        if not rows:
+            raise UnsuitedError(f"the table `{name}` is empty")
+        for column in columns:
+            if all(row.get(column) is None for row in rows):
+                raise UnsuitedError(f"`{name}` has no `{column}`")
+        return rows
 
     @property
     def acting(self) -> list[str]:
@@ -80,10 +115,9 @@ class FigureTables:
 class Names:
     """Names the stressor, agent, place and mode of a row."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: list[Row]) -> None:
         strengths: dict[str, set] = {}
         settings: dict[str, set] = {}
-        self.modes: dict[str, set[bool]] = {}
         for row in rows:
             if not _is_calm(row):
                 strengths.setdefault(str(row.get("perturbation")), set()).add(row.get("strength"))
@@ -91,8 +125,21 @@ class Names:
                 settings.setdefault(name, set()).add(str(row[name]))
         self.several = {name for name, values in strengths.items() if len(values) > 1}
         self.settings = {name: _short(values) for name, values in settings.items() if len(values) > 1}
+        self.modes: dict[str, set[bool]] = {}
+        for row in rows:
+            if row.get("deterministic") is not None:
+                self.modes.setdefault(self._agent(row), set()).add(bool(row["deterministic"]))
 
-    def stressor(self, row: Row) -> str:
+    def named(self, row: Row) -> Row:
+        """Returns a copy of a row with `stressor`, `agent`, `place`, `mode` and `sampled`."""
+        agent, mode = self._agent(row), row.get("deterministic")
+        if mode is None:
+            modes = self.modes.get(agent, set())
+            mode = next(iter(modes)) if len(modes) == 1 else True
+        names = {"stressor": self._stressor(row), "agent": agent, "place": _place(row), "mode": MODES[bool(mode)]}
+        return row | names | {"sampled": not mode}
+
+    def _stressor(self, row: Row) -> str:
         """Returns the perturbation, with its strength where there are several."""
         if _is_calm(row):
             return BASELINE
@@ -100,26 +147,12 @@ class Names:
         strength = f" {row['strength']:g}" if name in self.several and isinstance(row["strength"], float) else ""
         return name.replace("_", " ") + strength
 
-    def place(self, row: Row) -> str:
-        """Returns the environment."""
-        return str(row.get("env.id") or row.get("env")).replace("_", " ")
-
-    def agent(self, row: Row) -> str:
+    def _agent(self, row: Row) -> str:
         """Returns environment and policy; a policy that is named after its environment alone."""
-        policy = str(row.get("policy")).rpartition("/")[2].replace("_", " ")
-        place = self.place(row)
+        policy, place = str(row.get("policy")).rpartition("/")[2].replace("_", " "), _place(row)
         parts = [policy if policy.startswith(place) else f"{place} {policy}"]
         parts += [short.get(str(row[name]), "") for name, short in self.settings.items() if row.get(name) is not None]
         return " ".join(parts)
-
-    def named(self, row: Row) -> Row:
-        """Returns a copy of a row with all of them."""
-        agent, mode = self.agent(row), row.get("deterministic")
-        if mode is None:
-            modes = self.modes.get(agent, set())
-            mode = next(iter(modes)) if len(modes) == 1 else True
-        names = {"stressor": self.stressor(row), "agent": agent, "place": self.place(row), "mode": MODES[bool(mode)]}
-        return row | names
 
 
 def prepare_tables(
@@ -131,12 +164,9 @@ def prepare_tables(
     whatever a scoring makes of the rewards.
     """
     names = Names([*stress, *runs])
-    for row in runs:
-        if row.get("deterministic") is not None:
-            names.modes.setdefault(names.agent(row), set()).add(bool(row["deterministic"]))
-    traits = {names.agent(row): {name: row.get(name) for name in _TRAITS} for row in runs}
-    stress = [traits.get(row["agent"], {}) | row for row in map(names.named, stress)]
     runs = [names.named(row) for row in runs]
+    traits = {row["agent"]: {name: row.get(name) for name in _TRAITS} for row in runs}
+    stress = [traits.get(row["agent"], {}) | row for row in map(names.named, stress)]
     acts: dict[str, bool] = {}
     for row in [*stress, *runs]:
         row["proven"] = bool(row.get("reward_only")) or is_silent(row)
@@ -165,15 +195,6 @@ def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
     return {key[0] if len(key) == 1 else key: part for key, part in group_rows(complete, columns).items()}
 
 
-def need(rows: list[Row], name: str, *columns: str) -> None:
-    """Refuses a table that is empty or has no column of a name."""
-    if not rows:
-        raise UnsuitedError(f"the table `{name}` is empty")
-    for column in columns:
-        if all(row.get(column) is None for row in rows):
-            raise UnsuitedError(f"`{name}` has no `{column}`")
-
-
 def by_policy(rows: Iterable[Row], name: str) -> dict[str, float]:
     """Returns the mean of each policy over stressors, seeds and modes, where there is one.
 
@@ -187,33 +208,6 @@ def by_policy(rows: Iterable[Row], name: str) -> dict[str, float]:
     return means
 
 
-def mean_over_policies(rows: list[Row], name: str) -> Mean | None:
-    """Returns the mean over policies with a Student interval over them, or over seeds where there is one policy.
-
-    It is never narrower than the policies' own intervals on average: policies may agree by chance.
-    """
-    values = list(by_policy(rows, name).values())
-    if not values:
-        return None
-    units = values
-    if len(values) == 1:
-        units = [_mean(number_in(row, name) for row in part) for part in grouped(rows, "seed").values()]
-    interval = t_interval(np.array(units or [math.nan]))
-    own = [_mean(by_policy(rows, f"{name}_{end}").values()) for end in ("low", "high")]
-    if math.isnan(float(interval.low)) and math.isnan(own[0]):
-        return Mean(_mean(values), n=len(values))
-    bottom, top = _LIMITS.get(name, (-math.inf, math.inf))
-    low, high = max(bottom, float(np.fmin(interval.low, own[0]))), min(top, float(np.fmax(interval.high, own[1])))
-    return Mean(_mean(values), low, high, len(values))
-
-
-def mean_of_these(rows: list[Row], name: str) -> Mean | None:
-    """Returns the mean of these very policies: its bounds are the mean of theirs, which is never too narrow."""
-    values = by_policy(rows, name)
-    low, high = (_mean(by_policy(rows, f"{name}_{end}").values()) for end in ("low", "high"))
-    return Mean(_mean(values.values()), low, high, len(values)) if values else None
-
-
 def _replace_proven(rows: list[Row]) -> None:
     def key(row: Row) -> tuple:
         return row["agent"], row["mode"], row.get("seed")
@@ -224,6 +218,10 @@ def _replace_proven(rows: list[Row]) -> None:
             same = calm.get(key(row), {})
             row |= {name: same.get(name) for name in ("rate_shock", "rate_shock_low", "rate_shock_high")}
             row |= {"excess": 0.0, "excess_low": 0.0, "excess_high": 0.0}
+
+
+def _place(row: Row) -> str:
+    return str(row.get("env.id") or row.get("env")).replace("_", " ")
 
 
 def _is_calm(row: Row) -> bool:
