@@ -35,7 +35,7 @@ def test_one_command_makes_all_of_it(shell, page_table):
     few = ["--policies=cartpole_ppo,mountain_car_trpo", "--episodes=9", "--reference=230", "--seeds=0", "--page=p/s.md"]
     done = shell(*few, script=SCRIPT)
     text, folder = (shell.folder / "p/s.md").read_text(), shell.folder / "multirun/stress_benchmark"
-    assert "2 policies x 8 stressors x 1 seeds x 2 modes = 32 cells, and 4 reference passes" in done.stdout
+    assert "2 policies x 8 stressors x 1 seed x 2 modes = 32 cells, and 4 reference passes" in done.stdout
     written = read_tables(folder)
     assert len(written.agents()) == 4 and len(written.leaderboard) == 4 and not written.failures
     rates = {tuple(row[:3]): row for row in page_table(text, "Collapse rates")[1:]}

@@ -6,20 +6,14 @@ from pathlib import Path
 
 from brittlestar.cells.files import make_folder
 from brittlestar.cells.identity import versions
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
 from brittlestar.studies.pages import percent, run_command, three_digits, with_interval
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.page.findings import SIGNIFICANT, alarm_rows, findings
 from brittlestar.studies.stress.page.plan import COMMAND, BenchmarkPlan
-from brittlestar.studies.stress.page.tables import (
-    BenchmarkTables,
-    agent_columns,
-    collapsed,
-    mean,
-    read_tables,
-)
+from brittlestar.studies.stress.page.tables import BenchmarkTables, agent_columns, collapsed, mean, read_tables
 from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE
 from brittlestar.studies.stress.study import StressPhases
@@ -43,7 +37,7 @@ Stability: 1 minus the share of episodes in the shock that collapse beyond those
 that act. Return: without stress, between random (0) and reference (1); in brackets where these are not known. Front: no
 agent of the same environment and mode has both a better return and a better stability. Rank: by stability, within
 environment and mode, with its bootstrap interval. The published score mixes identity, collapse rate and return (.55,
-.30, .15): it is beside the stability, not in its place."""
+.30, .15): it does not replace the stability."""
 _STRESSORS = """\
 Collapse: more events in the shock than in the same episodes without stress, by a paired test (p < .05, Holm)."""
 _RATES = f"""\
@@ -83,7 +77,7 @@ def _print(line: str) -> None:
 
 
 def benchmark_page(plan: BenchmarkPlan, tables: BenchmarkTables) -> str:
-    """Returns the page, and writes its pictures beside it."""
+    """Returns the page, and writes its pictures next to it."""
     alpha = StressPhases().alpha
     alarms = alarm_rows(tables, plan.reference, alpha)
     sections = {
@@ -105,9 +99,9 @@ def benchmark_page(plan: BenchmarkPlan, tables: BenchmarkTables) -> str:
 def _opening(plan: BenchmarkPlan, tables: BenchmarkTables) -> list[str]:
     envs, policies, _ = (set(names) for names in zip(*tables.agents(), strict=True))
     parts = [
-        f"Written by `{plan.command}`: {_count(len(policies), 'policy', 'policies')} of [the zoo](zoo.md), each in\n"
-        f"the environment of its training ({_count(len(envs), 'environment', 'environments')}), under "
-        f"{len(tables.stressors)} stressors and none,\nwith deterministic and with sampled actions. "
+        f"Written by `{plan.command}`: {counted(len(policies), 'policy', 'policies')} of [the zoo](zoo.md), each in\n"
+        f"the environment of its training ({counted(len(envs), 'environment')}), under "
+        f"{counted(len(tables.stressors), 'stressor')} and none,\nwith deterministic and with sampled actions. "
         "[What phases and scores are](stress.md)."
     ]
     if plan.command != COMMAND:
@@ -116,12 +110,8 @@ def _opening(plan: BenchmarkPlan, tables: BenchmarkTables) -> list[str]:
         parts.append(f"**Not trained yet, so not measured:** {', '.join(plan.untrained)}.")
     if tables.failures:
         errors = sorted({str(row["error"]) for row in tables.failures})
-        parts.append(f"**{len(tables.failures)} cells failed and are left out:** {'; '.join(errors[:5])}.")
+        parts.append(f"**{counted(len(tables.failures), 'cell')} failed, left out:** {'; '.join(errors[:5])}.")
     return parts
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 def _table(rows: Iterable[Row]) -> str:
@@ -130,12 +120,11 @@ def _table(rows: Iterable[Row]) -> str:
 
 
 def _leaderboard_row(row: Row) -> Row:
-    rank = "" if row["rank_stability"] is None else f"{bounded_column(row, 'rank_stability', str)} of {row['n_agents']}"
-    agent = agent_columns(row)
+    rank, agent = bounded_column(row, "rank_stability", str), agent_columns(row)
     return {
         "environment": agent["environment"],
         "mode": agent["mode"],
-        "rank": rank,
+        "rank": rank and f"{rank} of {row['n_agents']}",
         "policy": agent["policy"],
         "stability": with_interval(row, "stability"),
         "return": three_digits(row["normalised_return"]) or f"({three_digits(row['clean_return'])})",
@@ -184,7 +173,7 @@ def _figures(plan: BenchmarkPlan) -> list[str]:
     folder = plan.page.with_suffix("")
     names = copy_pictures(plan.folder / "figures", folder)
     pictures = [f"![{_FIGURES[name]}]({folder.name}/{name}.png)" for name in names]
-    return [*pictures, "The command draws these and all others as PNG (300 dpi) and PDF, beside tables and LaTeX."]
+    return [*pictures, "The command draws these and all others as PNG (300 dpi) and PDF, next to tables and LaTeX."]
 
 
 def copy_pictures(figures: Path, folder: Path) -> list[str]:

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, counted, nearest
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.studies.stress.rigorous import split
 
@@ -77,22 +77,22 @@ class BenchmarkPlan:
     def words(self) -> list[str]:
         """Returns the words of `brittlestar` that run the sweep."""
         third = self.episodes // 3
-        chosen = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
-        numbers = [f"episodes={self.episodes}", f"study.reference={self.reference}"]
-        numbers += [f"seed={','.join(map(str, self.seeds))}"]
-        numbers += [f"stress_schedule.pre={third}", f"stress_schedule.shock={third}"]
-        places = [f"store={self.store}", f"hydra.sweep.dir={self.folder}"]
-        return ["-m", f"experiment={EXPERIMENT}", *chosen, *numbers, *places]
+        policies = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
+        return [
+            "-m", f"experiment={EXPERIMENT}", *policies, f"episodes={self.episodes}",
+            f"study.reference={self.reference}", f"seed={','.join(map(str, self.seeds))}",
+            f"stress_schedule.pre={third}", f"stress_schedule.shock={third}",
+            f"store={self.store}", f"hydra.sweep.dir={self.folder}",
+        ]  # fmt: skip
 
     def size(self) -> str:
         """Returns how many cells there are.
 
         Example:
             >>> BenchmarkPlan(("cartpole_ppo", "cartpole_dqn"), seeds=(0,)).size()
-            '2 policies x 8 stressors x 1 seeds x 2 modes = 32 cells, and 4 reference passes'
+            '2 policies x 8 stressors x 1 seed x 2 modes = 32 cells, and 4 reference passes'
         """
-        agents = len(self.names) * len(self.seeds) * 2
-        return (
-            f"{len(self.names)} policies x {STRESSORS} stressors x {len(self.seeds)} seeds x 2 modes = "
-            f"{agents * STRESSORS} cells, and {agents} reference passes"
-        )
+        policies, seeds = counted(len(self.names), "policy", "policies"), counted(len(self.seeds), "seed")
+        passes = len(self.names) * len(self.seeds) * 2
+        cells = f"{policies} x {STRESSORS} stressors x {seeds} x 2 modes = {passes * STRESSORS} cells"
+        return f"{cells}, and {passes} reference passes"
