@@ -27,10 +27,10 @@ def _needed(columns: Sequence[str], keys: list[tuple]) -> list[int]:
     """Returns the columns to name: of all that vary, those that the others do not make redundant."""
     needed = [i for i in range(len(columns)) if len({key[i] for key in keys}) > 1]
     for i in sorted(needed, key=lambda i: _worth(columns[i])):
-        rest = [j for j in needed if j != i]
-        labels = {tuple(key[j] for j in rest) for key in keys}
+        fewer = [j for j in needed if j != i]
+        labels = {tuple(key[j] for j in fewer) for key in keys}
         if len(labels) == len(keys) and all(any(value is not None for value in label) for label in labels):
-            needed = rest
+            needed = fewer
     # A model is called by its name, also where it is alone.
     return needed or [i for i, column in enumerate(columns) if column == LABEL]
 
@@ -44,8 +44,7 @@ def _short_texts(values: Iterable[str]) -> dict[str, str]:
     """Writes paths by their last parts: two, or as many as distinguish them."""
     parts = {value: value.split("/") for value in values}
     short = {}
-    for value, own in parts.items():
-        others = [other for other in parts.values() if other is not own]
-        count = next((n for n in range(2, len(own)) if all(other[-n:] != own[-n:] for other in others)), len(own))
-        short[value] = "/".join(own[-count:])
+    for value, names in parts.items():
+        ends = (n for n in range(2, len(names)) if sum(path[-n:] == names[-n:] for path in parts.values()) == 1)
+        short[value] = "/".join(names[-next(ends, len(names)) :])
     return short

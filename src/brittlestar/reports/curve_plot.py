@@ -44,7 +44,9 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     """
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in curve:
-        panels.setdefault((row["strength_name"] or "strength", _unit(row)), []).append(row)
+        unit = measures(row)[0]
+        unit = "success rate" if unit in RATES else unit.replace("_", " ")
+        panels.setdefault((row["strength_name"] or "strength", unit), []).append(row)
     if not panels:
         remove_pictures(path.parent, path.name)
         return []
@@ -53,9 +55,9 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     left_out = [name for rows in list(panels.values())[_MOST_PANELS:] for name in _names(rows, columns).values()]
     for axes, ((name, unit), rows) in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
         left_out += _panel(axes, rows, columns)
-        axes.set_xlabel(f"{name} of {_only(rows, 'perturbation')}" if _only(rows, "perturbation") else name)
+        axes.set_xlabel(" of ".join([name, *_only(rows, "perturbation")]))
         axes.set_ylabel(f"{unit} (wide bands are cut)" if is_cut(axes, rows, measures(rows[0])) else unit)
-        axes.set_title(", ".join(filter(None, (_only(rows, "env"), _only(rows, "policy")))), fontsize=10)
+        axes.set_title(", ".join(_only(rows, "env") + _only(rows, "policy")), fontsize=10)
     _place_legends(figure)
     save_figure(figure, path)
     return left_out
@@ -150,11 +152,6 @@ def _covers(axes: Axes) -> bool:
     return box is not None and any(box.count_contains(p.vertices) or p.intersects_bbox(box, False) for p in paths)
 
 
-def _only(rows: list[Row], column: str) -> str:
-    values = {row[column] for row in rows}
-    return str(values.pop()) if len(values) == 1 else ""
-
-
-def _unit(row: Row) -> str:
-    measure = measures(row)[0]
-    return "success rate" if measure in RATES else measure.replace("_", " ")
+def _only(rows: list[Row], column: str) -> list[str]:
+    values = {str(row[column]) for row in rows}
+    return list(values) if len(values) == 1 else []

@@ -35,12 +35,12 @@ def plot_heatmap(tables: Tables, folder: Path) -> Pictures:
     """
     remove_pictures(folder, "heatmap", "heatmap_*")
     second = _second_strength(tables.curve, tables.grouping.columns)
-    others = [c for c in tables.grouping.columns if c != second]
-    groups = group_rows(tables.curve, others)
+    labels = [c for c in tables.grouping.columns if c != second]
+    groups = group_rows(tables.curve, labels)
     panels = {key: rows for key, rows in groups.items() if len({row["strength"] for row in rows}) > 1}
     if second is None or not panels:
         return [], []
-    names = curve_names(others, panels)
+    names = curve_names(labels, panels)
     titles = {key: names[key] or f"{rows[0]['env']}, {rows[0]['policy']}" for key, rows in panels.items()}
     # Maps of one model are side by side, also where other models have more of them.
     width = max(len(_mapped(rows[0])) for rows in panels.values())

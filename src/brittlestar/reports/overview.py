@@ -3,7 +3,7 @@
 from brittlestar.reports.notes import varied_columns
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import bounded_column, markdown, text
-from brittlestar.results.load import Cell, Row
+from brittlestar.results.load import Row
 from brittlestar.results.rows import measures
 
 MOST_ROWS = 200
@@ -38,16 +38,12 @@ def models_table(tables: Tables) -> str:
     """Returns which models load and run, and why the others do not, as Markdown."""
     rows: list[Row] = []
     for cell in tables.finished:
-        steps = cell.rows()[:, list(cell.manifest["columns"]).index("length")].sum()
-        rows.append({"model": _model(cell), "env": cell.config["env"].get("id"), "runs": "yes", "steps": int(steps)})
+        model = cell.config.get("model") or cell.config["policy"].get("path") or cell.choice("policy")
+        steps = int(cell.column("length").sum())
+        rows.append({"model": model, "env": cell.config["env"].get("id"), "runs": "yes", "steps": steps})
     for row in tables.failures:
         rows.append({"model": row.get("model") or row["overrides"], "runs": "NO", "why": row["error"]})
     return markdown(rows, ["model", "env", "runs", "steps"] + ["why"] * bool(tables.failures))
-
-
-def _model(cell: Cell) -> str:
-    policy = cell.config["policy"]
-    return str(cell.config.get("model") or policy.get("path") or cell.choice("policy"))
 
 
 def _bounded(row: Row, columns: tuple[str, ...] | list[str]) -> Row:

@@ -18,6 +18,7 @@ from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import Grouping, sort_key
 from brittlestar.results.load import Cell, Row, load_cells
+from brittlestar.results.rows import group_rows
 from brittlestar.results.write import write_tables
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
@@ -64,7 +65,8 @@ def summarise(
         write_tables(tables, out)
         sections, errors = analyse(studies, out)
         # A study may show a single strength, which is not a curve.
-        curve = tables.curve if not sections or _is_swept(tables) else []
+        is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
+        curve = tables.curve if not sections or is_swept else []
         pictures, unseen = _plot(tables, curve, out)
         notes = other_records(tables) + (remarks(tables) if curve else []) + unseen
         overview = sweep_overview(tables) if curve or not sections else ""
@@ -91,28 +93,22 @@ def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[
 def _files(report: Report, out: Path, folders: list[str]) -> str:
     """Returns which files were written, for the terminal."""
     tables = [_TABLES, *(section.tables for section in report.sections if section.tables)]
-    lines = {"tables": [f"{out}/{_braced(names)}.{_braced(_suffixes(out / names[-1]))}" for names in tables]}
+    lines = {"tables": []}
+    for names in tables:
+        suffixes = [end for end in ("csv", "parquet", "md", "json") if (out / f"{names[-1]}.{end}").is_file()]
+        lines["tables"].append(f"{out}/{_braced(names)}.{_braced(suffixes)}")
     lines["plot"] = [f"{out}/{name}.png, {out}/{name}.pdf" for name in report.all_pictures]
     lines |= {"report": [f"{out}/report.md"], "cells": [", ".join(f"{folder}/*/" for folder in folders)]}
     return "\n".join(f"{'' if i else name:<8}{file}" for name, files in lines.items() for i, file in enumerate(files))
 
 
-def _suffixes(path: Path) -> list[str]:
-    return [suffix for suffix in ("csv", "parquet", "md", "json") if path.with_suffix(f".{suffix}").is_file()]
-
-
 def _braced(names: Sequence[str]) -> str:
-    """Writes names as a shell does.
-
-    Example:
-        >>> _braced(["a"]), _braced(["a", "b"])
-        ('a', '{a,b}')
-    """
+    """Writes names as a shell does, such as `{a,b}`."""
     return names[0] if len(names) == 1 else f"{{{','.join(names)}}}"
 
 
 def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
-    """Orders all rows as the cells of the sweep name the options; numbers stay ordered by size."""
+    """Orders all rows as the cells of the sweep name the options; numbers remain ordered by size."""
     columns = tables.grouping.columns
     values = [(c, row.get(c)) for row in (*(cell.flat for cell in cells), *tables.curve) for c in columns]
     ranks = {value: rank for rank, value in enumerate(dict.fromkeys(values))}
@@ -128,9 +124,3 @@ def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
         finished=[cell for _, cell in labelled],
         grouping=Grouping(columns, [label for label, _ in labelled]),
     )
-
-
-def _is_swept(tables: Tables) -> bool:
-    """Returns whether some curve has more than one strength."""
-    labels = [tuple(row[column] for column in tables.grouping.columns) for row in tables.curve]
-    return len(set(labels)) < len(labels)

@@ -138,8 +138,8 @@ def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
         "time_to_success_n": curve.of(curve.count, "time_to_success").sum(axis=1).tolist(),
     }
     for i, name in enumerate(curve.measures):
-        bounds = intervals.low[i].tolist(), intervals.high[i].tolist()
-        columns |= dict(zip((f"{name}_bootstrap_low", f"{name}_bootstrap_high"), bounds, strict=True))
+        columns[f"{name}_bootstrap_low"] = intervals.low[i].tolist()
+        columns[f"{name}_bootstrap_high"] = intervals.high[i].tolist()
         columns |= _rate_columns(curve, i, columns) if name in RATES else {f"{name}_method": columns["metric_interval"]}
     if len(curve.measures) == 1 and curve.measures[0] in RATES:
         # One success under two names: the other name has the same interval.
@@ -171,22 +171,19 @@ def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[st
     """
     name, seeds, episodes = curve.measures[index], np.array(columns["n_seeds"]), columns["n_episodes"]
     successes = np.nansum(curve.scores[index], axis=(1, 2))
-    over_episodes = wilson(successes, episodes)
-    t_low, t_high = columns[f"{name}_low"], columns[f"{name}_high"]
-    several = [np.where(seeds == 1, np.nan, bound) for bound in (t_low, t_high)]
-    interval = at_least_wilson(several[0], several[1], successes, episodes)
-    return {
-        f"{name}_wilson_low": np.asarray(over_episodes.low).tolist(),
-        f"{name}_wilson_high": np.asarray(over_episodes.high).tolist(),
-        f"{name}_t_low": t_low,
-        f"{name}_t_high": t_high,
-        f"{name}_low": np.asarray(interval.low).tolist(),
-        f"{name}_high": np.asarray(interval.high).tolist(),
-        f"{name}_method": [
-            f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
-            for k, n in zip(seeds.tolist(), episodes, strict=True)
-        ],
-    }
+    over_seeds = columns[f"{name}_low"], columns[f"{name}_high"]
+    low, high = (np.where(seeds == 1, np.nan, bound) for bound in over_seeds)
+    intervals = {"_wilson": wilson(successes, episodes), "_t": over_seeds}
+    intervals[""] = at_least_wilson(low, high, successes, episodes)
+    rates = {}
+    for kind, bounds in intervals.items():
+        for end, values in zip(("low", "high"), bounds, strict=True):
+            rates[f"{name}{kind}_{end}"] = np.asarray(values).tolist()
+    rates[f"{name}_method"] = [
+        f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
+        for k, n in zip(seeds.tolist(), episodes, strict=True)
+    ]
+    return rates
 
 
 def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
@@ -205,8 +202,7 @@ def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
         }
         row |= {name: float(values[i]) for name, values in intervals.shape.items()}
         row |= {"worst_strength": curve.strengths[int(means.argmin())], "worst": float(means.min())}
-        row |= {"solved_at_reset": _solved_at_reset(curve), "interval_method": interval_method(curve)}
-        rows.append(row)
+        rows.append(row | {"solved_at_reset": _solved_at_reset(curve), "interval_method": interval_method(curve)})
     return rows
 
 

@@ -36,7 +36,7 @@ def failure_groups(failures: list[Row]) -> list[FailureGroup]:
         errors.setdefault(row["error"], []).append(re.split(r" (?=[+~]*[\w./@]+=)", row["overrides"]))
     groups: list[FailureGroup] = []
     for error, members in errors.items():
-        common = [text for text in members[0] if all(text in others for others in members)]
+        common = [text for text in members[0] if all(text in member for member in members)]
         first = " ".join(text for text in members[0] if text not in common)
         groups.append({"cells": len(members), "error": error, "overrides": " ".join(common), "first": first})
     return groups

@@ -50,8 +50,8 @@ def _rank(key: str) -> tuple[int, str]:
 
 
 def _varies(key: str, flats: list[dict[str, Any]]) -> bool:
-    top, _, rest = key.partition(".")
-    inside = bool(rest) and top in GROUPS
+    top, _, inner = key.partition(".")
+    inside = bool(inner) and top in GROUPS
     owners = (top, LABEL) if top in ("env", "policy") else (top,)
     pairs = {(tuple(flat.get(owner) for owner in owners if inside), flat.get(key)) for flat in flats}
     return len(pairs) > len({option for option, _ in pairs})

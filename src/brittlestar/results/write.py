@@ -140,9 +140,10 @@ def _episode_piece(labels: dict[str, pa.Array], cells: list[Cell], rows: list[np
 
 def _episode_column(name: str, values: np.ndarray, phases: list[list[str]], owner: np.ndarray) -> pa.Array:
     if name == "phase":
-        names = list(dict.fromkeys(phase for each in phases for phase in each))
+        every = list(itertools.chain(*phases))
+        names = list(dict.fromkeys(every))
         first = np.cumsum([0, *map(len, phases)])[:-1]
-        codes = np.array([names.index(phase) for each in phases for phase in each])
+        codes = np.array([names.index(phase) for phase in every])
         return _strings(names).take(_numbers(codes[first[owner] + values.astype(np.int64)]))
     return _numbers(values.astype(np.int64)) if name in WHOLE else _numbers(values, np.isnan(values))
 

@@ -41,10 +41,10 @@ def event_effect(stressed: np.ndarray, clean: np.ndarray) -> Effect:
     a, b = _pairs(stressed, clean)
     only_a, only_b, n = int((a > b).sum()), int((a < b).sum()), a.size
     # One half more in each of the four cells.
-    more, total = only_a - only_b, n + 2.0
-    error = math.sqrt(only_a + only_b + 1.0 - more**2 / total) / total
+    gap, total = only_a - only_b, n + 2.0
+    error = math.sqrt(only_a + only_b + 1.0 - gap**2 / total) / total
     reach = normal_quantile(LEVEL) * error
-    interval = Interval(more / total - reach, more / total + reach)
+    interval = Interval(gap / total - reach, gap / total + reach)
     effect = _over_seeds(a, b, interval, mcnemar_exact(only_a, only_b))
     return replace(effect, low=max(-1.0, effect.low), high=min(1.0, effect.high))
 

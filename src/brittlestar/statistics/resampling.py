@@ -107,9 +107,9 @@ def _cluster_weights(seeds: int, episodes: int) -> Array:
 
 def _average_neighbours(values: Array) -> Array:
     """Averages neighbouring episodes where there are many: the mean of their means spreads like their own mean."""
-    *rest, seeds, episodes = values.shape
+    *leading, seeds, episodes = values.shape
     size = math.ceil(seeds * episodes / _MOST_EPISODES)
     if size <= 1:
         return values
-    padding = np.full((*rest, seeds, -episodes % size), np.nan)
-    return moments(np.concatenate([values, padding], axis=-1).reshape(*rest, seeds, -1, size), axis=-1)[1]
+    padding = np.full((*leading, seeds, -episodes % size), np.nan)
+    return moments(np.concatenate([values, padding], axis=-1).reshape(*leading, seeds, -1, size), axis=-1)[1]

@@ -25,12 +25,12 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
     folder, seeds, cells = setup.folder, setup.config["seeds"], setup.cells()
     sizes = counted(len(seeds), "seed"), counted(setup.config["episodes"], "episode")
     grid = " x ".join([f"{counted(len(setup.levels), 'level')} of {setup.strength}", *sizes])
-    _print(f"1/4 diagnose: {grid}, in {folder}")
+    print(f"1/4 diagnose: {grid}, in {folder}", flush=True)
     choice = _choose(setup, _run(cells, folder / BEFORE, setup.config["n_jobs"]))
-    _print(f"2/4 strength: {setup.strength} = {text(float(choice.level))} ({choice.reason})")
-    _print(f"3/4 retrain: {teacher.algo['name']} ({teacher.why})")
+    print(f"2/4 strength: {setup.strength} = {text(float(choice.level))} ({choice.reason})", flush=True)
+    print(f"3/4 retrain: {teacher.algo['name']} ({teacher.why})", flush=True)
     trained = _train(training_config(setup, teacher, choice.level))
-    _print(f"4/4 verify: {grid}, the same as before")
+    print(f"4/4 verify: {grid}, the same as before", flush=True)
     from brittlestar.reports.summary import summarise
     from brittlestar.studies.hardening.study import RESULT, Hardening
 
@@ -39,7 +39,7 @@ def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
     summary = summarise([str(folder / BEFORE), str(folder / AFTER)], folder, study=study)
     if summary.study_errors:
         raise UserError("\n".join(summary.study_errors))
-    _print(f"\n{summary.text}\nresult  {folder}/{RESULT}")
+    print(f"\n{summary.text}\nresult  {folder}/{RESULT}", flush=True)
     return folder
 
 
@@ -78,7 +78,3 @@ def _train(config: dict[str, Any]) -> Path:
     except ImportError as error:
         raise UserError(f"training needs Stable-Baselines3: {error}") from None
     return train(config)
-
-
-def _print(line: str) -> None:
-    print(line, flush=True)

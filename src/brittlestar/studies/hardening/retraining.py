@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from brittlestar.checkpoints import read_checkpoint, read_folder
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
@@ -34,14 +35,16 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
     same = _recipe(config) or _own_config(path, config["env"]["id"])
     if same is not None:
         return Teacher(same["algo"], config["steps"] or same["steps"], "as the policy was trained")
-    spaces = _spaces(config)
-    goals = "desired_goal" in (getattr(spaces[0], "spaces", None) or {})
-    options = _options()
-    name = _algorithm(path)
+    observations, actions = _spaces(config)
+    goals = "desired_goal" in (getattr(observations, "spaces", None) or {})
+    files = sorted((config_folder() / "algo").glob("*.yaml"), key=lambda path: (len(path.stem), path.stem))
+    # The plainest option of an algorithm comes first.
+    options = {file.stem: _read(file) for file in files}
+    name = None if path is None else read_checkpoint(path).algorithm
     fitting = [node for node in options.values() if node["name"] == name and bool(node["goals"]) == goals]
     if fitting:
         return Teacher(fitting[0], config["steps"], f"the policy was trained with {name}")
-    names = _GOALS if goals else _DISCRETE if hasattr(spaces[1], "n") else _CONTINUOUS
+    names = _GOALS if goals else _DISCRETE if hasattr(actions, "n") else _CONTINUOUS
     tuned = [name for name in names if config["env"]["id"] in options[name]["by_env"]]
     return Teacher(options[(tuned or names)[0]], config["steps"], "suits the environment")
 
@@ -72,8 +75,6 @@ def _file(policy: Any) -> Path | None:
         path = getattr(policy, "path", None)
         place = Path(path).expanduser() if isinstance(path, str) else None
         if place is not None and place.is_dir():
-            from brittlestar.checkpoints import read_folder
-
             place = Path(read_folder(place).checkpoint)
         if place is not None and place.suffix == ".zip" and place.is_file():
             return place
@@ -103,19 +104,6 @@ def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
         return training if config["env"]["id"] == env_id and "_target_" in config["algo"] else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _algorithm(path: Path | None) -> str | None:
-    """Returns the algorithm that the file of an agent names."""
-    from brittlestar.checkpoints import read_checkpoint
-
-    return None if path is None else read_checkpoint(path).algorithm
-
-
-def _options() -> dict[str, dict[str, Any]]:
-    """Returns the options of the group `algo`, the plainest of an algorithm first."""
-    files = sorted((config_folder() / "algo").glob("*.yaml"), key=lambda path: (len(path.stem), path.stem))
-    return {file.stem: _read(file) for file in files}
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -108,24 +108,25 @@ def _methods(plan: ResultsPlan) -> str:
 def write_readme(plan: ResultsPlan, path: Path) -> list[str]:
     """Replaces picture and table of a README, and returns lines on what was written and where the curves break."""
     parts = {TITLES[role]: find_part(plan, "fetch_reach", "observation", role) for role in (P, SAC)}
-    tables = {title: next(iter(part.each.values())) for title, part in parts.items() if part}
+    tables = {title: next(iter(part.trainings.values())) for title, part in parts.items() if part}
     if len(tables) < 2:
         raise UserError("README is left as it is: no learned policy on FetchReach is trained yet")
-    rows: list[Row] = []
-    for x in LEVELS:
-        columns = [rate_columns(by_level(one)[x], f"{title}, ") for title, one in tables.items()]
-        rows.append({"sigma": x} | columns[0] | columns[1])
+    rows: list[Row] = [{"sigma": x} for x in LEVELS]
+    for title, curves in tables.items():
+        for row in rows:
+            row |= rate_columns(by_level(curves)[row["sigma"]], f"{title}, ")
     page = path.read_text()
     if len(TABLE.findall(page)) != 1:
         raise UserError(f"{path} must have one table that starts with `| sigma`")
     picture = plan.folder / "readme"
-    plot_curves([row for one in tables.values() for row in one.curve], ["env", "policy", "perturbation"], picture)
+    points = [row for curves in tables.values() for row in curves.curve]
+    plot_curves(points, ["env", "policy", "perturbation"], picture)
     copyfile(picture.with_suffix(".png"), path.parent / _PICTURE)
     path.write_text(TABLE.sub(lambda _: markdown(rows, rows[0]) + "\n", page))
     breaks = [
         f"{row['policy']}: {row['measure']} falls below half at "
         f"{with_interval(row, 'critical_interpolated') or 'no level'}"
-        for one in tables.values()
-        for row in one.summary
+        for curves in tables.values()
+        for row in curves.summary
     ]
     return [f"wrote {path} and {path.parent / _PICTURE}", *breaks]

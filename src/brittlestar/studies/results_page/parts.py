@@ -20,18 +20,13 @@ _ALPHA = "mitigation.alpha"
 
 @dataclass(frozen=True)
 class Part:
-    """What one role does in one sweep, and what was published about it.
-
-    Attributes:
-        tables: of all its trainings together.
-        each: tables of each training, by policy.
-    """
+    """What one role does in one sweep: tables of all its trainings together, and of each by policy."""
 
     task: str
     noise: str
     role: str
     tables: Tables
-    each: dict[str, Tables]
+    trainings: dict[str, Tables]
     published: Published
 
     @property
@@ -60,19 +55,16 @@ class Part:
         for x, row in self.rows().items():
             rate = self.published_at(x).get("success_rate")
             if rate is not None:
-                theirs = wilson(round(rate * PUBLISHED_EPISODES), PUBLISHED_EPISODES)
-                apart = bool(row["success_any_low"] > theirs.high or row["success_any_high"] < theirs.low)
-                gap = {"x": x, "ours": row["success_any"], "published": rate, "apart": apart}
-                rows.append(gap | {"difference": row["success_any"] - rate})
+                low, high = wilson(round(rate * PUBLISHED_EPISODES), PUBLISHED_EPISODES)
+                gap = {"x": x, "ours": row["success_any"], "published": rate, "difference": row["success_any"] - rate}
+                rows.append(gap | {"apart": bool(row["success_any_low"] > high or row["success_any_high"] < low)})
         return rows
 
 
 def find_part(plan: ResultsPlan, task: str, noise: str, role: str) -> Part | None:
     """Returns a part; None if none of its policies is trained."""
-    names = plan.names(task, role)
-    if not names:
-        return None
-    return Part(task, noise, role, *_read(plan.sweep(task, noise), tuple(names), role), plan.published)
+    names = tuple(plan.names(task, role))
+    return Part(task, noise, role, *_read(plan.sweep(task, noise), names, role), plan.published) if names else None
 
 
 def all_parts(plan: ResultsPlan) -> Iterator[Part]:
@@ -90,15 +82,15 @@ def by_level(tables: Tables) -> dict[float, Row]:
 @functools.cache
 def _read(folder: Path, names: tuple[str, ...], role: str) -> tuple[Tables, dict[str, Tables]]:
     cells = {name: [cell for cell in _cells(folder) if cell.choice("policy") == name] for name in names}
-    each = {name: aggregate(list(own)) for name, own in cells.items()}
+    trainings = {name: aggregate(list(members)) for name, members in cells.items()}
     if len(names) == 1:
-        return each[names[0]], each
+        return trainings[names[0]], trainings
     tables = aggregate([_join(level, i, role) for i, name in enumerate(names) for level in _levels(cells[name])])
     for row in tables.curve:
         _widen(row, row["n_episodes"] // len(names), len(names))
     for row in tables.summary:
         row["interval_method"] = row["interval_method"].replace("seeds", "trainings on the same episodes")
-    return tables, each
+    return tables, trainings
 
 
 @functools.cache

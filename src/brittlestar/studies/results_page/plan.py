@@ -1,5 +1,6 @@
 """The policies, noises and sweeps behind the page."""
 
+import itertools
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,13 +77,12 @@ class ResultsPlan:
 
     def run(self) -> None:
         """Runs every sweep, one after the other; stored cells are not computed again."""
-        for task in TASKS:
-            for noise in NOISES:
-                words = self.words(task, noise)
-                if words:
-                    sys.stderr.write(f"{task}_{noise}\n")
-                    if not run_command(words):
-                        raise UserError(f"the sweep failed: brittlestar {' '.join(words)}")
+        for task, noise in itertools.product(TASKS, NOISES):
+            words = self.words(task, noise)
+            if words:
+                sys.stderr.write(f"{task}_{noise}\n")
+                if not run_command(words):
+                    raise UserError(f"the sweep failed: brittlestar {' '.join(words)}")
 
 
 def is_untrained(name: str) -> bool:

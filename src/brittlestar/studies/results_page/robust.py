@@ -88,13 +88,12 @@ def _differences(any_step: list[Comparison], final_step: list[Comparison]) -> st
 
 
 def draw_push(plan: ResultsPlan, folder: Path) -> bool:
-    """Draws both curves of FetchPush beside the page; False if a policy is missing."""
-    both = [find_part(plan, "fetch_push", "observation", role) for role in (SAC, ROBUST)]
-    rows = [row for part in both if part for row in part.tables.curve]
-    if None in both:
+    """Draws both curves of FetchPush next to the page; False if a policy is missing."""
+    clean, robust = (find_part(plan, "fetch_push", "observation", role) for role in (SAC, ROBUST))
+    if clean is None or robust is None:
         return False
     path = plan.folder / Path(PICTURE).stem
-    plot_curves(rows, ["env", "policy", "perturbation"], path)
+    plot_curves(clean.tables.curve + robust.tables.curve, ["env", "policy", "perturbation"], path)
     copyfile(path.with_suffix(".png"), folder / PICTURE)
     return True
 
@@ -116,9 +115,9 @@ def bars(plan: ResultsPlan) -> str:
 
 def _rate_bar(task: str, part: Part | None, name: str, measure: str, bar: float) -> Row:
     row = {"bar": f"{TASKS[task]}, `{name}`, no noise, {_STEPS[measure]}", "asked": f">= {percent(bar)}"}
-    if part is None or name not in part.each:
+    if part is None or name not in part.trainings:
         return row | _UNTRAINED
-    tables = part.each[name]
+    tables = part.trainings[name]
     clean = by_level(tables)[0.0]
     lowest = min(cell[measure] for cell in tables.cells if cell["strength"] == 0)
     measured = f"{bounded_column(clean, measure, percent)}, n = {clean['n_episodes']}; lowest seed {percent(lowest)}"

@@ -1,4 +1,4 @@
-"""Tables of the sweeps: our numbers with intervals, and the published ones beside them."""
+"""Tables of the sweeps: our numbers with intervals, and the published ones."""
 
 from brittlestar.reports.notes import PARTING, mismatches
 from brittlestar.results.format import critical_text, is_missing, markdown, text
@@ -33,12 +33,12 @@ def gap_row(part: Part) -> Row:
 def sweep_section(plan: ResultsPlan, task: str, noise: str) -> list[str]:
     """Returns the paragraphs of one sweep: for each role a table of success and one of the other metrics."""
     paragraphs = [f"### {_HEADINGS[noise]}"]
-    # A policy that was trained under noise has a section of its own, beside its twin.
+    # A policy that was trained under noise has a section of its own, next to its twin.
     for role in (role for role in NOISES[noise] if role != ROBUST):
         part = find_part(plan, task, noise, role)
         if part:
-            names = ", ".join(f"`{name}`" for name in part.each)
-            several = f"; mean over {len(part.each)} trainings" if len(part.each) > 1 else ""
+            names = ", ".join(f"`{name}`" for name in part.trainings)
+            several = f"; mean over {len(part.trainings)} trainings" if len(part.trainings) > 1 else ""
             paragraphs += [f"**{TITLES[role]}** ({names}{several})", _success(part), _metrics(part)]
             paragraphs += _spread(part) + _notes(part)
         elif role == SAC:
@@ -69,8 +69,8 @@ def _success(part: Part) -> str:
             line["published (any step)"] = gaps[x]["published"]
             line["difference, points"] = f"**{difference}**" if gaps[x]["apart"] else difference
         rows.append(line)
-    beside = ["published (any step)", "difference, points"] if gaps else []
-    return markdown(rows, [part.level_name, "any step", *beside, "final step", "episodes"])
+    published = ["published (any step)", "difference, points"] if gaps else []
+    return markdown(rows, [part.level_name, "any step", *published, "final step", "episodes"])
 
 
 def _metrics(part: Part) -> str:
@@ -80,23 +80,24 @@ def _metrics(part: Part) -> str:
         line: Row = {part.level_name: x}
         theirs = part.published_at(x)
         for metric in _METRICS:
-            line[metric.replace("_", " ")] = with_interval(row, metric)
+            name = metric.replace("_", " ")
+            line[name] = with_interval(row, metric)
             if metric in theirs:
-                line[f"{metric.replace('_', ' ')}, published"] = theirs[metric]
+                line[f"{name}, published"] = theirs[metric]
                 if not is_missing(row[metric]):
                     gap = (row[metric] - theirs[metric], x)
-                    widest[metric] = max(widest.get(metric, (0.0, x)), gap, key=lambda pair: abs(pair[0]))
+                    widest[name] = max(widest.get(name, (0.0, x)), gap, key=lambda pair: abs(pair[0]))
         rows.append(line | {"successes": row["time_to_success_n"]})
-    gaps = [f"{name.replace('_', ' ')} {three_digits(gap, '+')} at {text(x)}" for name, (gap, x) in widest.items()]
+    gaps = [f"{name} {three_digits(gap, '+')} at {text(x)}" for name, (gap, x) in widest.items()]
     widest_gaps = f"\n\nLargest differences, ours minus published: {', '.join(gaps)}." if gaps else ""
     return markdown(rows, rows[0]) + widest_gaps
 
 
 def _spread(part: Part) -> list[str]:
     """Returns a table of each training by itself, where there are several."""
-    if len(part.each) < 2:
+    if len(part.trainings) < 2:
         return []
-    trainings = {name.rpartition("/")[2]: by_level(tables) for name, tables in part.each.items()}
+    trainings = {name.rpartition("/")[2]: by_level(tables) for name, tables in part.trainings.items()}
     rows = []
     for x in part.rows():
         row: Row = {part.level_name: x}
@@ -123,7 +124,7 @@ def _notes(part: Part) -> list[str]:
         notes.append(f"Any-step and final-step success part by {limit} at {', '.join(parted)}.")
     if floor > 0:
         notes.append(f"{percent(floor)} of the episodes are solved at reset: a floor under any-step success.")
-    notes += [note.removeprefix("note: ") for tables in part.each.values() for note in mismatches(tables)]
+    notes += [note.removeprefix("note: ") for tables in part.trainings.values() for note in mismatches(tables)]
     return ["\n".join(f"- {note}" for note in notes)] if notes else []
 
 
@@ -131,7 +132,7 @@ def shapes(plan: ResultsPlan) -> list[str]:
     """Returns a table of all curves for each measure of success: critical sigma, slope and auc."""
     paragraphs = []
     places = [(task, noise, role) for task in TASKS for role in (SAC, P, PUSH) for noise in ("observation", "action")]
-    parts = list(filter(None, (find_part(plan, *place) for place in places)))
+    parts = [part for part in (find_part(plan, *place) for place in places) if part]
     for measure, title in zip(RATES, ("any", "the final"), strict=True):
         with_published = bool(plan.published) and measure == RATES[0]
         rows = [_shape(part, measure, with_published) for part in parts]
@@ -150,7 +151,7 @@ def _shape(part: Part, measure: str, with_published: bool) -> Row:
         row["published"] = (three_digits(theirs["critical_sigma"]) or "none") if theirs else ""
     row["crosses half at"] = critical_text(summary, part.rows())
     for name in ("slope", "auc"):
-        row[name] = with_interval(summary, name)
-        if with_published:
-            row[f"{name}, published"] = theirs.get(name)
+        row |= {name: with_interval(summary, name)} | (
+            {f"{name}, published": theirs.get(name)} if with_published else {}
+        )
     return row

@@ -1,4 +1,4 @@
-"""The engine on one core: how near it comes to the bare loop, and what a cell costs beside its rollout."""
+"""The engine on one core: how near it comes to the bare loop, and what a cell costs in addition to its rollout."""
 
 import tempfile
 import time

@@ -17,9 +17,9 @@ from hydra.types import HydraContext, RunMode
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
 from brittlestar.cells.files import make_folder
-from brittlestar.cells.store import read_manifest
 from brittlestar.config import config_folder, plain_config, register
 from brittlestar.randomness import generator
+from brittlestar.results.load import RATES
 from brittlestar.sweeps.compose import Composer
 from brittlestar.sweeps.launch import launch
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
@@ -52,7 +52,7 @@ def run_sweep(launcher: CellLauncher, overrides: list[list[str]]) -> int:
     for outcome in outcomes:
         if outcome.status != "done":
             raise RuntimeError(f"a cell ended as {outcome.status}: {outcome.error}")
-    manifests = [read_manifest(Path(outcome.folder)) for outcome in outcomes]
+    manifests = [records.read_manifest(Path(outcome.folder)) for outcome in outcomes]
     return sum(manifest["timing"]["steps"] for manifest in manifests if manifest)
 
 
@@ -75,7 +75,7 @@ def write_cells(folder: Path, seeds: int, episodes: int) -> int:
         make_folder(target)
         # Not by `write_cell`: ten thousand times fsync takes minutes.
         np.save(target / records.ROWS, _rows(rows, columns, number, values[2], episodes))
-        records.write_manifest(target, _manifest(manifest, *values, episodes=episodes))
+        records.write_manifest(target, _manifest(manifest, values, episodes))
     return len(grid)
 
 
@@ -88,12 +88,11 @@ def _real_cell(folder: Path) -> tuple[dict[str, Any], np.ndarray]:
     return manifest, records.read_rows(Path(outcome.folder))
 
 
-def _manifest(
-    real: dict[str, Any], gain: float, alpha: float, sigma: float, seed: int, episodes: int
-) -> dict[str, Any]:
+def _manifest(real: dict[str, Any], values: tuple[float, ...], episodes: int) -> dict[str, Any]:
+    gain, alpha, sigma, seed = values
     config = copy.deepcopy(real["config"]) | {"seed": seed, "episodes": episodes}
     config["policy"]["kp"], config["mitigation"]["alpha"], config["perturbation"]["sigma"] = gain, alpha, sigma
-    name = hashlib.sha256(repr((gain, alpha, sigma, seed)).encode()).hexdigest()[:32]
+    name = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
     return real | {"config": config, "cell": name, "strength": {"name": "sigma", "value": sigma}}
 
 
@@ -103,7 +102,7 @@ def _rows(real: np.ndarray, columns: list[str], number: int, sigma: float, episo
     rows = real[rng.integers(len(real), size=episodes)]
     for name in ("return", "smoothness", "action_energy", "path_length", "final_distance", "observation_change"):
         rows[:, columns.index(name)] *= rng.uniform(0.5, 1.5, episodes)
-    for name in ("success_any", "success_final"):
+    for name in RATES:
         rows[:, columns.index(name)] = rng.random(episodes) < np.exp(-4 * sigma)
     rows[:, columns.index("episode")] = np.arange(episodes)
     rows[:, columns.index("reset_seed")] = rng.integers(2**53, size=episodes)

@@ -12,21 +12,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 
+@dataclass
 class Turns:
-    """Measurements that took turns, by name and round."""
+    """Measurements that took turns, by round and name."""
 
-    def __init__(self, rounds: list[dict[str, float]]) -> None:
-        self._rounds = rounds
+    rounds: list[dict[str, float]]
 
     def median(self, name: str) -> float:
         """Returns the median over the rounds."""
-        return statistics.median(each[name] for each in self._rounds)
+        return statistics.median(seconds[name] for seconds in self.rounds)
 
     def ratio(self, above: str, below: str) -> float:
         """Returns the median of the ratios of each round."""
-        return statistics.median(each[above] / each[below] for each in self._rounds)
+        return statistics.median(seconds[above] / seconds[below] for seconds in self.rounds)
 
 
 def take_turns(rounds: int, **measures: Callable[[], float]) -> Turns:
@@ -69,15 +70,14 @@ def side_by_side(every: int, **runs: tuple[Any, Callable[[], Any]]) -> dict[str,
                 baton.take(name)
             return step(*arguments)
 
-        lanes.step = counted
         try:
             baton.take(name)
-            roll()
+            with mock.patch.object(lanes, "step", counted):
+                roll()
         finally:
-            lanes.step = step
             baton.hand_on(name, done=True)
 
-    threads = [threading.Thread(target=run, args=(name, *each)) for name, each in runs.items()]
+    threads = [threading.Thread(target=run, args=(name, *lanes_and_roll)) for name, lanes_and_roll in runs.items()]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -95,14 +95,9 @@ class Clock:
 @contextlib.contextmanager
 def clocked(owner: Any, *names: str, now: Callable[[], float] = time.perf_counter) -> Iterator[Clock]:
     """Adds up the time spent in functions of a module, as its callers see it."""
-    clock, originals = Clock(), {name: getattr(owner, name) for name in names}
-    for name, original in originals.items():
-        setattr(owner, name, _timed(original, clock, now))
-    try:
+    clock = Clock()
+    with mock.patch.multiple(owner, **{name: _timed(getattr(owner, name), clock, now) for name in names}):
         yield clock
-    finally:
-        for name, original in originals.items():
-            setattr(owner, name, original)
 
 
 def _timed(function: Callable, clock: Clock, now: Callable[[], float]) -> Callable:
@@ -165,16 +160,13 @@ class Figure:
 
     def row(self) -> dict[str, str]:
         """Returns the figure as text."""
-        bar, met = self._bar()
+        bar = met = ""
+        if self.at_least is not None:
+            bar, met = f"≥ {self._text(self.at_least)}", "yes" if self.value >= self.at_least else "NO"
+        if self.at_most is not None:
+            bar, met = f"≤ {self._text(self.at_most)}", "yes" if self.value <= self.at_most else "NO"
         return {"figure": self.what, "value": self._text(self.value), "bar": bar, "met": met}
 
     def _text(self, value: float) -> str:
         number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
         return f"{number} {self.unit}".strip()
-
-    def _bar(self) -> tuple[str, str]:
-        if self.at_least is not None:
-            return f"≥ {self._text(self.at_least)}", "yes" if self.value >= self.at_least else "NO"
-        if self.at_most is not None:
-            return f"≤ {self._text(self.at_most)}", "yes" if self.value <= self.at_most else "NO"
-        return "", ""

@@ -1,5 +1,6 @@
 """Training: steps per second against plain Stable-Baselines3, and ways to collect experience."""
 
+import contextlib
 import functools
 import importlib.util
 import tempfile
@@ -65,15 +66,10 @@ def _ours(steps: int) -> float:
     from brittlestar.training.spec import TrainingSpec
     from brittlestar.training.train import set_threads
 
-    algo = _algorithm()
     set_threads()
-    with tempfile.TemporaryDirectory() as folder:
-        spec = TrainingSpec(EnvSpec(id=_ENV), algo, threads=cores())
-        session = Session(spec, Path(folder))
-        try:
-            return _learn(session.model, steps)
-        finally:
-            session.close()
+    spec = TrainingSpec(EnvSpec(id=_ENV), _algorithm(), threads=cores())
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Session(spec, Path(folder))) as session:
+        return _learn(session.model, steps)
 
 
 def _learn(model: Any, steps: int) -> float:
@@ -107,9 +103,8 @@ def _make(way: str) -> Any:
 
         return LaneVecEnv(EnvSpec(id=_ENV), _ENVS, threads=cores())
     from stable_baselines3.common.env_util import make_vec_env
-    from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+    from stable_baselines3.common.vec_env import SubprocVecEnv
 
-    if way == "dummy":
-        return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=DummyVecEnv)
     # Forked, so that the processes know the registered environments.
-    return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=SubprocVecEnv, vec_env_kwargs={"start_method": "fork"})
+    options = {"vec_env_cls": SubprocVecEnv, "vec_env_kwargs": {"start_method": "fork"}} if way == "subproc" else {}
+    return make_vec_env(_ENV, _ENVS, seed=0, **options)

@@ -1,10 +1,11 @@
 """Warm sweeps on all cores against bare loops, and against `evaluate_policy` of Stable-Baselines3."""
 
+import functools
 import itertools
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.sweeps import workers
 from brittlestar.sweeps.compose import Composer
 
-from .bare_loop import Episode, bare_env, bare_speed, record
+from .bare_loop import bare_env, bare_speed, record
 from .sweeps import make_launcher, on_workers, run_sweep
 from .timing import Figure, clocked, take_turns
 
@@ -67,22 +68,26 @@ def fetch_reach_sac(quick: bool) -> list[Figure]:
 
 
 def _against_bare_loops(policy: Policy, words: list[str], quick: bool) -> list[Figure]:
-    n, cells = cores(), cores() * (2 if quick else 4)
+    n, cells, bare_fetch_speed = cores(), cores() * (2 if quick else 4), functools.partial(bare_speed, _FETCH)
     parts = Parts(policy, load("perturbation", "gaussian_observation", sigma=_SIGMA))
     episodes = [record(load("env", "fetch_reach"), parts, Plan(_FETCH_EPISODES, seed)) for seed in range(cells)]
     shares = [list(itertools.chain(*episodes[i::n])) for i in range(n)]
     with tempfile.TemporaryDirectory() as folder:
         sweep = _Sweep(folder, cells, "env=fetch_reach", *words, f"episodes={_FETCH_EPISODES}")
         launcher = sweep.launcher()
-        turns: dict[str, Callable[[], float]] = {
-            "one": lambda: _bare_share(shares[0]),
-            "all": lambda: sum(on_workers(launcher, _bare_share, shares)),
-            "sweep": sweep,
-            "share": lambda: _share_in_mujoco(sweep),
-        }
+
+        def bare_loops() -> float:
+            return sum(on_workers(launcher, bare_fetch_speed, shares))
+
         # The sweep first: it starts the workers that all turns run on.
-        take_turns(1, sweep=sweep, all=turns["all"])
-        speeds = take_turns(2 if quick else 5, **turns)
+        take_turns(1, sweep=sweep, all=bare_loops)
+        speeds = take_turns(
+            2 if quick else 5,
+            one=lambda: bare_fetch_speed(shares[0]),
+            all=bare_loops,
+            sweep=sweep,
+            share=lambda: _share_in_mujoco(sweep),
+        )
         workers.stop(wait=True)
     return [
         Figure("bare loop, one process", speeds.median("one"), "steps/s"),
@@ -93,10 +98,6 @@ def _against_bare_loops(policy: Policy, words: list[str], quick: bool) -> list[F
         Figure(f"warm sweep / {n} bare loops at once", speeds.ratio("sweep", "all"), at_least=0.9),
         Figure("share of wall x cores inside mj_step and mj_forward", speeds.median("share")),
     ]
-
-
-def _bare_share(episodes: list[Episode]) -> float:
-    return bare_speed(_FETCH, episodes)
 
 
 def _share_in_mujoco(sweep: _Sweep) -> float:
@@ -123,7 +124,7 @@ def sb3_half_cheetah(quick: bool) -> list[Figure]:
     from stable_baselines3 import SAC
 
     model = SAC("MlpPolicy", "HalfCheetah-v5", seed=0, device="cpu", buffer_size=1)
-    return _against_sb3(model, "HalfCheetah-v5", "half_cheetah", (16 if quick else 64), one=15, best=5)
+    return _against_sb3(model, "HalfCheetah-v5", "half_cheetah", 16 if quick else 64, one=15, best=5)
 
 
 def sb3_cartpole(quick: bool) -> list[Figure]:
@@ -145,7 +146,7 @@ def _against_sb3(model: Any, env_id: str, env: str, episodes: int, one: float, b
         words = (f"env={env}", "policy=sb3", f"policy.path={path}", f"episodes={episodes}")
         sweep = _Sweep(folder, 4 * cores(), *words)
         sweep()
-        plain = {f"{envs}": lambda envs=envs: _evaluate_policy(model, env_id, envs) for envs in (1, 8)}
+        plain = {str(envs): functools.partial(_evaluate_policy, model, env_id, envs) for envs in (1, 8)}
         speeds = take_turns(3, **plain, ours=sweep)
         workers.stop(wait=True)
     return [

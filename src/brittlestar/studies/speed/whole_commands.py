@@ -8,8 +8,7 @@ from pathlib import Path
 from .sweeps import write_cells
 from .timing import Figure, run_brittlestar, run_python, take_turns
 
-_LEVELS = ",".join(str(level) for level in (0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.14,
-                                            0.16, 0.18, 0.2))  # fmt: skip
+_LEVELS = "0,0.005,0.01,0.02,0.03,0.04,0.05,0.06,0.08,0.1,0.12,0.14,0.16,0.18,0.2"
 _PLAIN_LOOP = str(Path(__file__).with_name("plain_loop.py"))
 
 
@@ -53,11 +52,11 @@ def aggregate_cells(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         sweep = Path(folder) / "sweep"
         count = write_cells(sweep, seeds=5 if quick else 50, episodes=100)
-        ran = run_brittlestar("aggregate", str(sweep), folder=folder)
+        run = run_brittlestar("aggregate", str(sweep), folder=folder)
     return [
-        Figure(f"aggregate {count:,} cells of 100 episodes", ran.seconds, "s", at_most=30),
-        Figure("its processor time", ran.busy_seconds, "s"),
-        Figure("its peak memory", ran.megabytes, "MB", at_most=2000),
+        Figure(f"aggregate {count:,} cells of 100 episodes", run.seconds, "s", at_most=30),
+        Figure("its processor time", run.busy_seconds, "s"),
+        Figure("its peak memory", run.megabytes, "MB", at_most=2000),
     ]
 
 
