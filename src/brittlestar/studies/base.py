@@ -1,4 +1,4 @@
-"""What a study is: the cells that it needs beside those of the sweep, and what it makes of the finished ones."""
+"""What a study is: the cells that it adds to a sweep, and what it makes of the finished ones."""
 
 import copy
 import json
@@ -22,19 +22,13 @@ class Study:
     """
 
     def extra_cells(self, cells: Iterable[Job]) -> list[Job]:
-        """Returns cells to run beside those of the sweep, see `with_keys`.
-
-        Args:
-            cells: of the sweep; each is composed when it is read.
-        """
+        """Returns cells to run in addition to those of the sweep (see `with_keys`), which are composed when read."""
         return []
 
     def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
-        """Returns sections for the report on a sweep, and writes their tables and pictures to `out`.
+        """Returns sections for the report on a sweep, and writes their tables and pictures to the folder `out`.
 
-        Args:
-            cells: of the sweep, those that failed among them; extra cells have a `role`.
-            out: an existing folder.
+        Failed cells are among `cells`; extra cells have a `role`.
         """
         return []
 
@@ -46,6 +40,6 @@ def with_keys(cell: Job, **values: Any) -> Job:
         >>> with_keys(Job({"seed": 1}, "", overrides=["env=pong", "seed=1"]), seed=2, clean=True).overrides
         ['env=pong', 'seed=2', 'clean=true']
     """
-    others = [text for text in cell.overrides if text.lstrip("+~").partition("=")[0].partition(".")[0] not in values]
+    overrides = [text for text in cell.overrides if text.lstrip("+~").partition("=")[0].partition(".")[0] not in values]
     texts = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items()]
-    return replace(cell, config=copy.deepcopy(cell.config) | values, overrides=[*others, *texts])
+    return replace(cell, config=copy.deepcopy(cell.config) | values, overrides=[*overrides, *texts])

@@ -13,8 +13,7 @@ from brittlestar.cells.job import Job, resolve
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.results.load import load_cells
-from brittlestar.studies.stress.agents import split_passes
-from brittlestar.studies.stress.references import agent_key
+from brittlestar.studies.stress.agents import agent_key, split_passes
 from brittlestar.studies.stress.study import StressPhases
 
 STRESSORS = (

@@ -12,7 +12,7 @@ from brittlestar.results.load import Row
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.intervals import LEVEL, t_stretch
 from brittlestar.statistics.resampling import RESAMPLES, bootstrap_weights, weighted_means
-from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
+from brittlestar.studies.stress.agents import Agent, Run
 from brittlestar.studies.stress.runs import acts_the_same, agent_label
 
 METRICS = ("identity", "rate_shock", "excess", "return_mean", "clean_return", "rate_inverted")
@@ -76,8 +76,8 @@ def reward_stressors(agents: Iterable[Agent]) -> set[tuple]:
 
 def calm_events(agent: Agent, scoring: str) -> list[np.ndarray]:
     """Returns the events without stress, an array per seed; without PRE in compat, which fits its threshold there."""
-    scored = [run.scored for run in agent.baseline]
-    return [each.event if scoring == "rigorous" else each.event[~each.within("pre")] for each in scored]
+    scores = [run.scored for run in agent.baseline]
+    return [run.event if scoring == "rigorous" else run.event[~run.within("pre")] for run in scores]
 
 
 def _scores(agent: Agent, harmless: set[tuple], scoring: str) -> AgentScores:
@@ -89,7 +89,8 @@ def _scores(agent: Agent, harmless: set[tuple], scoring: str) -> AgentScores:
     values = np.full((len(METRICS), len(stressors), len(seeds), len(phases)), np.nan)
     rated = [stressor for stressor in stressors if scoring != "rigorous" or stressor.key not in harmless]
     for i, stressor in enumerate(stressors):
-        counts = _counts(stressor, stressor in rated, stressor.key not in harmless)
+        is_rated, acts = stressor in rated, stressor.key not in harmless
+        counts = np.array([is_rated, is_rated, acts, is_rated, True, stressor.name == _INVERSION])
         for run in stressor.runs:
             episodes = _episodes(run, agent.twin(run))
             values[:, i, seeds.index(run.seed)] = np.where(counts[:, None], episodes, np.nan)
@@ -98,11 +99,6 @@ def _scores(agent: Agent, harmless: set[tuple], scoring: str) -> AgentScores:
     alarms = float(np.mean(np.concatenate(events))) if events else math.nan
     names, returns = tuple(stressor.name for stressor in rated), agent.config["env"].get("returns") or {}
     return AgentScores(label, place, names, seeds, point, draws, alarms, returns)
-
-
-def _counts(stressor: StressorRuns, rated: bool, acting: bool) -> np.ndarray:
-    """Returns the metrics that a stressor counts for."""
-    return np.array([rated, rated, acting, rated, True, stressor.name == _INVERSION])
 
 
 def _episodes(run: Run, clean: Run | None) -> np.ndarray:
@@ -123,7 +119,9 @@ def _draw(values: np.ndarray, phases: Sequence[str], stream: str) -> tuple[np.nd
     if n == 1:
         return point, np.stack([over_episodes, over_episodes])
     over_seeds = _means(by_seed, bootstrap_weights(n, RESAMPLES, generator(0, stream)))
-    return point, np.stack([point + _stretch(n) * (over_seeds - point), over_episodes])
+    # Replicates must spread wider than a bootstrap over so few seeds, for intervals to be Student's.
+    stretch = float(t_stretch(math.sqrt(n), n)) * math.sqrt(n / (n - 1))
+    return point, np.stack([point + stretch * (over_seeds - point), over_episodes])
 
 
 @functools.lru_cache(maxsize=64)
@@ -140,13 +138,3 @@ def _episode_weights(phases: tuple[str, ...], stream: str) -> np.ndarray:
 def _means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns means of `(metrics, stressors, units)` over units and then over stressors, `(resamples, metrics)`."""
     return moments(weighted_means(values, weights), axis=-1)[1]
-
-
-def _stretch(n: int) -> float:
-    """Returns how much wider replicates must spread than a bootstrap over `n` seeds, for intervals to be Student's.
-
-    Example:
-        >>> round(_stretch(3), 2), round(_stretch(100), 2)
-        (2.69, 1.02)
-    """
-    return float(t_stretch(math.sqrt(n), n)) * math.sqrt(n / (n - 1))

@@ -1,21 +1,28 @@
 """The agents of a stress study: the cells of each, read back and scored against their reference passes."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from brittlestar.cells import store as records
+from brittlestar.cells.job import Job
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
 from brittlestar.results.grouping import group, sort_key
 from brittlestar.results.load import Cell, Row
-from brittlestar.studies.stress.references import REFERENCE, agent_key
+from brittlestar.studies.base import with_keys
 from brittlestar.studies.stress.scoring import BASELINE, Episodes, Scored, score_schedules, thirds
 
 MODES = {True: "deterministic", False: "stochastic"}
 """Names of `deterministic` in tables."""
-_KINDS = re.compile(r"pre|shock|post")
+REFERENCE = "reference"
+"""Role of a reference pass: no stress, and episodes that no other cell uses."""
+_REFERENCE_SEEDS = 2**61
+"""Added to the seed of an agent for its reference pass."""
+_AGENT = ("env", "policy", "mitigation", "deterministic", "episode_seeds")
+_KINDS = re.compile(r"^(pre|shock|post).*", re.DOTALL)
 
 
 @dataclass
@@ -69,7 +76,28 @@ class Agent:
 
     def twin(self, run: Run) -> Run | None:
         """Returns the run of the same episodes without stress."""
-        return next((one for one in self.baseline if (one.seed, len(one.names)) == (run.seed, len(run.names))), None)
+        same = (twin for twin in self.baseline if (twin.seed, len(twin.names)) == (run.seed, len(run.names)))
+        return next(same, None)
+
+
+def reference_pass(cell: Job, episodes: int) -> Job:
+    """Returns the reference pass of the agent of a cell."""
+    seed = _REFERENCE_SEEDS + cell.config["seed"]
+    values = {"episodes": episodes, "seed": seed, "record": "behaviour", "divergence": False}
+    return with_keys(cell, **values, clean=True, role=REFERENCE)
+
+
+def agent_key(config: Row) -> str:
+    """Returns what a cell and its reference pass have in common: agent, environment, mode and seed.
+
+    Example:
+        >>> stressed = Job({"env": {}, "policy": {}, "mitigation": {}, "seed": 3}, "")
+        >>> agent_key(stressed.config) == agent_key(reference_pass(stressed, 300).config)
+        True
+    """
+    agent = {key: config.get(key) for key in _AGENT} | {"seed": config["seed"] % _REFERENCE_SEEDS}
+    agent["env"] = {key: value for key, value in config["env"].items() if key != "lanes"}
+    return json.dumps(agent, sort_keys=True)
 
 
 def split_passes(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
@@ -80,14 +108,7 @@ def split_passes(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
 
 
 def score_agents(cells: list[Cell], passes: list[Cell], scoring: str, alpha: float) -> list[Agent]:
-    """Scores every agent, seed by seed.
-
-    Args:
-        cells: stressed cells and baselines, see `split_passes`.
-        passes: their reference passes.
-        scoring: one of `SCORINGS`.
-        alpha: accepted false-alarm rate of the rigorous one.
-    """
+    """Scores the agents of stressed cells and baselines, seed by seed; `split_passes` returns cells and passes."""
     references = {agent_key(cell.config): cell for cell in passes}
     grouping = group(cells)
     of_stressor = [name.startswith("perturbation") for name in grouping.columns]
@@ -106,8 +127,8 @@ def score_agents(cells: list[Cell], passes: list[Cell], scoring: str, alpha: flo
             label: StressorRuns(dict(zip(columns, label, strict=True)), is_baseline=label[-1] == 0) for label in order
         }
         for seed in sorted({seed for seeds in members[agent].values() for seed in seeds}):
-            own = {label: members[agent][label][seed] for label in order if seed in members[agent][label]}
-            for label, run in _score(own, references, scoring, alpha).items():
+            schedules = {label: members[agent][label][seed] for label in order if seed in members[agent][label]}
+            for label, run in _score(schedules, references, scoring, alpha).items():
                 stressors[label].runs.append(run)
         first = members[agent][order[0]]
         row = dict(zip(agent_columns, agent, strict=True))
@@ -118,7 +139,7 @@ def score_agents(cells: list[Cell], passes: list[Cell], scoring: str, alpha: flo
 def _split(values: tuple, of_stressor: list[bool]) -> tuple[tuple, tuple]:
     """Returns the values that describe the agent, and those that describe the stressor."""
     pairs = list(zip(values, of_stressor, strict=True))
-    return tuple(v for v, own in pairs if not own), tuple(v for v, own in pairs if own)
+    return tuple(value for value, stress in pairs if not stress), tuple(value for value, stress in pairs if stress)
 
 
 def _score(cells: dict[tuple, Cell], references: dict[str, Cell], scoring: str, alpha: float) -> dict[tuple, Run]:
@@ -126,12 +147,12 @@ def _score(cells: dict[tuple, Cell], references: dict[str, Cell], scoring: str, 
     baseline = next((label for label in cells if label[-1] == 0), None)
     keys = {label: BASELINE if label == baseline else repr(label) for label in cells}
     names = {label: _phases(cell) for label, cell in cells.items()}
-    # Several shocks may have names of their own.
-    kinds = {label: [m.group() if (m := _KINDS.match(name)) else name for name in own] for label, own in names.items()}
+    # Several shocks may have names of their own, such as `shock_2`.
+    kinds = {label: [_KINDS.sub(r"\1", name) for name in phases] for label, phases in names.items()}
     episodes = {label: Episodes(_behaviour(cell), kinds[label]) for label, cell in cells.items()}
     first = cells[baseline] if baseline else next(iter(cells.values()))
     calm = _reference(first, references, scoring, baseline is not None)
-    schedules = {keys[label]: own for label, own in episodes.items()}
+    schedules = {keys[label]: schedule for label, schedule in episodes.items()}
     scored = score_schedules(scoring, Episodes(calm, thirds(len(calm))), schedules, alpha)
     return {label: Run(cell.seed, episodes[label], scored[keys[label]], names[label]) for label, cell in cells.items()}
 
@@ -156,12 +177,7 @@ def _reference(first: Cell, references: dict[str, Cell], scoring: str, is_baseli
 
 
 def _compat_episodes(episodes: int, env_id: str) -> int:
-    """Returns how many reference episodes the published protocol takes.
-
-    Example:
-        >>> _compat_episodes(120, "CartPole-v1"), _compat_episodes(120, "PongNoFrameskip-v4")
-        (60, 30)
-    """
+    """Returns how many reference episodes the published protocol takes."""
     if is_atari(env_id):
         return min(max(episodes // 4, 20), 40)
     return min(max(episodes // 2, 60), 120)

@@ -1,16 +1,14 @@
 """The published benchmark's weights, collapse score and threshold, versions 1.0 and 1.4."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from brittlestar.studies.stress.compat_channels import CHANNELS, sigmoid
 
 _SCALE = 1.4826
-_TINY = 1e-8
-_TINY_WEIGHT = 1e-12
-_ZERO = 1e-6
+_ZERO, _TINY, _TINY_WEIGHT = 1e-6, 1e-8, 1e-12
 _SHARPNESS = 2.5
 _MEANING_WEIGHT = 0.4
 
@@ -66,26 +64,27 @@ def weights(channels: np.ndarray) -> np.ndarray:
     return inverse / inverse.sum()
 
 
-def identity(channels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Returns the weighted mean of the channels of each episode.
+def weighted_sum(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Returns the weighted sum of each row; the identity of an episode is that of its channels.
 
     Example:
-        >>> identity(np.array([[1.0, 0.5]]), np.array([0.5, 0.5])).tolist()
+        >>> weighted_sum(np.array([[1.0, 0.5]]), np.array([0.5, 0.5])).tolist()
         [0.75]
     """
-    return _weighted(channels, weights)
+    # A matrix product rounds by the number of rows; equal episodes must give equal scores, to the last bit.
+    return np.add.accumulate(values * weights, axis=1)[:, -1]
 
 
 def calibrate(raw: Raw, channels: np.ndarray, identities: np.ndarray) -> Norm:
     """Returns what is normal from calm episodes: their channels, `(episodes, 5)`, and identities."""
     norm = Norm(float(identities.mean()), np.zeros(3), np.zeros(3), mad(channels))
     signs = norm.signs(channels, identities)
-    norm = Norm(norm.base, np.median(signs, axis=0), mad(signs), norm.channel_mads)
+    norm = replace(norm, median=np.median(signs, axis=0), mad=mad(signs))
     raws = raw(norm, signs, True)
     limits = (0.1, 0.9) if raw is raw_1_0 else (0.0, 10.0)
     centre = float(np.clip(np.median(raws), *limits))
     threshold = float(np.percentile(sigmoid(_SHARPNESS * (raws - centre)), 95))
-    return Norm(norm.base, norm.median, norm.mad, norm.channel_mads, centre, threshold)
+    return replace(norm, centre=centre, threshold=threshold)
 
 
 def compat_score(raw: Raw, norm: Norm, signs: np.ndarray) -> np.ndarray:
@@ -104,7 +103,7 @@ def raw_1_4(norm: Norm, signs: np.ndarray, calibrating: bool) -> np.ndarray:
     else:
         meaning = np.clip(deficit / 0.1, 0.0, 6.0)
     share = norm.mad / (norm.mad.sum() + _TINY)
-    return np.sqrt(_weighted(np.column_stack([integrity, drop, meaning]) ** 2, share))
+    return np.sqrt(weighted_sum(np.column_stack([integrity, drop, meaning]) ** 2, share))
 
 
 def raw_1_0(norm: Norm, signs: np.ndarray, calibrating: bool) -> np.ndarray:
@@ -120,12 +119,7 @@ def raw_1_0(norm: Norm, signs: np.ndarray, calibrating: bool) -> np.ndarray:
     meaning = 6.0 * np.clip(1.0 - signs[:, 2], 0.0, 1.0)
     weight = np.where(flat, _MEANING_WEIGHT, np.sqrt(np.minimum(1.0 / (_SCALE * norm.mad[:2] + _TINY), 1e6)))
     weight = np.append(weight, _MEANING_WEIGHT)
-    return _weighted(sigmoid(1.25 * np.column_stack([z, meaning])), weight / (weight.sum() + _TINY_WEIGHT))
-
-
-def _weighted(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    # A matrix product rounds by the number of rows; equal episodes must give equal scores, to the last bit.
-    return np.add.accumulate(values * weight, axis=1)[:, -1]
+    return weighted_sum(sigmoid(1.25 * np.column_stack([z, meaning])), weight / (weight.sum() + _TINY_WEIGHT))
 
 
 def _deviations(norm: Norm, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -86,12 +86,7 @@ def stacked(*lines: str) -> Markup:
 def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, label: str, left: int = 1) -> str:
     """Returns a table; text is escaped unless it is `Markup`.
 
-    Args:
-        rows: cells of each row: text or numbers. A row of one cell is a heading for those below it.
-        heads: of the columns.
-        caption: a sentence or two.
-        label: for `\\ref`, without `tab:`.
-        left: how many columns are text, and so set to the left.
+    A row of one cell is a heading for those below it. `label` is without `tab:`, and `left` columns are text.
 
     Example:
         >>> print(table([["a_b", 0.5]], ["agent", "rate"], "Rates.", "rates"))
@@ -113,11 +108,12 @@ def table(rows: Sequence[Sequence[Any]], heads: Sequence[str], caption: str, lab
     head, *body = (_line(cells, len(heads)) for cells in (heads, *rows))
     named = [rf"\caption{{{_cell(caption)}}}", rf"\label{{tab:{label}}}"]
     if len(rows) > LONGEST:
-        lines = [
-            r"% needs \usepackage{booktabs} and \usepackage{longtable}",
+        lines = [r"% needs \usepackage{booktabs} and \usepackage{longtable}"]
+        lines += [
             rf"{{{_SMALL}\setlength{{\LTcapwidth}}{{\linewidth}}",
+            rf"\begin{{longtable}}{{{columns}}}",
+            named[0] + named[1] + r"\\",
         ]
-        lines += [rf"\begin{{longtable}}{{{columns}}}", named[0] + named[1] + r"\\"]
         lines += [r"\toprule", head, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"]
         return "\n".join([*lines, *body, r"\end{longtable}}"])
     lines = [r"% needs \usepackage{booktabs}", r"\begin{table}[t]", rf"\centering{_SMALL}", *named]

@@ -48,7 +48,7 @@ def make_leaderboard(agents: list[Agent], scoring: str, published: list[Agent] |
     """Returns one row per agent, environment and mode; `published` are the same agents, scored as published."""
     scores = agent_scores(agents, scoring)
     if not scores:
-        raise UserError("these sweeps hold no cell with stress: add stressors beside the baseline")
+        raise UserError("these sweeps hold no cell with stress: add stressors to the baseline")
     rows = _rows(scores)
     if published is not None:
         twins = {_identity(row): row for row in _rows(agent_scores(published, "compat_1_4"))}
@@ -64,15 +64,15 @@ def make_leaderboard(agents: list[Agent], scoring: str, published: list[Agent] |
 
 def _rows(agents: list[AgentScores]) -> list[Row]:
     """Returns the rows in the order of the agents."""
-    point, draws = np.stack([one.point for one in agents]), np.stack([one.draws for one in agents], axis=2)
-    places = [one.place for one in agents]
+    point, draws = np.stack([agent.point for agent in agents]), np.stack([agent.draws for agent in agents], axis=2)
+    places = [agent.place for agent in agents]
     now, drawn = (_scores(values, places) for values in (point, draws))
     columns = dict(now)
     for name, limits in _LIMITS.items():
-        bounds = [percentile_interval(each) for each in drawn[name]]
-        columns[f"{name}_low"] = np.clip(np.fmin.reduce([np.asarray(each.low) for each in bounds]), *limits)
-        columns[f"{name}_high"] = np.clip(np.fmax.reduce([np.asarray(each.high) for each in bounds]), *limits)
-    rows = [_row(one) for one in agents]
+        bounds = [percentile_interval(draw) for draw in drawn[name]]
+        columns[f"{name}_low"] = np.clip(np.fmin.reduce([np.asarray(interval.low) for interval in bounds]), *limits)
+        columns[f"{name}_high"] = np.clip(np.fmax.reduce([np.asarray(interval.high) for interval in bounds]), *limits)
+    rows = [_row(agent) for agent in agents]
     for name, values in columns.items():
         for row, value in zip(rows, values.tolist(), strict=True):
             row[name] = value
@@ -84,13 +84,13 @@ def _rows(agents: list[AgentScores]) -> list[Row]:
         _rank(rows, rank, now[score], drawn[score], _groups(places))
         # Modes never compete: both are the same agents.
         _rank(rows, f"{rank}_overall", now[score], drawn[score], _groups([place[-1] for place in places]))
-    return [row | {"interval_method": one.method} for row, one in zip(rows, agents, strict=True)]
+    return [row | {"interval_method": agent.method} for row, agent in zip(rows, agents, strict=True)]
 
 
-def _row(one: AgentScores) -> Row:
-    row = one.label | {"n_seeds": len(one.seeds), "n_stressors": len(one.stressors), "false_alarms": one.alarms}
-    row |= dict(zip(METRICS, one.point.tolist(), strict=True))
-    return row | {"normalised_return": normalise(row["clean_return"], one.returns)}
+def _row(agent: AgentScores) -> Row:
+    row = agent.label | {"n_seeds": len(agent.seeds), "n_stressors": len(agent.stressors), "false_alarms": agent.alarms}
+    row |= dict(zip(METRICS, agent.point.tolist(), strict=True))
+    return row | {"normalised_return": normalise(row["clean_return"], agent.returns)}
 
 
 def _scores(values: np.ndarray, places: list[tuple]) -> dict[str, np.ndarray]:
@@ -125,7 +125,7 @@ def _front(returns: np.ndarray, stability: np.ndarray) -> list[bool | None]:
 
 def _rank(rows: list[Row], name: str, scores: np.ndarray, draws: np.ndarray, groups: list[list[int]]) -> None:
     for members in groups:
-        (rank, *first), (_, *second) = (rank_intervals(scores[members], each[:, members]) for each in draws)
+        (rank, *first), (_, *second) = (rank_intervals(scores[members], draw[:, members]) for draw in draws)
         low, high = np.fmin(first[0], second[0]), np.fmax(first[1], second[1])
         for i, *values in zip(members, rank, low, high, strict=True):
             whole = [None if math.isnan(value) else int(value) for value in values]
@@ -153,12 +153,12 @@ def _notes(scores: list[AgentScores], rows: list[Row], agents: list[Agent], scor
     unknown = sorted({str(row["env_id"]) for row in rows if math.isnan(row["normalised_return"])})
     if unknown:
         notes.append(f"no fixed random and reference return (`env.returns`), so none normalised: {', '.join(unknown)}")
-    for members in _groups([one.place for one in scores]):
+    for members in _groups([agent.place for agent in scores]):
         kinds = {tuple(sorted(scores[i].stressors)) for i in members}
         if len(kinds) > 1:
             place = scores[members[0]].label["env_id"]
-            notes.append(f"agents in {place} met different stressors: their ranks are no fair comparison")
-    if any(len(one.seeds) == 1 for one in scores):
+            notes.append(f"agents in {place} met different stressors: their ranks do not compare them fairly")
+    if any(len(agent.seeds) == 1 for agent in scores):
         notes.append("agents with one seed: intervals over its episodes do not cover other seeds")
     return notes
 

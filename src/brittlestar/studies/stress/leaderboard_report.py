@@ -33,11 +33,7 @@ def write_leaderboard(
 ) -> str:
     """Ranks the agents of sweeps, writes tables, LaTeX and figures to `out`, and returns what to print.
 
-    Args:
-        folders: of the sweeps.
-        out: where to write.
-        settings: fields of the study, in place of those that the cells were run with.
-        figures: whether to draw.
+    `settings` are fields of the study, in place of those that the cells were run with.
     """
     study, cells, passes = _read(folders, settings or {})
     agents = score_agents(cells, passes, study.scoring, study.alpha)
@@ -45,31 +41,27 @@ def write_leaderboard(
     board = make_leaderboard(agents, study.scoring, published)
     correlations, runs = correlation_rows(board.rows), run_rows(agents, study.scoring)
     overview = leaderboard_overview(board, correlations, study.scoring)
+    texts = {
+        "leaderboard.md": f"# Leaderboard\n\n{overview}",
+        "leaderboard.tex": leaderboard_table(board.rows, study.scoring, _labels(board.rows)),
+        "stress.tex": stress_table(runs, study.scoring),
+        "false_alarms.tex": false_alarm_table(agents, study.scoring, study.alpha),
+    }
+    files = [
+        f"tables   {out}/{{leaderboard,correlations}}.{{csv,parquet,md,json}}",
+        f"latex    {out}/{{leaderboard,stress,false_alarms}}.tex",
+    ]
     try:
         make_folder(out)
         write_rows(board.rows, out / "leaderboard")
         write_rows(correlations, out / "correlations")
-        (out / "leaderboard.md").write_text(f"# Leaderboard\n\n{overview}\n")
-        _write_latex(study, agents, board.rows, runs, out)
+        for name, content in texts.items():
+            (out / name).write_text(f"{content}\n")
         names = _draw(study, agents, board.rows, runs, out / "figures") if figures else []
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
-    files = [
-        f"tables   {out}/{{leaderboard,correlations}}.{{csv,parquet,md,json}}",
-        f"latex    {out}/{{leaderboard,stress,false_alarms}}.tex",
-        *([f"figures  {out}/figures/{{{','.join(names)}}}.{{png,pdf}}"] if names else []),
-    ]
+    files += [f"figures  {out}/figures/{{{','.join(names)}}}.{{png,pdf}}"] if names else []
     return "\n\n".join([overview, "\n".join(files)])
-
-
-def _write_latex(study: StressPhases, agents: list[Agent], board: list[Row], runs: list[Row], out: Path) -> None:
-    pages = {
-        "leaderboard": leaderboard_table(board, study.scoring, _labels(board)),
-        "stress": stress_table(runs, study.scoring),
-        "false_alarms": false_alarm_table(agents, study.scoring, study.alpha),
-    }
-    for name, page in pages.items():
-        (out / f"{name}.tex").write_text(f"{page}\n")
 
 
 def _draw(study: StressPhases, agents: list[Agent], board: list[Row], runs: list[Row], folder: Path) -> list[str]:
@@ -87,7 +79,9 @@ def leaderboard_overview(board: Leaderboard, correlations: list[Row], scoring: s
     if "compat_score" in board.rows[0]:
         columns |= {"compat score": "compat_score"}
     rows = [
-        row | {head: bounded_column(row, name, _short) for head, name in columns.items()} | _mode(row)
+        row
+        | {head: bounded_column(row, name, lambda value: text(_rounded(value))) for head, name in columns.items()}
+        | _mode(row)
         for row in board.rows
     ]
     labels = ["mode" if name == "deterministic" else name for name in _labels(board.rows)]
@@ -128,10 +122,6 @@ def _labels(rows: list[Row]) -> list[str]:
 
 def _mode(row: Row) -> Row:
     return {"mode": MODES[row["deterministic"]]}
-
-
-def _short(value: object) -> str:
-    return text(_rounded(value))
 
 
 def _rounded(value: object) -> object:

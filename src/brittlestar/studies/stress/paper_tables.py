@@ -1,6 +1,6 @@
 """The LaTeX tables of a leaderboard: agents, collapse rates by environment and stressor, false alarms."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,15 @@ from brittlestar.studies.stress.runs import agent_label
 
 _MODES = {True: "det.", False: "stoch."}
 _HEADING = "env"
-_AXES = {
-    "return": lambda row: row["normalised_return"],
-    "stability": lambda row: latex_bounded(row, "stability"),
-    "front": lambda row: row["pareto"],
-    "rank": lambda row: latex_bounded(row, "rank_stability"),
+_COLUMNS = {
+    "return": "normalised_return", "stability": "stability", "front": "pareto", "rank": "rank_stability",
+    "CR": "rate_shock", "FPR": "false_alarms", "robust score": "robust_score", "its rank": "rank_robust",
 }  # fmt: skip
-_RATES = {
-    "CR": lambda row: row["rate_shock"],
-    "FPR": lambda row: row["false_alarms"],
-    "robust score": lambda row: latex_bounded(row, "robust_score"),
-    "its rank": lambda row: latex_bounded(row, "rank_robust"),
-}
 
 
 def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
     """Returns one line per agent; `labels` are the columns that distinguish agents."""
-    columns: dict[str, Callable[[Row], Any]] = _AXES | _RATES
-    if "compat_score" in rows[0]:
-        columns |= {"compat score": lambda row: row["compat_score"]}
+    columns = _COLUMNS | ({"compat score": "compat_score"} if "compat_score" in rows[0] else {})
     by = "stability" if scoring == "rigorous" else "robust score"
     caption = (
         f"Agents by {by}, scored by {scoring}. Return: without stress, 0 at random and 1 at the reference. "
@@ -49,7 +39,10 @@ def leaderboard_table(rows: list[Row], scoring: str, labels: list[str]) -> str:
     lines: list[list[Any]] = []
     for place, part in group_rows(rows, [_HEADING] if _HEADING in labels else []).items():
         lines += [[*place]] if place else []
-        lines += [[*(_text(row, name) for name in left), *(show(row) for show in columns.values())] for row in part]
+        lines += [
+            [*(_text(row, name) for name in left), *(latex_bounded(row, column) for column in columns.values())]
+            for row in part
+        ]
     heads = ["mode" if name == "deterministic" else name for name in left]
     heads += [*(stacked(*name.split()) for name in columns)]
     return table(lines, heads, caption, "leaderboard", left=len(left))
@@ -65,7 +58,7 @@ def stress_table(runs: list[Row], scoring: str) -> str:
     for (place,), rows in group_rows(runs, ["env_id"]).items():
         cells = group_rows(rows, columns)
         lines.append([str(place), *(_rate(cells.get(key, []), scoring) for key in stressors)])
-    words = [f"{name}_{more}".strip("_").split("_") for name, more in zip(names, strengths, strict=True)]
+    words = [f"{name}_{strength}".strip("_").split("_") for name, strength in zip(names, strengths, strict=True)]
     heads = [stacked(*map(escape, parts)) for parts in words]
     note = "A dash: identical actions, so that it cannot affect behaviour."
     if scoring != "rigorous":
@@ -90,8 +83,8 @@ def false_alarm_table(agents: Iterable[Agent], scoring: str, alpha: float) -> st
         every = np.concatenate([events for agent in members for events in agent])
         over_episodes = wilson(int(every.sum()), len(every))
         row = {"rate": float(every.mean()), "rate_low": over_episodes.low, "rate_high": over_episodes.high}
-        each = [float(np.concatenate(agent).mean()) for agent in members]
-        lines.append([name, len(members), len(every), latex_bounded(row, "rate", 3), latex_number(max(each), 3)])
+        rates = [float(np.concatenate(agent).mean()) for agent in members]
+        lines.append([name, len(members), len(every), latex_bounded(row, "rate", 3), latex_number(max(rates), 3)])
     accepted = f"at most {alpha:g} by construction" if scoring == "rigorous" else "0.05 intended"
     caption = (
         f"Unstressed episodes that {scoring} takes for a collapse ({accepted}), with Wilson's {100 * LEVEL:g} % "

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from brittlestar.errors import require
 from brittlestar.studies.stress.compat_channels import CHANNELS
-from brittlestar.studies.stress.scoring import PHASES, Scored
+from brittlestar.studies.stress.scoring import PHASES, Scored, mean_or_nan
 
 _CALM_EPISODES = 3
 """So many episodes in a row without an event are a recovery; one alone may be chance."""
@@ -27,10 +26,10 @@ def phase_summary(scored: Scored) -> dict[str, float]:
         "identity_std": float(scored.identity.std()),
         "rate": float(scored.event.mean()),
     }
-    row |= {f"rate_{phase}": _mean(scored.event[rows]) for phase, rows in within.items()}
+    row |= {f"rate_{phase}": mean_or_nan(scored.event[rows]) for phase, rows in within.items()}
     columns = {name: scored.channels[:, i] for i, name in enumerate(CHANNELS)}
     for name, values in (columns | {"identity": scored.identity, "return": scored.returns}).items():
-        pre, shock, post = (_mean(values[rows]) for rows in within.values())
+        pre, shock, post = (mean_or_nan(values[rows]) for rows in within.values())
         row |= {f"{name}_pre": pre, f"{name}_shock": shock, f"{name}_post": post, f"{name}_drop": pre - shock}
     shocked = scored.returns[within["shock"]]
     row |= {"cvar_05": cvar(shocked, 0.05), "cvar_25": cvar(shocked, 0.25)}
@@ -48,13 +47,12 @@ def cvar(returns: np.ndarray, share: float) -> float:
         >>> cvar(np.array([5.0, 1.0, 3.0, 2.0]), 0.5)
         1.5
     """
-    require(0 < share <= 1, "share", "in (0, 1]", share)
     worst = max(1, math.ceil(share * len(returns) - 1e-9))
-    return _mean(np.sort(returns)[:worst])
+    return mean_or_nan(np.sort(returns)[:worst])
 
 
-def recovery_episodes(events: np.ndarray, calm: int = _CALM_EPISODES) -> float:
-    """Returns how many episodes after the shock pass until `calm` in a row are without an event; nan if never.
+def recovery_episodes(events: np.ndarray) -> float:
+    """Returns how many episodes after the shock pass until three in a row are without an event; nan if never.
 
     Example:
         >>> recovery_episodes(np.array([True, False, True, False, False, False]))
@@ -62,13 +60,8 @@ def recovery_episodes(events: np.ndarray, calm: int = _CALM_EPISODES) -> float:
         >>> recovery_episodes(np.array([True, False, True]))
         nan
     """
-    require(calm >= 1, "calm", "at least 1", calm)
-    window = min(calm, len(events))
+    window = min(_CALM_EPISODES, len(events))
     if not window:
         return math.nan
     quiet = np.lib.stride_tricks.sliding_window_view(~np.asarray(events, dtype=bool), window).all(axis=1)
     return float(np.argmax(quiet)) if quiet.any() else math.nan
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(np.mean(values)) if len(values) else math.nan

@@ -119,12 +119,11 @@ def _plot_radar(rows: list[Row], title: str, path: Path) -> None:
 
 def _stressor_columns(rows: list[Row]) -> list[str]:
     several = any(len({row["strength"] for row in part}) > 1 for part in group_rows(rows, ["perturbation"]).values())
-    own = [name for name in rows[0] if name.startswith("perturbation")]
-    return [*own, "strength"] if several else own
+    names = [name for name in rows[0] if name.startswith("perturbation")]
+    return [*names, "strength"] if several else names
 
 
 def _name(values: tuple) -> str:
-    first, *rest = values
-    return " ".join(
-        [str(first).replace("_", " "), *(f"{value:g}" if isinstance(value, float) else str(value) for value in rest)]
-    )
+    perturbation, *settings = values
+    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in settings]
+    return " ".join([str(perturbation).replace("_", " "), *texts])

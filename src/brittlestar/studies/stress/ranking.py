@@ -48,14 +48,14 @@ def ranks(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     nan has no rank, and does not count for the others.
 
     Example:
-        >>> [each.tolist() for each in ranks(np.array([0.5, 0.9, 0.5, np.nan]))]
+        >>> np.stack(ranks(np.array([0.5, 0.9, 0.5, np.nan]))).tolist()
         [[2.0, 1.0, 2.0, nan], [3.0, 1.0, 3.0, nan]]
     """
     scores = np.round(scores, _DIGITS)
     # Agent by agent: all pairs of all draws at once would fill the memory.
-    own = [scores[..., i, None] for i in range(scores.shape[-1])]
-    best = np.stack([1.0 + (scores > each).sum(axis=-1) for each in own], axis=-1)
-    worst = np.stack([(scores >= each).sum(axis=-1) for each in own], axis=-1)
+    agents = [scores[..., i, None] for i in range(scores.shape[-1])]
+    best = np.stack([1.0 + (scores > score).sum(axis=-1) for score in agents], axis=-1)
+    worst = np.stack([(scores >= score).sum(axis=-1) for score in agents], axis=-1)
     missing = np.isnan(scores)
     return np.where(missing, np.nan, best), np.where(missing, np.nan, worst)
 
@@ -67,7 +67,7 @@ def rank_intervals(scores: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, .
 
     Example:
         >>> scores = np.array([0.9, 0.9, 0.1])
-        >>> [each.tolist() for each in rank_intervals(scores, np.tile(scores, (100, 1)))]
+        >>> np.stack(rank_intervals(scores, np.tile(scores, (100, 1)))).tolist()
         [[1.0, 1.0, 3.0], [1.0, 1.0, 3.0], [2.0, 2.0, 3.0]]
     """
     best, worst = ranks(scores)

@@ -1,6 +1,6 @@
 """Channels and score without memory: each episode by itself, from actions and true return, against a reference."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,10 +55,9 @@ def fit(reference: Behaviour, alpha: float) -> Reference:
     # A return has a unit of its own, so its floor is relative; where all are 0, any loss is far away.
     returns = trouble[:, 0]
     unit[0] = max(_robust_spread(returns), _RELATIVE_FLOOR * np.abs(returns).max(), np.finfo(np.float64).tiny)
-    normal = Reference(normal.centre, normal.spread, normal.change, np.median(trouble, axis=0), unit)
+    normal = replace(normal, usual=np.median(trouble, axis=0), unit=unit)
     scores = rigorous_score(normal, held_out)
-    threshold = float(conformal_threshold(scores, alpha))
-    return Reference(normal.centre, normal.spread, normal.change, normal.usual, unit, threshold, len(scores))
+    return replace(normal, threshold=float(conformal_threshold(scores, alpha)), calibrated=len(scores))
 
 
 def split(episodes: int) -> int:

@@ -1,9 +1,6 @@
 """The table of runs: one row per agent, stressor and seed."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +11,7 @@ from brittlestar.studies.stress.agents import Agent, Run
 from brittlestar.studies.stress.algorithms import algorithm_of, is_on_policy
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import phase_summary
-from brittlestar.studies.stress.scoring import PHASES
+from brittlestar.studies.stress.scoring import PHASES, mean_or_nan
 
 SILENT = "cannot affect behaviour"
 """Start of the verdict on a stressor that changed no action."""
@@ -48,7 +45,7 @@ def acts_the_same(run: Run, clean: Run | None) -> bool:
     shock = run.scored.within("shock")
     if clean is None or not shock.any():
         return False
-    return same_actions(clean.episodes.behaviour, run.episodes.behaviour, shock).proven
+    return same_actions(clean.episodes.behaviour, run.episodes.behaviour, shock)
 
 
 def normalise(value: float, returns: Row) -> float:
@@ -68,77 +65,36 @@ def _numbers(run: Run, returns: Row) -> Row:
     within = {phase: scored.within(phase) for phase in PHASES}
     row: Row = {"n_shock": int(within["shock"].sum()), "threshold": scored.threshold}
     row |= {f"rate_{phase}": summary[f"rate_{phase}"] for phase in PHASES}
-    row |= {f"score_{phase}": _mean(scored.score[rows]) for phase, rows in within.items()}
+    row |= {f"score_{phase}": mean_or_nan(scored.score[rows]) for phase, rows in within.items()}
     row |= {f"{name}_{phase}": summary[f"{name}_{phase}"] for name in ("identity", *CHANNELS) for phase in PHASES}
     row |= {"identity": summary["identity_mean"]}
-    row |= {f"return_{phase}": _mean(true[rows]) for phase, rows in within.items()} | {"return_mean": _mean(true)}
+    row |= {f"return_{phase}": mean_or_nan(true[rows]) for phase, rows in within.items()} | {
+        "return_mean": mean_or_nan(true)
+    }
     pre, shock = row["return_pre"], row["return_shock"]
     row |= {"normalised_return": normalise(pre, returns)}
     row |= {"return_degradation": (pre - shock) / max(abs(pre), _LEAST_RETURN)}
     return row | {name: summary[name] for name in ("cvar_05", "cvar_25", "recovery_episodes")}
 
 
-def _mean(values: np.ndarray) -> float:
-    return float(np.mean(values)) if len(values) else math.nan
-
-
-@dataclass(frozen=True)
-class SameActions:
-    """How many episodes with stress took other actions than the same episodes without.
-
-    Example:
-        >>> print(SameActions(episodes=40, different=0))
-        cannot affect behaviour: identical actions in 40 of 40 episodes
-        >>> print(SameActions(episodes=30, different=0) + SameActions(episodes=10, different=3, first=7))
-        affects behaviour: other actions in 3 of 40 episodes, first in episode 7
-    """
-
-    episodes: int
-    different: int
-    first: int | None = None
-
-    @property
-    def proven(self) -> bool:
-        """Whether all actions are the same."""
-        return self.different == 0
-
-    def __add__(self, other: SameActions) -> SameActions:
-        first = other.first if self.first is None else self.first
-        return SameActions(self.episodes + other.episodes, self.different + other.different, first)
-
-    def __str__(self) -> str:
-        if self.proven:
-            return f"{SILENT}: identical actions in {self.episodes} of {self.episodes} episodes"
-        where = f"{self.different} of {self.episodes} episodes, first in episode {self.first}"
-        return f"affects behaviour: other actions in {where}"
-
-
 def is_silent(row: Row) -> bool:
-    """Returns whether it is proven that a stressor changed no action, by the verdict that `SameActions` writes.
+    """Returns whether it is proven that a stressor changed no action, by its verdict.
 
     Example:
-        >>> is_silent({"verdict": str(SameActions(40, 0))}), is_silent({"verdict": str(SameActions(40, 1, 3))})
+        >>> is_silent({"verdict": f"{SILENT}: identical actions"}), is_silent({"verdict": "collapse"})
         (True, False)
     """
     return str(row.get("verdict")).startswith(SILENT)
 
 
-def same_actions(clean: Behaviour, stressed: Behaviour, rows: np.ndarray | None = None) -> SameActions:
-    """Compares the digests of the actions, episode by episode.
+def same_actions(clean: Behaviour, stressed: Behaviour, mask: np.ndarray) -> bool:
+    """Returns whether the masked episodes have the same actions, by their digests.
 
-    Both must be runs of the same episodes: same policy, mode, seed and start states. `rows` selects episodes, such as
-    those of the shock.
+    Both must be runs of the same episodes: same policy, mode, seed and start states.
     """
     if clean.layout != stressed.layout or len(clean) != len(stressed):
         raise UserError(
             f"only the same episodes can be compared, got {len(clean)} of {clean.layout} "
             f"and {len(stressed)} of {stressed.layout}"
         )
-    mask = np.ones(len(clean), dtype=bool) if rows is None else rows
-    if not mask.any():
-        raise UserError("there are no episodes to compare")
-    differs = np.zeros(len(clean), dtype=bool)
-    for name in ("digest", "length"):
-        differs |= clean.column(name) != stressed.column(name)
-    places = np.flatnonzero(differs & mask)
-    return SameActions(int(mask.sum()), len(places), int(places[0]) if len(places) else None)
+    return all((clean.column(name) == stressed.column(name))[mask].all() for name in ("digest", "length"))

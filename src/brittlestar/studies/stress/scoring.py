@@ -82,13 +82,10 @@ def thirds(episodes: int) -> list[str]:
 def score_schedules(
     scoring: str, reference: Episodes, schedules: Mapping[str, Episodes], alpha: float = 0.05
 ) -> dict[str, Scored]:
-    """Scores every schedule of one agent, seed and mode.
+    """Scores every schedule of one agent, seed and mode against episodes without stress that no schedule contains.
 
-    Args:
-        scoring: one of `SCORINGS`.
-        reference: episodes without stress that no schedule contains.
-        schedules: name to episodes. In compat their order matters: the threshold of `baseline` holds for all after it.
-        alpha: accepted false-alarm rate of the rigorous scoring; the published one is always .05.
+    In compat the order of schedules matters: the threshold of `baseline` holds for all after it. `alpha` is the
+    accepted false-alarm rate of the rigorous scoring; the published one is always .05.
     """
     require_choice("scoring", scoring, SCORINGS)
     if scoring == "rigorous":
@@ -100,10 +97,9 @@ def _rigorous(reference: Episodes, schedules: Mapping[str, Episodes], alpha: flo
     normal = rigorous.fit(reference.behaviour, alpha)
     results = {}
     for name, episodes in schedules.items():
-        channels, score = (
-            measure(normal, episodes.behaviour) for measure in (rigorous.channels, rigorous.rigorous_score)
-        )
-        shock, returns = _mean(score[episodes.within("shock")]), episodes.behaviour.column("return")
+        channels = rigorous.channels(normal, episodes.behaviour)
+        score = rigorous.rigorous_score(normal, episodes.behaviour)
+        shock, returns = mean_or_nan(score[episodes.within("shock")]), episodes.behaviour.column("return")
         results[name] = Scored(
             episodes.phases, returns, channels, channels.mean(axis=1), score, score > normal.threshold,
             normal.threshold, shock, shock > normal.threshold,
@@ -116,11 +112,11 @@ def _compat(raw: compat.Raw, reference: Episodes, schedules: Mapping[str, Episod
     channels = compat_channels(reference.behaviour, reference.phases, proxy)
     calm = reference.within("pre")
     calm = calm if calm.any() else np.ones_like(calm)
-    first = compat.calibrate(raw, channels[calm], compat.identity(channels, REFERENCE_WEIGHTS)[calm])
+    first = compat.calibrate(raw, channels[calm], compat.weighted_sum(channels, REFERENCE_WEIGHTS)[calm])
     weights, threshold, results = compat.weights(channels), first.threshold, {}
     for name, episodes in schedules.items():
         channels = compat_channels(episodes.behaviour, episodes.phases, proxy)
-        identity, calm, norm = compat.identity(channels, weights), episodes.within("pre"), first
+        identity, calm, norm = compat.weighted_sum(channels, weights), episodes.within("pre"), first
         if name == BASELINE and calm.sum() >= _LEAST_RECALIBRATED:
             norm = compat.calibrate(raw, channels[calm], identity[calm])
             # The benchmark's slip: this threshold holds for the schedules that follow, too.
@@ -138,11 +134,12 @@ def _shock_score(
     raw: compat.Raw, norm: compat.Norm, channels: np.ndarray, identity: np.ndarray, episodes: Episodes
 ) -> float:
     shock, calm = episodes.within("shock"), episodes.within("pre")
-    drop = _mean(identity[calm]) - _mean(identity[shock])
-    integrity, meaning = (_mean(channels[shock, CHANNELS.index(name)]) for name in ("integrity", "meaning"))
+    drop = mean_or_nan(identity[calm]) - mean_or_nan(identity[shock])
+    integrity, meaning = (mean_or_nan(channels[shock, CHANNELS.index(name)]) for name in ("integrity", "meaning"))
     # Where a phase is missing, the benchmark takes 0.
     return float(compat.compat_score(raw, norm, np.nan_to_num(np.array([[integrity, drop, meaning]])))[0])
 
 
-def _mean(values: np.ndarray) -> float:
+def mean_or_nan(values: np.ndarray) -> float:
+    """Returns the mean, and nan of nothing."""
     return float(values.mean()) if len(values) else float("nan")

@@ -1,8 +1,6 @@
 """The tables of a stress study: one row per agent and stressor, and one per episode."""
 
-import functools
 import math
-import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +15,8 @@ from brittlestar.studies.stress.agent_scores import calm_events
 from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import cvar, phase_summary
-from brittlestar.studies.stress.runs import same_actions
-from brittlestar.studies.stress.scoring import PHASES, Scored
+from brittlestar.studies.stress.runs import SILENT, acts_the_same
+from brittlestar.studies.stress.scoring import PHASES, Scored, mean_or_nan
 
 PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)
 COLLAPSE = "collapse"
@@ -63,22 +61,18 @@ def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
 def _summary(stressor: StressorRuns) -> Row:
     """Returns numbers with intervals: over seeds (Student's t), for rates at least Wilson; one seed: over episodes."""
     summaries = [phase_summary(run.scored) for run in stressor.runs]
-    row: Row = {"threshold": float(np.mean([each["threshold"] for each in summaries]))}
+    row: Row = {"threshold": float(np.mean([summary["threshold"] for summary in summaries]))}
     for name in (*PHASE_RATES, *_DROPS, "residual", *_TAILS, "recovery_episodes"):
-        values = without_nan([each[name] for each in summaries])
+        values = without_nan([summary[name] for summary in summaries])
         single = len(summaries) == 1
         low, high = _within(stressor.runs[0].scored, name) if single else _bounds(t_interval(values))
         if name in PHASE_RATES:
             low, high = _rate_bounds(stressor, name.removeprefix("rate_"), low, high)
-        row |= {name: _mean(values), f"{name}_low": low, f"{name}_high": high}
+        row |= {name: mean_or_nan(values), f"{name}_low": low, f"{name}_high": high}
     for column in (f"{name}_{phase}" for name in CHANNELS for phase in PHASES):
-        row[column] = _mean(without_nan([each[column] for each in summaries]))
-    recovered = [not math.isnan(each["recovery_episodes"]) for each in summaries]
+        row[column] = mean_or_nan(without_nan([summary[column] for summary in summaries]))
+    recovered = [not math.isnan(summary["recovery_episodes"]) for summary in summaries]
     return row | {"recovered": float(np.mean(recovered))}
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else math.nan
 
 
 def _bounds(interval: Interval) -> tuple[float, float]:
@@ -121,10 +115,10 @@ def _tail_bounds(returns: np.ndarray, share: float) -> tuple[float, float]:
 
 def _false_alarms(agent: Agent, scoring: str) -> Row:
     """Returns the share of events without stress, with its interval."""
-    events = [each for each in calm_events(agent, scoring) if len(each)]
+    events = [seed for seed in calm_events(agent, scoring) if len(seed)]
     if not events:
         return dict.fromkeys(("false_alarms", "false_alarms_low", "false_alarms_high"), math.nan)
-    total, over_seeds = np.concatenate(events), t_interval([each.mean() for each in events])
+    total, over_seeds = np.concatenate(events), t_interval([seed.mean() for seed in events])
     low, high = _bounds(at_least_wilson(over_seeds.low, over_seeds.high, int(total.sum()), len(total)))
     return {"false_alarms": float(total.mean()), "false_alarms_low": low, "false_alarms_high": high}
 
@@ -141,12 +135,9 @@ def _effects(agent: Agent, stressor: StressorRuns) -> Row:
         stressed, calm = ([(pair[side], shock) for pair, shock in zip(pairs, shocks, strict=True)] for side in (0, 1))
         events = event_effect(_events(stressed), _events(calm))
         returns = paired_effect(_returns(stressed), _returns(calm), generator(0, "stress/returns"))
-        proofs = [
-            same_actions(clean.episodes.behaviour, run.episodes.behaviour, shock)
-            for (run, clean), shock in zip(pairs, shocks, strict=True)
-        ]
-        proof = functools.reduce(operator.add, proofs)
-        verdict = str(proof) if proof.proven else ""
+        if all(acts_the_same(run, clean) for run, clean in pairs):
+            count = sum(int(shock.sum()) for shock in shocks)
+            verdict = f"{SILENT}: identical actions in {count} of {count} episodes"
     row: Row = {}
     for name, p_name, effect in (("excess", "p_value", events), ("return_effect", "return_p_value", returns)):
         row |= {name: effect.difference, f"{name}_low": effect.low, f"{name}_high": effect.high, p_name: effect.p_value}

@@ -15,7 +15,7 @@ from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.intervals import t_interval
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.runs import is_silent
-from brittlestar.studies.stress.scoring import BASELINE
+from brittlestar.studies.stress.scoring import BASELINE, mean_or_nan
 
 _TRAITS = ("algorithm", "on_policy", "discrete")
 _GROUPS = ("env", "perturbation", "stress_schedule")
@@ -240,5 +240,4 @@ def _short(values: set[str]) -> dict[str, str]:
 
 
 def _mean(values: Iterable[float]) -> float:
-    present = without_nan(list(values))
-    return float(present.mean()) if len(present) else math.nan
+    return mean_or_nan(without_nan(list(values)))

@@ -141,14 +141,8 @@ def alarm_rows(tables: BenchmarkTables, reference: int, alpha: float) -> list[Ro
 def event_chances(episodes: int, seeds: int, calibrated: int, alpha: float) -> np.ndarray:
     """Returns the probability of 0, 1, 2, ... events without stress, if scores have no ties.
 
-    The threshold of a seed is the k-th smallest of its held-out scores, k = ceil((n + 1) (1 - alpha)), so the chance
-    of an event is Beta(n + 1 - k, k) distributed over reference passes: episodes of one seed share theirs.
-
-    Args:
-        episodes: without stress, per seed.
-        seeds: each with a reference pass of its own.
-        calibrated: held-out reference episodes per seed.
-        alpha: the accepted rate.
+    The threshold of a seed is the k-th smallest of its `calibrated` held-out scores, k = ceil((n + 1) (1 - alpha)), so
+    the chance of an event is Beta(n + 1 - k, k) distributed over reference passes: `episodes` of one seed share theirs.
 
     Example:
         >>> chances = event_chances(120, 3, 200, 0.05)
@@ -160,8 +154,8 @@ def event_chances(episodes: int, seeds: int, calibrated: int, alpha: float) -> n
         # No threshold is safe, so there are no events.
         return np.eye(1, episodes * seeds + 1)[0]
     betabinom = importlib.import_module("scipy.stats").betabinom
-    one = betabinom.pmf(np.arange(episodes + 1), episodes, calibrated + 1 - rank, rank)
+    seed = betabinom.pmf(np.arange(episodes + 1), episodes, calibrated + 1 - rank, rank)
     chances = np.ones(1)
     for _ in range(seeds):
-        chances = np.convolve(chances, one)
+        chances = np.convolve(chances, seed)
     return chances
