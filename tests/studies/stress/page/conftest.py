@@ -2,10 +2,10 @@
 
 import pytest
 
+from brittlestar.studies.stress import runs
 from brittlestar.studies.stress.page.tables import BenchmarkTables
-from brittlestar.studies.stress.runs import SameActions
 
-SILENT = str(SameActions(episodes=80, different=0))
+SILENT = f"{runs.SILENT}: identical actions in 80 of 80 episodes"
 
 
 def stress_row(policy="cartpole_ppo", stressor="concept_drift", deterministic=True, **changes) -> dict:
