@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brittlestar.engine import evaluation
-from brittlestar.engine.evaluation import evaluate, make_lanes
+from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
@@ -29,21 +29,21 @@ class BrokenPolicy(RandomPolicy):
 
 
 def test_lanes_that_it_makes_are_closed(closed):
-    evaluate(SPEC, Parts(RandomPolicy()), Plan(3))
+    run_episodes(SPEC, Parts(RandomPolicy()), Plan(3))
     assert len(closed) == 1
 
 
 def test_lanes_that_it_makes_are_closed_on_an_error(closed):
     with pytest.raises(RuntimeError, match="broken"):
-        evaluate(SPEC, Parts(BrokenPolicy()), Plan(3))
+        run_episodes(SPEC, Parts(BrokenPolicy()), Plan(3))
     assert len(closed) == 1
 
 
 def test_open_lanes_remain_open_and_give_the_same_rows(closed):
     lanes = make_lanes(SPEC, 1)
-    rows = [evaluate(lanes, Parts(RandomPolicy()), Plan(6), lanes=count).values for count in (None, 1, 6)]
+    rows = [run_episodes(lanes, Parts(RandomPolicy()), Plan(6), lanes=count).values for count in (None, 1, 6)]
     assert not closed and lanes.count == 6
-    rows.append(evaluate(SPEC, Parts(RandomPolicy()), Plan(6)).values)
+    rows.append(run_episodes(SPEC, Parts(RandomPolicy()), Plan(6)).values)
     assert len({each.tobytes() for each in rows}) == 1
 
 
@@ -51,7 +51,7 @@ def test_lanes_end_their_episodes_together(monkeypatch):
     counts = []
     monkeypatch.setattr(evaluation, "rollout", lambda lanes, *_: counts.append(lanes.count))
     for episodes in (3, 6, 9):
-        evaluate(SPEC, Parts(RandomPolicy()), Plan(episodes))
+        run_episodes(SPEC, Parts(RandomPolicy()), Plan(episodes))
     assert counts == [3, 3, 3]
 
 
@@ -59,6 +59,6 @@ def test_a_calibration_replaces_the_clean_pass():
     unit = Calibration({"": np.zeros(4)}, {"": np.ones(4)})
     absolute, scaled = (GaussianObservation(0.1, scale=scale) for scale in ("absolute", "std"))
     lanes = make_lanes(SPEC, 1)
-    rows = evaluate(lanes, Parts(RandomPolicy(), scaled), Plan(4), calibration=unit)
+    rows = run_episodes(lanes, Parts(RandomPolicy(), scaled), Plan(4), calibration=unit)
     assert not lanes.calibrations
-    assert rows.values.tobytes() == evaluate(lanes, Parts(RandomPolicy(), absolute), Plan(4)).values.tobytes()
+    assert rows.values.tobytes() == run_episodes(lanes, Parts(RandomPolicy(), absolute), Plan(4)).values.tobytes()

@@ -141,11 +141,11 @@ def _parts(job: ResolvedJob) -> Any:
 
 
 def _roll(job: ResolvedJob, parts: Any, plan: Any, on_episode: Callable[[int], None]) -> Any:
-    from brittlestar.engine.evaluation import evaluate
+    from brittlestar.engine.evaluation import run_episodes
 
     lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
     threads = job.config["threads"] or job.threads
-    return evaluate(lanes, parts, plan, lanes=job.config["lanes"], threads=threads, on_episode=on_episode)
+    return run_episodes(lanes, parts, plan, lanes=job.config["lanes"], threads=threads, on_episode=on_episode)
 
 
 def _check_env(policy: Any, env_id: str) -> None:

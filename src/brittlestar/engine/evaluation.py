@@ -20,7 +20,7 @@ def make_lanes(
     return Lanes(spec, count, threads, own_models=needs_model)
 
 
-def evaluate(
+def run_episodes(
     env: EnvSpec | Lanes | PoolLanes,
     parts: Parts,
     plan: Plan,
@@ -43,7 +43,7 @@ def evaluate(
 
     Example:
         >>> from brittlestar.policies import RandomPolicy
-        >>> rows = evaluate(EnvSpec(id="CartPole-v1", max_steps=5), Parts(RandomPolicy()), Plan(episodes=3))
+        >>> rows = run_episodes(EnvSpec(id="CartPole-v1", max_steps=5), Parts(RandomPolicy()), Plan(episodes=3))
         >>> rows.column("return").tolist()
         [5.0, 5.0, 5.0]
     """

@@ -36,7 +36,7 @@ def rollout(
     on_episode: Callable[[int], None] = lambda done: None,
     calibration: Calibration | None = None,
 ) -> Rows:
-    """Runs the planned episodes in open lanes, and returns one row per episode, in order; see `evaluate`."""
+    """Runs the planned episodes in open lanes, and returns one row per episode, in order; see `run_episodes`."""
     return _Run(lanes, parts, plan, calibration).rows(on_episode)
 
 

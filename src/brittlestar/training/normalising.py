@@ -7,7 +7,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecNormalize
 
 from brittlestar.engine.calibration import ObservationRecorder
-from brittlestar.engine.evaluation import evaluate
+from brittlestar.engine.evaluation import run_episodes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
@@ -46,5 +46,5 @@ def normalised(lanes: Any, spec: EnvSpec, algo: Algorithm, statistics: Path | No
 def random_pass(spec: EnvSpec) -> Calibration:
     """Measures observations in clean episodes of random actions, the same ones for every seed."""
     recorder = ObservationRecorder(_EPISODES)
-    evaluate(spec, Parts(RandomPolicy(), recorder), Plan(_EPISODES, seed=_SEED), lanes=_EPISODES)
+    run_episodes(spec, Parts(RandomPolicy(), recorder), Plan(_EPISODES, seed=_SEED), lanes=_EPISODES)
     return recorder.result()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.engine.evaluation import evaluate, make_lanes
+from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.stack import Parts
 from brittlestar.mitigations.base import Mitigation
@@ -63,7 +63,7 @@ class Scorer:
         parts = Parts(policy) if clean else dataclasses.replace(copy.deepcopy(spec.parts), policy=policy)
         plan = Plan(episodes, seed=spec.seed + _OTHER_EPISODES)
         # The calibration of the training, so that a policy is scored under what it learns under.
-        return evaluate(self._lanes, parts, plan, calibration=self.calibration)
+        return run_episodes(self._lanes, parts, plan, calibration=self.calibration)
 
     def close(self) -> None:
         """Closes the environments."""

@@ -13,7 +13,7 @@ from brittlestar.checkpoints import read_checkpoint
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.config.build import build
 from brittlestar.engine.cores import cores
-from brittlestar.engine.evaluation import evaluate
+from brittlestar.engine.evaluation import run_episodes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.errors import UserError
@@ -88,7 +88,7 @@ def score_policy(
         disturbed: with the perturbation, mitigation and schedule of the training, or clean.
     """
     parts = build_parts(config, policy) if disturbed else Parts(policy)
-    rows = evaluate(build(config["env"], "env"), parts, Plan(episodes, seed), threads=cores())
+    rows = run_episodes(build(config["env"], "env"), parts, Plan(episodes, seed), threads=cores())
     return {"episodes": episodes, "seed": seed} | score_intervals(rows)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
-from brittlestar.engine.evaluation import evaluate
+from brittlestar.engine.evaluation import run_episodes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
@@ -77,7 +77,7 @@ def _usable(name: str, spec: EnvSpec) -> Perturbation | None:
     """Returns a shipped perturbation, unless it is an attack, does nothing, or makes no sense for the environment."""
     try:
         perturbation: Perturbation = load("perturbation", name)
-        evaluate(spec, Parts(MlpPolicy.random([17, 6]), perturbation), Plan(1))
+        run_episodes(spec, Parts(MlpPolicy.random([17, 6]), perturbation), Plan(1))
     except UserError:
         return None
     return None if perturbation.is_identity or isinstance(perturbation, AdversarialObservation) else perturbation

@@ -1,0 +1,87 @@
+"""A sweep in this process: parts in, finished cells out, without Hydra and without files."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from brittlestar.config import options
+from brittlestar.config.build import load
+from brittlestar.engine.cores import cores
+from brittlestar.engine.delivery import measure
+from brittlestar.engine.evaluation import make_lanes, run_episodes
+from brittlestar.engine.metrics import COLUMNS
+from brittlestar.engine.plan import Plan
+from brittlestar.engine.stack import Parts
+from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
+from brittlestar.perturbations import Perturbation
+from brittlestar.policies import as_policy
+from brittlestar.schedules import Constant, StressSchedule
+
+
+def at_strengths(perturbation: Any, strengths: Sequence[float] | None) -> list[Perturbation]:
+    """Returns a perturbation, or a shipped one by its name, at each of some strengths; None for its own strength."""
+    base = _part("perturbation", perturbation)
+    if strengths is None:
+        return [base]
+    if base.strength_field is None:
+        raise UserError(f"{type(base).__name__} has no strength to sweep")
+    return [dataclasses.replace(base, **{base.strength_field: value}) for value in strengths]
+
+
+def run_in_memory(
+    env: str | EnvSpec,
+    parts: tuple[Any, Any, StressSchedule | None],
+    perturbations: list[Perturbation],
+    episodes: int,
+    seeds: Iterable[int],
+) -> list[tuple[dict[str, Any], np.ndarray]]:
+    """Runs one cell per perturbation and seed, and returns manifests with episode rows.
+
+    `parts` are policy, mitigation and schedule; a string names a shipped config.
+    """
+    spec = _env(env)
+    policy, mitigation, schedule = parts[0], _part("mitigation", parts[1]), parts[2] or Constant()
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
+    policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
+    choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
+    choices |= {"perturbation": type(perturbations[-1]).__name__, "mitigation": type(mitigation).__name__}
+    plans = [Plan(episodes, seed) for seed in seeds]
+    needs_model = any(perturbation.needs_world for perturbation in perturbations)
+    cells = []
+    with closing(make_lanes(spec, 1, threads=cores(), needs_model=needs_model)) as lanes:
+        for perturbation in perturbations:
+            acting = Perturbation() if perturbation.is_identity else perturbation
+            for plan in plans:
+                rows = run_episodes(lanes, Parts(policy, acting, mitigation, schedule), plan)
+                measure(acting, rows, schedule)
+                manifest = _manifest(spec, choices, perturbation, plan.seed)
+                cells.append((manifest | {"phases": rows.phases}, rows.values))
+    return cells
+
+
+def _manifest(spec: EnvSpec, choices: dict[str, str], perturbation: Perturbation, seed: int) -> dict[str, Any]:
+    strength = {"name": perturbation.strength_field, "value": perturbation.strength}
+    return {
+        "status": "done",
+        "cell": hashlib.sha256(repr((choices, strength, seed)).encode()).hexdigest()[:32],
+        "config": {"env": {"id": spec.id}, "seed": seed},
+        "choices": choices,
+        "strength": strength,
+        "columns": COLUMNS,
+        "measure": spec.measure,
+    }
+
+
+def _env(env: str | EnvSpec) -> EnvSpec:
+    if isinstance(env, EnvSpec):
+        return env
+    return load("env", env) if env in options("env") else EnvSpec(id=env)
+
+
+def _part(group: str, part: Any) -> Any:
+    return load(group, part or "none") if part is None or isinstance(part, str) else part
