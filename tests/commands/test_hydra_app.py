@@ -46,5 +46,14 @@ def test_a_mistyped_flag_gets_the_nearest_one(call):
     assert error == "brittlestar: there is no flag `--mutlirun`; did you mean `--multirun`?\n"
 
 
+@pytest.mark.parametrize("flags", [["--cfg", "foo"], ["--cfg=foo"], ["-c", "foo"]])
+def test_a_wrong_value_of_a_flag_gets_the_valid_ones_in_one_line(call, flags):
+    code, output, error = call(main, "env=cartpole", *flags)
+    assert (code, output) == (2, "")
+    line = "brittlestar: argument --cfg/-c: invalid choice: 'foo' (choose from job, hydra, all); see `--hydra-help`\n"
+    # Python 3.11 writes the choices with quotes.
+    assert error.replace("'job', 'hydra', 'all'", "job, hydra, all") == line
+
+
 def test_the_flags_are_those_of_hydra():
     assert set(utils.get_args_parser()._option_string_actions) == FLAGS

@@ -66,6 +66,10 @@ def test_a_study_that_fails_leaves_the_tables_and_ends_non_zero(call, tmp_path):
     code, printed, error = call(main, "-m", *FAST, *options, "episodes=3,0", f"hydra.sweep.dir={folder}")
     assert code == 1
     assert "success_final" in printed and (folder / "curve.csv").is_file()
+    warning = (
+        "brittlestar: `hydra/sweeper=basic` does not add the extra cells of `study=stress`; `hydra/sweeper=cells` does"
+    )
+    assert error.splitlines()[0] == warning
     lines = error.strip().splitlines()[-3:]
     assert lines[0].endswith("1 cell failed") and "`episodes` must be at least 1" in lines[1]
     assert "has no reference pass in this sweep" in lines[2] and "`study=stress hydra/sweeper=cells`" in lines[2]

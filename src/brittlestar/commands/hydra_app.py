@@ -45,6 +45,7 @@ def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> Non
     from brittlestar.config import config_folder, register
     from brittlestar.sweeps.hydra_errors import explain
 
+    _check_flags()
     register(schema, config_name)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     errors: list[str] = []
@@ -69,6 +70,15 @@ def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> Non
         raise UserError(message) from None
     if errors:
         raise UserError("\n".join(errors))
+
+
+def _check_flags() -> None:
+    """Reports a flag that Hydra's parser rejects in one line, where Hydra would print its usage."""
+    from hydra._internal.utils import get_args_parser
+
+    parser = get_args_parser()
+    parser.error = lambda message: leave(f"{message}; see `--hydra-help`", WRONG_USAGE)  # type: ignore[method-assign]
+    parser.parse_args()
 
 
 @contextlib.contextmanager

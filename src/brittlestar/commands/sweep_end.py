@@ -1,4 +1,4 @@
-"""The Hydra callback that aggregates a sweep when it ends and sets the exit code."""
+"""The Hydra callback that aggregates a sweep when it ends, and sets the exit code."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ class AggregateSweep(Callback):
     Hydra turns an exception of a callback into a warning and exit code 0, except for `SystemExit`.
     """
 
+    def on_multirun_start(self, config: Any, **kwargs: Any) -> None:
+        """Warns in one line if the sweeper does not add the extra cells of the study."""
+        sys.stderr.write(_missing_cells(config))
+
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Aggregates the sweep."""
         try:
@@ -45,6 +49,22 @@ def import_table_modules() -> None:
     """Imports what tables and plots need, which takes a second; a sweep does so while its workers run."""
     for name in _TABLE_MODULES:
         importlib.import_module(name)
+
+
+def _missing_cells(config: Any) -> str:
+    if config.study is None:
+        return ""
+    from brittlestar.config.build import locate
+    from brittlestar.studies.base import Study
+    from hydra_plugins.brittlestar_plugins.cells import CellSweeper
+
+    if issubclass(locate(config.hydra.sweeper._target_, "hydra.sweeper"), CellSweeper):
+        return ""
+    if locate(config.study._target_, "study").extra_cells is Study.extra_cells:
+        return ""
+    choices = config.hydra.runtime.choices
+    sweeper, study = f"`hydra/sweeper={choices['hydra/sweeper']}`", f"`study={choices['study']}`"
+    return f"brittlestar: {sweeper} does not add the extra cells of {study}; `hydra/sweeper=cells` does\n"
 
 
 def _aggregate(config: Any) -> None:
