@@ -198,7 +198,7 @@ def save_cells(folder: Path, cells: list[Cell]) -> Path:
     """Records cells in a sweep's folder."""
     for i, cell in enumerate(cells):
         if cell.done:
-            records.write_cell(folder / str(i), cell.manifest, cell.held)
+            records.write_cell(folder / str(i), cell.manifest, {records.ROWS: cell.held})
         else:
             records.write_manifest(folder / str(i), cell.manifest)
     return folder

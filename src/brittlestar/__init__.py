@@ -43,10 +43,8 @@ __all__ = sorted([*" ".join(_HOMES.values()).split(), "__version__"])
 def lazily(package: str, homes: dict[str, str] | str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Returns `__getattr__` and `__dir__` of a package whose names are imported on first use.
 
-    Args:
-        package: its name.
-        homes: module of the package to the names that are imported from it, with spaces between them; or the file of
-            the package, whose imports under `if TYPE_CHECKING:` state the same for type checkers too.
+    `homes` maps a module of the package to the names that are imported from it, with spaces between them; or it is the
+    file of the package, whose imports under `if TYPE_CHECKING:` state the same for type checkers too.
 
     Example:
         >>> get, names = lazily("brittlestar", {"errors": "UserError nearest"})

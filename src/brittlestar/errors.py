@@ -37,13 +37,13 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     """
     names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    longer = [each for each in names if len(name) > _SHORT and name in each]
+    longer = [text for text in names if len(name) > _SHORT and name in text]
     if close or len(longer) == 1:
         return f"did you mean `{(close or longer)[0]}`?"
     if longer:
         return f"did you mean one of {', '.join(longer[:_MOST_NAMES])}?"
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"valid: {', '.join(names[:_MOST_NAMES])}{more}"
+    cut = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"valid: {', '.join(names[:_MOST_NAMES])}{cut}"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -100,10 +100,6 @@ PositiveInt = Annotated[int, Bound("at least 1", lambda value: value >= 1)]
 
 def check_fields(owner: Any) -> None:
     """Checks every field of a dataclass by its type: a type with a `Bound`, or a `Literal` with the valid names.
-
-    Raises:
-        ValueError: a number is out of bounds.
-        UserError: a name is none of the valid ones.
 
     Example:
         >>> @dataclass

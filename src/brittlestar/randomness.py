@@ -50,10 +50,7 @@ def generator(seed: int, stream: str) -> np.random.Generator:
 def reset_seeds(seed: int, episodes: int, consecutive: bool = False) -> list[int]:
     """Returns the seeds of `env.reset`, one per episode.
 
-    Args:
-        seed: of the cell.
-        episodes: number of episodes.
-        consecutive: `seed + episode`, as in published tables; neighbouring seeds then share start states.
+    `consecutive` ones are `seed + episode`, as in published tables; neighbouring seeds then share start states.
     """
     if consecutive:
         return [seed + episode for episode in range(episodes)]
@@ -67,6 +64,10 @@ class LaneDraws:
 
     A number is a function of (seed, stream, episode, step, number of earlier draws in this step). So it depends neither
     on the lane of the episode, nor on the other lanes, nor on draws that other steps skip.
+
+    Attributes:
+        episodes: the episode of every lane.
+        steps: the step of every lane in its episode.
 
     Example:
         >>> draws = LaneDraws(seed=0, stream="noise", lanes=2)
@@ -83,8 +84,7 @@ class LaneDraws:
     def __init__(self, seed: int, stream: str, lanes: int) -> None:
         self._seed, self._stream = seed, stream
         self._lanes = np.arange(lanes)
-        self._episodes = np.zeros(lanes, dtype=np.int64)
-        self._steps = np.zeros(lanes, dtype=np.int64)
+        self.episodes, self.steps = np.zeros((2, lanes), dtype=np.int64)
         self._sites: list[_Site] = []
         self._children: dict[str, LaneDraws] = {}
         self._jumpers: dict[int, Jumper] = {}
@@ -92,23 +92,13 @@ class LaneDraws:
 
     def at(self, episodes: np.ndarray, steps: np.ndarray) -> None:
         """Moves every lane to its episode and step."""
-        self._episodes, self._steps, self._used = episodes, steps, 0
-
-    @property
-    def episodes(self) -> np.ndarray:
-        """The episode of every lane."""
-        return self._episodes
-
-    @property
-    def steps(self) -> np.ndarray:
-        """The step of every lane in its episode."""
-        return self._steps
+        self.episodes, self.steps, self._used = episodes, steps, 0
 
     def child(self, name: str) -> LaneDraws:
         """Returns an independent stream at the same episodes and steps, for one part of a composition."""
         if name not in self._children:
             self._children[name] = LaneDraws(self._seed, f"{self._stream}/{name}", len(self._lanes))
-        self._children[name].at(self._episodes, self._steps)
+        self._children[name].at(self.episodes, self.steps)
         return self._children[name]
 
     def normal(self, shape: Shape = (), per_episode: bool = False) -> np.ndarray:
@@ -140,8 +130,8 @@ class LaneDraws:
         while self._used >= len(self._sites):
             self._sites.append(_Site(Jumper(self._seed, f"{self._stream}/{len(self._sites)}"), self._lanes))
         self._used += 1
-        steps = None if per_episode else self._steps
-        return self._sites[self._used - 1].take(self._episodes, steps, shape, kind)
+        steps = None if per_episode else self.steps
+        return self._sites[self._used - 1].take(self.episodes, steps, shape, kind)
 
 
 class SequentialDraws(LaneDraws):
@@ -170,11 +160,11 @@ class SequentialDraws(LaneDraws):
         self._used += 1
         if self._numbers.shape[1:] != shape:
             self._numbers = np.empty((0, *shape))
-        places = self._episodes * self._per_episode + self._steps
+        places = self.episodes * self._per_episode + self.steps
         missing = int(places.max()) + 1 - len(self._numbers)
         if missing > 0:
-            more = self._sequence.standard_normal((missing + 64 * self._per_episode, *shape))
-            self._numbers = np.concatenate([self._numbers, more])
+            next_numbers = self._sequence.standard_normal((missing + 64 * self._per_episode, *shape))
+            self._numbers = np.concatenate([self._numbers, next_numbers])
         return self._numbers[places]
 
 

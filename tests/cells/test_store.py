@@ -9,7 +9,7 @@ from brittlestar.errors import UserError
 
 def test_a_written_cell_is_read_back(tmp_path):
     rows = np.array([[0.0, np.nan], [1.0, 2.0]])
-    records.write_cell(tmp_path / "cell", {"status": "done", "x": float("nan")}, rows)
+    records.write_cell(tmp_path / "cell", {"status": "done", "x": float("nan")}, {records.ROWS: rows})
     assert records.read_manifest(tmp_path / "cell")["status"] == "done"
     assert np.array_equal(records.read_rows(tmp_path / "cell"), rows, equal_nan=True)
 
@@ -27,7 +27,7 @@ def test_the_manifest_comes_last(tmp_path, monkeypatch):
 
     monkeypatch.setattr(records, "write_manifest", torn)
     with pytest.raises(KeyboardInterrupt):
-        records.write_cell(tmp_path, {}, np.zeros((1, 1)))
+        records.write_cell(tmp_path, {}, {records.ROWS: np.zeros((1, 1))})
     assert records.read_manifest(tmp_path) is None
 
 
@@ -39,7 +39,7 @@ def test_an_error_of_damaged_rows_names_the_remedy(tmp_path):
 
 def test_rows_are_linked_repeatedly(tmp_path):
     for value in (1.0, 2.0, 2.0):
-        records.write_cell(tmp_path / "store", {}, np.full((1, 1), value))
+        records.write_cell(tmp_path / "store", {}, {records.ROWS: np.full((1, 1), value)})
         records.link_rows(tmp_path / "store", tmp_path / "job")
         records.link_rows(tmp_path / "store", tmp_path / "job")
         assert records.read_rows(tmp_path / "job")[0, 0] == value
@@ -51,7 +51,7 @@ def test_rows_are_copied_across_file_systems(tmp_path, monkeypatch):
         raise OSError("cross-device link")
 
     monkeypatch.setattr(os, "link", refuse)
-    records.write_cell(tmp_path / "store", {}, np.ones((1, 1)))
+    records.write_cell(tmp_path / "store", {}, {records.ROWS: np.ones((1, 1))})
     records.link_rows(tmp_path / "store", tmp_path / "job")
     assert records.read_rows(tmp_path / "job")[0, 0] == 1
 
@@ -67,4 +67,4 @@ def test_cells_are_listed_in_the_order_of_their_numbers(tmp_path):
 def test_unwritable_folders_are_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot write to .*/file/store: Not a directory"):
-        records.write_cell(tmp_path / "file" / "store", {}, np.zeros((1, 1)))
+        records.write_cell(tmp_path / "file" / "store", {}, {records.ROWS: np.zeros((1, 1))})

@@ -50,7 +50,7 @@ def test_plain_values_pass():
         ({"_target_": NOISE, "sigma": -1}, "`sigma` must be at least 0, got -1"),
         ({"_target_": NOISE + "s", "sigma": 1}, "has no 'GaussianObservations'; did you mean `GaussianObservation`"),
         ({"_target_": "no.such.Thing"}, "`perturbation._target_` 'no.such.Thing' cannot be imported: No module"),
-        ({"_target_": "Thing"}, "'Thing' is no `package.module.Class`"),
+        ({"_target_": "Thing"}, "'Thing' must have the form `package.module.Class`"),
     ],
 )
 def test_mistakes_name_key_value_and_what_is_valid(node, message):

@@ -85,7 +85,7 @@ def test_incomplete_manifests_are_ignored(make_cell, save_cells, tmp_path, conte
 def test_the_store_is_no_sweep(make_cell, tmp_path):
     manifest = make_cell().manifest
     stored = {key: value for key, value in manifest.items() if key not in ("choices", "overrides", "strength")}
-    records.write_cell(tmp_path / "store" / "ab" / "abc", stored, np.zeros((1, 1)))
+    records.write_cell(tmp_path / "store" / "ab" / "abc", stored, {records.ROWS: np.zeros((1, 1))})
     with pytest.raises(UserError, match=r"store holds no finished cell \(no complete manifest.json of a sweep below"):
         load_cells([tmp_path / "store"])
 

@@ -47,7 +47,7 @@ def message_of(overrides, config_name="config"):
         ("episodes=abc", "`episodes`: Value 'abc' of type 'str' could not be converted to Integer"),
         ("seed=null", "`seed`: field 'seed' is not Optional"),
         ("models=[]", "`models` takes one file, a yaml list of policies: `models=my_models.yaml`"),
-        ("a b", "`a b` is no `key=value`: "),
+        ("a b", "`a b` must have the form `key=value`: "),
     ],
 )
 def test_a_mistake_is_one_line(override, message):

@@ -171,7 +171,7 @@ def test_settings_are_overrides(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- [", "is no yaml"),
+        ("- [", "cannot be read as yaml"),
         ("", "must be a list of models .* got nothing"),
         ("path: a.zip", "must be a list of models .* got a dict"),
         ("- 3", "entry 1 of .*: `path` must be text, got 3"),

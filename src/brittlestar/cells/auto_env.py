@@ -22,11 +22,7 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any]) -> dict[str, Any]:
     """Returns the config of the environment that a policy was trained in.
 
     A class of policies may name it by a static method `trained_env(node) -> str`; otherwise it is read from the file
-    or folder `path`.
-
-    Args:
-        env: the option `auto`, with the user's settings.
-        policy: the policy's config.
+    or folder `path`. `env` is the option `auto`, with the user's settings.
 
     Example:
         >>> resolve_env({"id": "auto"}, {"path": "agents/CartPole-v1.zip"})["id"]

@@ -58,10 +58,10 @@ def _checkpoint(value: str) -> Iterator[str]:
     if value.startswith(HUB):
         yield from map(str, fetch(value))
     elif path.exists():
-        # A checkpoint may be a folder, or have its statistics and records beside it or in a folder of its name.
+        # A checkpoint may be a folder, or have its statistics and records next to it or in a folder of its name.
         folder = path if path.is_dir() else path.with_suffix("")
-        beside = [] if path.is_dir() else [path, *map(path.with_name, ACTING)]
-        yield from (str(file) for file in (*beside, *folder.glob("*"), *folder.glob("*/*")) if file.is_file())
+        neighbours = [] if path.is_dir() else [path, *map(path.with_name, ACTING)]
+        yield from (str(file) for file in (*neighbours, *folder.glob("*"), *folder.glob("*/*")) if file.is_file())
     else:
         yield from _source(value.partition(":")[0] if ":" in value else value.rpartition(".")[0])
 

@@ -20,10 +20,8 @@ def make_folder(folder: Path) -> None:
 def write_file(path: Path, content: str | Callable[[BinaryIO], Any], durable: bool = False) -> None:
     """Replaces a file by an atomic rename, so that a reader never finds a part of it.
 
-    Args:
-        path: the file.
-        content: its text, or a function that writes to the opened file.
-        durable: whether the content must survive a power cut. An fsync takes milliseconds.
+    `content` is text, or a function that writes to the opened file. A `durable` file survives a power cut, by an fsync
+    that takes milliseconds.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

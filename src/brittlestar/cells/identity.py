@@ -20,7 +20,7 @@ HASHED = (
     "__init__", "cells", "checkpoints", "config", "engine", "envs", "errors", "mitigations", "perturbations",
     "policies", "randomness", "schedules",
 )  # fmt: skip
-"""Rooms whose code can change a result; an edit in any of them computes cells anew."""
+"""Rooms whose code can change a result; an edit in any of them computes cells again."""
 
 NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads")
 """Top-level keys that change where, how fast and under which name a cell runs, or other keys of its config."""

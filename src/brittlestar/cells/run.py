@@ -70,15 +70,15 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
         "provenance": provenance(job.simulator),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
-    more: dict[str, Any] = {}
+    files: dict[str, Any] = {records.ROWS: rows.values}
     if rows.behaviour is not None:
         layout = rows.behaviour.layout
         manifest |= {"layout": dataclasses.asdict(layout), "behaviour_columns": layout.columns}
-        more[records.BEHAVIOUR] = rows.behaviour.values
+        files[records.BEHAVIOUR] = rows.behaviour.values
     if rows.trajectories:
-        more[records.TRAJECTORIES] = rows.trajectories
-    manifest["files"] = [records.ROWS, *more]
-    records.write_cell(records.store_folder(job.config["store"], job.cell), manifest, rows.values, more)
+        files[records.TRAJECTORIES] = rows.trajectories
+    manifest["files"] = list(files)
+    records.write_cell(records.store_folder(job.config["store"], job.cell), manifest, files)
     return manifest
 
 
@@ -105,8 +105,7 @@ def _show(job: ResolvedJob, manifest: dict[str, Any]) -> None:
 
 
 def _request(job: Job) -> dict[str, Any]:
-    request = {"config": job.config, "choices": job.choices, "overrides": job.overrides}
-    return request | {"strength": _strength(job)}
+    return {"config": job.config, "choices": job.choices, "overrides": job.overrides, "strength": _strength(job)}
 
 
 def _strength(job: Job) -> dict[str, Any]:

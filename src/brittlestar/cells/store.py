@@ -41,17 +41,10 @@ def read_rows(folder: Path, name: str = ROWS) -> np.ndarray:
         raise UserError(f"{folder / name} cannot be read ({error}); remove {folder} and run again") from None
 
 
-def write_cell(folder: Path, manifest: dict[str, Any], rows: np.ndarray, more: Mapping[str, Any] | None = None) -> None:
-    """Writes a finished cell; the manifest comes last, so a folder with one is complete.
-
-    Args:
-        folder: of the cell.
-        manifest: config, hash, provenance and status.
-        rows: one per episode.
-        more: further files by name, each an array, or a dict of arrays for `.npz`.
-    """
+def write_cell(folder: Path, manifest: dict[str, Any], files: Mapping[str, Any]) -> None:
+    """Writes a finished cell: arrays by file name, or dicts of arrays for `.npz`, and the manifest last."""
     make_folder(folder)
-    for name, content in {ROWS: rows, **(more or {})}.items():
+    for name, content in files.items():
         write_file(folder / name, functools.partial(_save, content), durable=True)
     write_manifest(folder, manifest, durable=True)
 

@@ -3,12 +3,11 @@
 Contents:
     schema: the typed top level.
     yaml_files: the folder of yaml files, and the options of a group.
-    plain: a composed config as plain data.
-    build: config nodes become objects.
+    build: composed configs become plain data, and config nodes become objects.
     hints: overrides that messages suggest.
 """
 
-from brittlestar.config.plain import plain_config
+from brittlestar.config.build import plain_config
 from brittlestar.config.schema import GROUPS, HUB, MISSING, Config, register
 from brittlestar.config.yaml_files import config_folder, options
 

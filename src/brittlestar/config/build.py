@@ -1,4 +1,4 @@
-"""Builds the parts of a cell from their config nodes: `_target_` and dataclass fields.
+"""Composed configs as plain data, and the parts of a cell from their config nodes: `_target_` and dataclass fields.
 
 `hydra.utils.instantiate` does the same, but workers would import Hydra, and its errors do not name the valid keys.
 """
@@ -11,9 +11,11 @@ import importlib
 import math
 import types
 import typing
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from brittlestar.config.plain import plain_config
+from brittlestar.config.hints import train_hint
+from brittlestar.config.schema import MISSING
 from brittlestar.config.yaml_files import config_folder, options
 from brittlestar.errors import UserError, nearest
 
@@ -24,11 +26,7 @@ _PLAIN: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (
 
 
 def build(node: Any, where: str) -> Any:
-    """Builds a config node and everything below it.
-
-    Args:
-        node: a plain value, list or dict; a dict with `_target_` becomes an object.
-        where: the node's key in the config, for error messages.
+    """Builds a config node and everything below it: a dict with `_target_` becomes an object; messages name `where`.
 
     Example:
         >>> build({"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.1}, "perturbation")
@@ -59,7 +57,7 @@ def locate(path: str, where: str) -> Any:
     except ImportError as error:
         raise UserError(f"`{where}._target_` {path!r} cannot be imported: {error}") from None
     except ValueError:
-        raise UserError(f"`{where}._target_` {path!r} is no `package.module.Class`") from None
+        raise UserError(f"`{where}._target_` {path!r} must have the form `package.module.Class`") from None
     if not hasattr(module, name):
         public = [n for n in dir(module) if not n.startswith("_")]
         raise UserError(f"`{where}._target_`: {module_name} has no {name!r}; {nearest(name, public)}")
@@ -82,6 +80,25 @@ def load(group: str, name: str, **values: Any) -> Any:
     # `values` may set what the file leaves open. `defaults` are about other groups.
     keys = [str(key) for key in node if key not in values and key != "defaults"]
     return build(plain_config(OmegaConf.masked_copy(node, keys)) | values, group)
+
+
+def plain_config(config: Any) -> dict[str, Any]:
+    """Returns a composed config as resolved plain data; raises a `UserError` if a required value is not set."""
+    from omegaconf import OmegaConf
+
+    container = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
+    for key in _missing(container):
+        hint = train_hint(container) if key == "policy.path" else ""
+        raise UserError("; ".join(filter(None, [f"`{key}` needs a value: add `{key}=...`", hint])))
+    return container
+
+
+def _missing(node: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from _missing(value, f"{prefix}{key}.")
+        elif value == MISSING:
+            yield f"{prefix}{key}"
 
 
 def _check_fields(target: Any, values: dict[str, Any], where: str) -> None:

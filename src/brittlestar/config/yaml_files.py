@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def config_folder() -> Path:
-    """Returns the folder of yaml files: inside an installed package, or beside `src` in a checkout."""
+    """Returns the folder of yaml files: inside an installed package, or next to `src` in a checkout."""
     installed = Path(__file__).parents[1] / "conf"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "conf"
 

@@ -34,7 +34,7 @@ class EpisodeSums:
 
     def mean(self, name: Any, count: Any) -> np.ndarray:
         """Returns the sum over all episodes, divided by that of another name, which is at least 1."""
-        total, number = (self.by_name.get(each, np.zeros(1))[:-1].sum(axis=0) for each in (name, count))
+        total, number = (self.by_name.get(key, np.zeros(1))[:-1].sum(axis=0) for key in (name, count))
         return total / np.maximum(number, 1.0)
 
 
@@ -71,7 +71,7 @@ class ObservationRecorder(Perturbation):
         mean = {key: sums.mean(("sum", key), 0) for key in self._last}
         std, *changes = ({key: sums.mean((order, key), order) for key in mean} for order in range(_ORDERS))
         std = {key: np.sqrt(np.maximum(square - mean[key] ** 2, 0.0)) for key, square in std.items()}
-        speed, acceleration = ({key: np.sqrt(square) for key, square in each.items()} for each in changes)
+        speed, acceleration = ({key: np.sqrt(square) for key, square in change.items()} for change in changes)
         reward, square = sums.mean("reward", 0), sums.mean("reward_square", 0)
         reward_std = math.sqrt(max(square - reward**2, 0.0))
         return Calibration(mean, std, speed, acceleration, float(np.median(sums.by_name[0][:-1])), reward_std)

@@ -18,13 +18,8 @@ _PROOFS = (*MEASURES, WORLD_CHANGE)
 def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | None = None) -> dict[str, float | None]:
     """Returns how much the perturbation changed, over all episodes of a cell; None in a channel that it never touches.
 
-    Args:
-        perturbation: the perturbation of the cell.
-        rows: the rows of the cell.
-        schedule: its schedule; None for a constant one.
-
-    Raises:
-        HarnessError: a strength above 0, or a part of a composition, changed nothing, which would look like robustness.
+    Raises a `HarnessError` if a strength above 0, or a part of a composition, changed nothing: that would look like
+    robustness.
     """
     delivered: dict[str, float | None] = {}
     for name in MEASURES:
@@ -38,13 +33,9 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
             f"nothing: {_why(schedule, rows)}. Its result would pass for robustness"
         )
-    parts = (
-        perturbation.acting.items()
-        if isinstance(perturbation, ComposedPerturbation) and not perturbation.is_identity
-        else ()
-    )
-    for name, part in parts:
-        if not part.is_identity and not delivered.get(DELIVERED + name):
+    parts = perturbation.acting if isinstance(perturbation, ComposedPerturbation) else {}
+    for name, part in parts.items():
+        if not (perturbation.is_identity or part.is_identity or delivered.get(DELIVERED + name)):
             raise HarnessError(f"the part `{name}` of the composition changed nothing: its effect would pass for none")
     return delivered
 

@@ -36,7 +36,6 @@ class EffectLog:
             self._sums[name] += values
 
     def end(self, lane: int, episode: int, length: int) -> None:
-        """Writes the means of a finished episode and clears the lane."""
+        """Writes the means of a finished episode."""
         for name, sums in self._sums.items():
             self.means[name][episode] = sums[lane] / length
-            sums[lane] = 0

@@ -1,6 +1,7 @@
 """The one call that evaluates a policy: lanes, rollout, and lanes closed again."""
 
 from collections.abc import Callable
+from contextlib import closing
 
 from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes, even_lanes
@@ -32,14 +33,9 @@ def run_episodes(
 ) -> Rows:
     """Runs the planned episodes; the rows depend on the environment, the parts and the plan alone.
 
-    Args:
-        env: the environment, whose lanes are made here and closed even on an error; or open lanes, which remain open.
-        parts: policy, perturbation, mitigation and schedule.
-        plan: episodes and seed.
-        lanes: the most environments side by side; `spec.lanes` by default.
-        threads: how many threads step them; 1 by default, and open lanes keep theirs.
-        calibration: replaces the clean pass of the policy.
-        on_episode: called with the number of finished episodes after each one.
+    The lanes of an environment are made here, and closed even on an error; open lanes remain open. There are at most
+    `lanes` of them (`spec.lanes` by default), stepped by `threads` (1 by default). `calibration`
+    replaces the clean pass of the policy. `on_episode` gets the number of finished episodes after each one.
 
     Example:
         >>> from brittlestar.policies import RandomPolicy
@@ -49,14 +45,12 @@ def run_episodes(
     """
     spec = env if isinstance(env, EnvSpec) else env.spec
     count = even_lanes(lanes or spec.lanes, plan.episodes)
-    if not isinstance(env, EnvSpec):
-        env.resize(count)
-        if threads is not None:
-            env.use_threads(threads)
-        return rollout(env, parts, plan, on_episode, calibration)
-    needs_model = parts.perturbation.needs_world
-    own = make_lanes(env, count, threads or 1, consecutive=plan.consecutive, needs_model=needs_model)
-    try:
-        return rollout(own, parts, plan, on_episode, calibration)
-    finally:
-        own.close()
+    if isinstance(env, EnvSpec):
+        needs_model = parts.perturbation.needs_world
+        made = make_lanes(env, count, threads or 1, consecutive=plan.consecutive, needs_model=needs_model)
+        with closing(made):
+            return rollout(made, parts, plan, on_episode, calibration)
+    env.resize(count)
+    if threads is not None:
+        env.use_threads(threads)
+    return rollout(env, parts, plan, on_episode, calibration)

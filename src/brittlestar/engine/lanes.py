@@ -31,8 +31,8 @@ class Infos(Sequence[dict[str, Any]]):
     def __getitem__(self, lane: Any) -> Any:
         while self._columns:
             lanes, columns = self._columns.pop()
-            for row, each in enumerate(lanes.tolist()):
-                self._infos[each] = {key: values[row] for key, values in columns.items()}
+            for row, index in enumerate(lanes.tolist()):
+                self._infos[index] = {key: values[row] for key, values in columns.items()}
         return self._infos[lane]
 
     def __setitem__(self, lane: int, info: dict[str, Any]) -> None:
@@ -200,7 +200,7 @@ class Lanes:
         return getattr(self.envs[0].unwrapped, "compute_reward", None)
 
     def worlds(self) -> list[World]:
-        """Returns the simulators, which can be edited lane by lane; lanes that shared a model get their own, anew."""
+        """Returns the simulators, which can be edited lane by lane; lanes that shared a model get new ones."""
         if not self._own_models:
             self._own_models = True
             del self.envs[1:]

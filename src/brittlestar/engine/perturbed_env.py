@@ -72,7 +72,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         self._episode, self._steps = np.full(1, -1), np.zeros(1, dtype=np.int64)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
-        """Starts an episode; with a seed, the noise starts anew too."""
+        """Starts an episode; with a seed, the noise starts again too."""
         self._stack.restore()
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None or self._episode[0] < 0:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from brittlestar.engine.behaviour import Behaviour
 
 RECORDS = (None, "behaviour", "trajectories")
-"""What is recorded beside the rows: nothing, a few numbers about the actions of each episode, or all actions."""
+"""What is recorded next to the rows: nothing, a few numbers about the actions of each episode, or all actions."""
 
 
 @dataclass(frozen=True)

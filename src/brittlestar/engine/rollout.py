@@ -88,7 +88,7 @@ class _Run:
         self.idle[:] = False
         for lane in range(self.lanes.count):
             self._start(lane)
-        self._drop_idle()
+        self.active = np.flatnonzero(~self.idle)
         done = 0
         while len(self.active):
             for _ in range(self._advance()):
@@ -147,9 +147,6 @@ class _Run:
         if self.recorder:
             self.recorder.begin(lane)
 
-    def _drop_idle(self) -> None:
-        self.active = np.flatnonzero(~self.idle)
-
     def _advance(self) -> int:
         stack, metrics = self.stack, self.metrics
         stack.at(self.episode, metrics.length)
@@ -174,7 +171,7 @@ class _Run:
         for lane in ended.tolist():
             self._start(lane)
         if len(ended):
-            self._drop_idle()
+            self.active = np.flatnonzero(~self.idle)
         # A lane without an episode remains at step 0, so that no policy sees it go on.
         metrics.length[self.idle] = 0
         return len(ended)

@@ -106,15 +106,13 @@ class Stack:
         self.seed(seed, name)
 
     def seed(self, seed: int, name: Callable[[str], str] = str) -> None:
-        """Starts all random streams anew; `name` maps one of `STREAMS` to the name that its numbers depend on."""
+        """Starts all random streams again; `name` maps one of `STREAMS` to the name that its numbers depend on."""
         self.draws = {stream: LaneDraws(seed, name(stream), self._env.count) for stream in STREAMS}
 
     def bind(self, episodes: int | None = None, **measurements: Callable | None) -> None:
         """Binds all parts to the environment, and lets them measure what they need.
 
-        Args:
-            episodes: how many are planned; None where there is no plan.
-            measurements: `calibrate`, `calibrate_longer` and `measure_noise` of `Context`; None where there is none.
+        `measurements` are `calibrate`, `calibrate_longer` and `measure_noise` of `Context`; None where there is none.
         """
         env, parts = self._env, self.parts
         context: dict[str, Any] = {name: measure for name, measure in measurements.items() if measure is not None}

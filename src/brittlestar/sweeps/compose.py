@@ -40,14 +40,13 @@ class Composer:
         """Returns the job of one list of overrides."""
         parsed = [self._parse(text) for text in overrides]
         values = [override for override in parsed if self._is_value(override)]
-        rest = [override for override in parsed if override not in values]
-        if _overlap(values, rest):
+        groups = [override for override in parsed if override not in values]
+        if _overlap(values, groups):
             # Only Hydra knows which of two overrides of one key holds.
-            values, rest = [], parsed
+            values, groups = [], parsed
         # Cells with the same keys share a config: each one writes its values over those of the last.
-        config, choices = self._base(
-            tuple(str(override.input_line) for override in rest), tuple(override.key_or_group for override in values)
-        )
+        lines, keys = (str(override.input_line) for override in groups), (override.key_or_group for override in values)
+        config, choices = self._base(tuple(lines), tuple(keys))
         for override in values:
             OmegaConf.update(config, override.key_or_group, override.value())
         return Job(plain_config(config), str(self._folder / str(number)), choices, list(overrides))
@@ -63,8 +62,8 @@ class Composer:
             return False
         if isinstance(override.value(), dict):
             return False
-        top, _, rest = override.key_or_group.partition(".")
-        return top in self._keys and (bool(rest) or top not in (*GROUPS, "study"))
+        top, dot, _ = override.key_or_group.partition(".")
+        return top in self._keys and (bool(dot) or top not in (*GROUPS, "study"))
 
     def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
         if (groups, keys) not in self._bases:
@@ -74,17 +73,16 @@ class Composer:
             choices = plain_config(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
-            own = {key: value for key, value in choices.items() if not key.startswith("hydra/")}
-            self._bases[groups, keys] = config, own
+            self._bases[groups, keys] = config, {k: v for k, v in choices.items() if not k.startswith("hydra/")}
         return self._bases[groups, keys]
 
 
-def _overlap(values: list[Override], rest: list[Override]) -> bool:
+def _overlap(values: list[Override], groups: list[Override]) -> bool:
     """Whether one of the values is also set by an override that chooses no option."""
     keys = [f"{override.key_or_group}." for override in values]
-    settings = [o for o in rest if o.key_or_group not in (*GROUPS, "study") or isinstance(o.value(), dict)]
-    others = [f"{override.key_or_group}." for override in settings]
-    return any(a.startswith(b) or b.startswith(a) for a in keys for b in others)
+    settings = [o for o in groups if o.key_or_group not in (*GROUPS, "study") or isinstance(o.value(), dict)]
+    set_keys = [f"{override.key_or_group}." for override in settings]
+    return any(a.startswith(b) or b.startswith(a) for a in keys for b in set_keys)
 
 
 @functools.lru_cache(maxsize=1)

@@ -16,10 +16,7 @@ _OPEN_NODES = ("algo.options", "env.kwargs")
 def explain(error: BaseException, config_name: str = "config", overrides: Sequence[str] | None = None) -> str | None:
     """Returns one line about an error of Hydra, OmegaConf or the file system; None for any other error.
 
-    Args:
-        error: raised by composing a config or by a Hydra app.
-        config_name: yaml file of `conf/`, without suffix.
-        overrides: by default the arguments of the command.
+    `overrides` are by default the arguments of the command.
     """
     from hydra.errors import HydraException, MissingConfigException, OverrideParseException
     from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -29,7 +26,7 @@ def explain(error: BaseException, config_name: str = "config", overrides: Sequen
     if isinstance(error, MissingConfigException) and error.options is not None:
         return _missing_option(str(error.missing_cfg_file), error.options)
     if isinstance(error, OverrideParseException):
-        return f"`{error.override}` is no `key=value`: {error.message.partition(chr(10))[0]}"
+        return f"`{error.override}` must have the form `key=value`: {error.message.partition(chr(10))[0]}"
     words = sys.argv[1:] if overrides is None else overrides
     cause = next((e for e in (error, error.__cause__) if isinstance(e, OmegaConfBaseException)), None)
     if isinstance(cause, ConfigAttributeError | ConfigKeyError):
@@ -82,16 +79,10 @@ def _unknown_key(key: str, valid: Sequence[str]) -> str:
 
 def _shorter(message: str) -> str:
     """Returns one sentence in place of a list of Hydra's."""
-    several = re.match(
-        r"(?:Ambiguous value for argument|Sweep parameters) '(.+?)' (?:1\. To|requires --multirun)", message
-    )
-    if several:
-        return f"`{several[1]}` has several values: add `-m` to sweep them"
-    missing = re.match(r"You must specify '(.+?)'", message)
-    if missing:
-        return (
-            f"`{missing[1]}` is missing: choose one by `{missing[1]}=NAME`; `brittlestar list {missing[1]}` lists them"
-        )
+    if match := re.match(r"(?:Ambiguous value for argument|Sweep parameters) '(.+?)' (1\. To|requires -)", message):
+        return f"`{match[1]}` has several values: add `-m` to sweep them"
+    if match := re.match(r"You must specify '(.+?)'", message):
+        return f"`{match[1]}` is missing: choose one by `{match[1]}=NAME`; `brittlestar list {match[1]}` lists them"
     return message
 
 

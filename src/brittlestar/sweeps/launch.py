@@ -75,12 +75,7 @@ def _mistake(job: Job) -> str:
 
 
 def run_jobs(jobs: Sequence[Job], options: dict[str, Any]) -> list[Outcome]:
-    """Runs cells on workers, with a live line, and returns their outcomes, in order.
-
-    Args:
-        jobs: each with a folder of its own.
-        options: `n_jobs` and settings of joblib.
-    """
+    """Runs cells, each with a folder of its own, and returns their outcomes, in order; `options` are joblib's."""
     outcomes = {}
     with Progress(len(jobs)) as progress:
         for outcome in _outcomes(jobs, options, progress):

@@ -28,10 +28,7 @@ Options = Mapping[str, Collection[str] | None]
 def models_of(overrides: Sequence[Override], loader: Any, lenient: bool = False) -> list[dict[str, str]]:
     """Returns the overrides of every model that a sweep lists, by key; a single empty dict without a list.
 
-    Args:
-        overrides: of the sweep.
-        loader: Hydra's config loader.
-        lenient: accept a missing file, whose cell reports it.
+    `loader` is Hydra's config loader. With `lenient`, the cell of a missing file reports it.
     """
     by_key = {override.key_or_group: override for override in overrides}
     if "models" not in by_key or by_key["models"].value() is None:
@@ -53,16 +50,11 @@ def models_of(overrides: Sequence[Override], loader: Any, lenient: bool = False)
     return [env | model for model in read_models(str(models.value()), options, lenient)]
 
 
-def without_policies(overrides: Sequence[Override], own: int) -> list[Override]:
-    """Returns overrides without the policies of an experiment, if the command line lists models instead.
-
-    Args:
-        overrides: of a sweep.
-        own: number of overrides at the front that are the experiment's.
-    """
-    if not any(override.key_or_group == "models" for override in overrides[own:]):
+def without_policies(overrides: Sequence[Override], count: int) -> list[Override]:
+    """Returns overrides, `count` of an experiment first, without its policies if the command line lists models."""
+    if not any(override.key_or_group == "models" for override in overrides[count:]):
         return list(overrides)
-    return [override for i, override in enumerate(overrides) if i >= own or override.key_or_group not in LISTED]
+    return [override for i, override in enumerate(overrides) if i >= count or override.key_or_group not in LISTED]
 
 
 def check_file(path: Any) -> None:
@@ -72,12 +64,9 @@ def check_file(path: Any) -> None:
 
 
 def read_models(file: str, options: Options, lenient: bool = False) -> list[dict[str, str]]:
-    """Returns the overrides of every model of a list, by the key that they set.
+    """Returns the overrides of every model of a yaml list, by the key that they set.
 
-    Args:
-        file: yaml, a list of paths or of dicts with the keys `FIELDS`.
-        options: the options that an entry may choose.
-        lenient: accept an entry whose file is missing, or of an unknown kind.
+    An entry is a path, or a dict with the keys `FIELDS`. `lenient` accepts a file that is missing or of unknown kind.
     """
     place = Path(file).expanduser()
     models: dict[str, dict[str, str]] = {}
@@ -108,7 +97,7 @@ def _load(place: Path) -> list[Any]:
     try:
         entries = yaml.safe_load(place.read_bytes())
     except (yaml.YAMLError, ValueError) as error:
-        raise UserError(f"{place} is no yaml: {' '.join(str(error).split())}") from None
+        raise UserError(f"{place} cannot be read as yaml: {' '.join(str(error).split())}") from None
     if not isinstance(entries, list) or not entries:
         kind = f"a {type(entries).__name__}" if entries else "nothing"
         raise UserError(f"{place} must be a list of models (lines that start with `- `), got {kind}")

@@ -19,18 +19,15 @@ def clock(seconds: float) -> str:
         >>> clock(65), clock(3700)
         ('1:05', '1:01:40')
     """
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, last = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{last:02}" if hours else f"{minutes}:{last:02}"
 
 
 class LiveLine:
-    """A line of text that is rewritten on a terminal, and written anew at longer intervals elsewhere.
+    """A line of text that is rewritten on a terminal, and written again every `log_seconds` to any other stream.
 
-    Args:
-        stream: by default the standard error.
-        log_seconds: interval of the lines in a stream that is no terminal; by default there are none.
-        live: False writes whole lines on a terminal too, for several writers.
+    The stream is by default the standard error. Without `live`, a terminal gets whole lines too, for several writers.
     """
 
     def __init__(self, stream: TextIO | None = None, log_seconds: float = math.inf, live: bool = True) -> None:

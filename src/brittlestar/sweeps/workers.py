@@ -23,16 +23,10 @@ _started = False
 
 
 def start(env: str | None = None) -> bool:
-    """Starts the process that workers are forked from, which imports what cells need in the meantime.
+    """Starts the process that workers are forked from, and returns whether the system has such a process.
 
-    That process has one thread and nothing of this one, so a fork of it is safe. It imports everything once for all
-    workers. Windows has no such process: joblib starts each worker on its own.
-
-    Args:
-        env: the option of the group `env` that the cells will likely use.
-
-    Returns:
-        Whether there is such a process.
+    It has one thread and nothing of this process, so a fork of it is safe. It imports what cells need, once for all
+    workers; `env` is the option that they will likely use. On Windows, joblib starts each worker on its own.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return False
