@@ -16,17 +16,13 @@ from brittlestar.config.build import locate
 
 def contents(node: Any) -> list[str]:
     """Returns digests of all files that a config node names."""
-    return sorted(digest(path) for path in set(config_files(node)))
-
-
-def digest(path: str) -> str:
-    """Returns the digest of a file's content; it is computed again when the file changes."""
-    stat = os.stat(path)
-    return _digest(path, stat.st_size, stat.st_mtime_ns)
+    stats = {path: os.stat(path) for path in config_files(node)}
+    return sorted(_digest(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats.items())
 
 
 @functools.lru_cache(maxsize=1024)
 def _digest(path: str, size: int, changed: int) -> str:
+    """Returns the digest of a file's content; it is computed again when its size or the time of its change differs."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 

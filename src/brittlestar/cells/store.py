@@ -26,10 +26,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """Returns the manifest of a folder; None without a complete one."""
     try:
         return json.loads((folder / MANIFEST).read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        # A manifest appears by rename after fsync, so this one was damaged later: the cell is computed again.
+    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, UnicodeDecodeError):
+        # A manifest appears by rename after fsync. One without JSON was damaged later: its cell is computed again.
         return None
 
 

@@ -2,8 +2,12 @@
 
 import os
 import re
+from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
+from brittlestar.commands.terminal import Parser
+from brittlestar.config import GROUPS, config_folder
 from brittlestar.errors import UserError
 
 _FLAGS_WITH_VALUE = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p",
@@ -22,8 +26,8 @@ def is_override_or_flag(word: str) -> bool:
     """
     flag = word.partition("=")[0]
     if flag.startswith("--"):
-        return any(each.startswith(flag) for each in FLAGS)
-    return not word.startswith("-") or word.startswith(tuple(each for each in FLAGS if each[1] != "-"))
+        return any(name.startswith(flag) for name in FLAGS)
+    return not word.startswith("-") or word.startswith(tuple(name for name in FLAGS if name[1] != "-"))
 
 
 def expand(arguments: list[str]) -> list[str]:
@@ -38,14 +42,9 @@ def flags_first(arguments: list[str]) -> list[str]:
         >>> flags_first(["env=cartpole", "-m", "seed=0,1", "--config-dir", "mine"])
         ['-m', '--config-dir', 'mine', 'env=cartpole', 'seed=0,1']
     """
-    flags: list[str] = []
-    overrides: list[str] = []
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        (flags if word.startswith("-") else overrides).append(word)
-        if word in _FLAGS_WITH_VALUE and rest:
-            flags.append(rest.pop(0))
+    flags, overrides = list[str](), list[str]()
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        (flags if word.startswith("-") or before in _FLAGS_WITH_VALUE else overrides).append(word)
     return flags + overrides
 
 
@@ -76,20 +75,18 @@ def expand_list(word: str) -> list[str]:
         >>> expand_list("seed=[1]")
         ['seed=[1]']
     """
-    match = re.fullmatch(r"(perturbation|mitigation)=\[([\w, ]*)\]", word)
-    if not match and re.match(r"(env|policy|perturbation|mitigation|stress_schedule)=.*\[", word):
-        group = word.partition("=")[0]
+    group, _, value = word.partition("=")
+    match = re.fullmatch(r"\[([\w, ]*)\]", value) if group in ("perturbation", "mitigation") else None
+    if not match and group in GROUPS and "[" in value:
         raise UserError(
             f"`{word}`: sweep options by `-m {group}=a,b`; one list `[a,b]` composes perturbations or mitigations"
         )
     if not match:
         return [word]
-    group, options = match[1], [option.strip() for option in match[2].split(",") if option.strip()]
+    options = [option.strip() for option in match[1].split(",") if option.strip()]
     if not options:
         raise UserError(f"`{word}` names no option; `{group}=none` is without any")
     import yaml  # type: ignore[import-untyped]
-
-    from brittlestar.config import config_folder
 
     defaults = yaml.safe_load((config_folder() / group / "compose.yaml").read_text())["parts"]
     words = [f"{group}=compose", *(f"~{group}.parts.{name}" for name in defaults)]
@@ -98,6 +95,16 @@ def expand_list(word: str) -> list[str]:
         count = options[:place].count(option)
         words.append(f"+{group}@{group}.parts.{option}{f'_{count + 1}' if count else ''}={option}")
     return words
+
+
+def read_sweeps(parser: Parser) -> tuple[Namespace, list[str], dict[str, Any]]:
+    """Parses sweep folders, fields of a study and `--out`; returns all options, the folders and the fields."""
+    parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them again")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the output (default: the first DIR)")
+    options = parser.parse_intermixed_args()
+    folders, settings = split_settings(options.words)
+    options.out = options.out or Path(folders[0])
+    return options, folders, settings
 
 
 def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:

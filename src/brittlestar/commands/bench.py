@@ -1,4 +1,4 @@
-"""Measures speeds and their ratios on this machine, beside the bars they are held to."""
+"""Measures speeds and their ratios on this machine, next to the bars they are held to."""
 
 from brittlestar.commands.terminal import Parser, command, use_one_thread
 

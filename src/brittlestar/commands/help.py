@@ -90,15 +90,15 @@ Examples
 
 def help_text(name: str) -> str:
     """Returns the help of `run`, `train` or `harden`: usage, groups with their options, keys with their defaults."""
-    own = _FLAGS if name == "run" else {key: _FLAGS[key] for key in _SHARED_FLAGS}
-    flags = f"Flags\n{columns(own.items())}"
-    if name == "train":
-        return "\n".join([_TRAIN, _group("algo", "sac_her"), _keys("train"), flags])
-    if name == "harden":
-        return "\n".join([_HARDEN, _group("algo"), _keys("harden"), flags])
-    defaults = _defaults()
-    groups = [_group(group, defaults.get(group)) for group in (*GROUPS, "study", "experiment")]
-    return "\n".join([_RUN.format(commands=columns(COMMANDS.items())), *groups, _keys(), flags])
+    config, flags = name, {key: _FLAGS[key] for key in _SHARED_FLAGS}
+    usage, groups = {"train": _TRAIN, "harden": _HARDEN}.get(name, ""), ["algo"]
+    if name == "run":
+        config, flags, groups = "config", _FLAGS, [*GROUPS, "study", "experiment"]
+        usage = _RUN.format(commands=columns(COMMANDS.items()))
+    text = (config_folder() / f"{config}.yaml").read_text()
+    return "\n".join(
+        [usage, *(_group(group, text) for group in groups), _keys(text), f"Flags\n{columns(flags.items())}"]
+    )
 
 
 def columns(rows: Iterable[tuple[str, str]]) -> str:
@@ -121,12 +121,9 @@ def columns(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def options_text(group: str, option: str | None = None, extra: Sequence[Path] = ()) -> str:
-    """Returns the options of a config group, each with its one-line effect and its parameters.
+    """Returns the options of a group, each with its effect and parameters, or one option with all its comments.
 
-    Args:
-        group: `perturbation`, `mitigation`, ...
-        option: only this option, with the meaning of each parameter.
-        extra: config folders in addition to that of the package.
+    `extra` are config folders in addition to that of the package.
     """
     groups = [*GROUPS, "study", "algo", "experiment"]
     if group not in groups:
@@ -159,11 +156,11 @@ def _entry_points() -> list[Path]:
     return [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
 
 
-def _group(name: str, default: str | None = None) -> str:
-    rows = [
-        (f"{'*' if path.stem == default else ' '} {path.stem}", _summary(path))
-        for path in sorted((config_folder() / name).glob("*.yaml"))
-    ]
+def _group(name: str, config: str) -> str:
+    """Returns the options of a group; the text of the config names its default."""
+    default = re.search(rf"^  - {name}: (\w+)$", config, re.MULTILINE)
+    files = sorted((config_folder() / name).glob("*.yaml"))
+    rows = [(f"{'*' if default and path.stem == default[1] else ' '} {path.stem}", _summary(path)) for path in files]
     if name == "policy":
         rows.append(("  zoo/NAME", "A policy of the zoo, in its environment; `brittlestar zoo` lists them."))
     return f"{name}=\n{columns(rows)}"
@@ -174,16 +171,9 @@ def _summary(path: Path) -> str:
     return comments[0].removeprefix("#").strip() if comments else ""
 
 
-def _defaults() -> dict[str, str]:
-    lines = (config_folder() / "config.yaml").read_text().splitlines()
-    pairs = [line.removeprefix("  - ").partition(": ") for line in lines if line.startswith("  - ")]
-    return {key: value for key, _, value in pairs}
-
-
-def _keys(name: str = "config") -> str:
+def _keys(config: str) -> str:
     rows, comment = [], []
-    text = (config_folder() / f"{name}.yaml").read_text()
-    for line in text.partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
+    for line in config.partition("\n\n")[2].partition("\nhydra:")[0].splitlines():
         if line.startswith("#"):
             comment.append(line.removeprefix("#").strip())
         elif ":" in line:

@@ -25,21 +25,14 @@ def read_arguments() -> None:
     """Rewrites the arguments for Hydra, and lets configs name modules of the user's folder."""
     for word in sys.argv[1:]:
         if not is_override_or_flag(word):
-            leave(
-                f"there is no flag `{word}`; {nearest(word, [flag for flag in FLAGS if flag[:2] == '--'])}", WRONG_USAGE
-            )
+            names = [flag for flag in FLAGS if flag.startswith("--")]
+            leave(f"there is no flag `{word}`; {nearest(word, names)}", WRONG_USAGE)
     sys.path.append(os.getcwd())
     sys.argv[1:] = expand(sys.argv[1:])
 
 
 def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> None:
-    """Composes the config and runs the task; raises a `UserError` for every mistake of the user.
-
-    Args:
-        task: takes the composed config.
-        config_name: yaml file of `conf/`, without suffix.
-        schema: typed top level of that file.
-    """
+    """Composes `conf/<config_name>.yaml`, typed by `schema`, and runs the task; a user's mistake is a `UserError`."""
     import hydra
 
     from brittlestar.config import config_folder, register

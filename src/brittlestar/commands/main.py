@@ -38,14 +38,14 @@ def _complete_command() -> None:
     line = re.fullmatch(r"\s*(\S+\s+)([\w-]*)(.*)", os.environ["COMP_LINE"], re.DOTALL)
     if line is None:
         return
-    program, name, rest = line.groups()
-    if not rest:
+    program, name, arguments = line.groups()
+    if not arguments:
         print(*COMMANDS)
     elif name in COMMANDS:
         if name not in _HYDRA_APPS:
             # Without an answer, the shell completes the names of files.
             sys.exit()
-        os.environ["COMP_LINE"] = program + rest.lstrip()
+        os.environ["COMP_LINE"] = program + arguments.lstrip()
         sys.argv.insert(1, name)
 
 

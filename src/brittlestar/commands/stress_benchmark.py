@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,31 +19,19 @@ def main() -> None:
     use_one_thread()
     from brittlestar.studies.stress.page.page import write_benchmark
 
-    failed = write_benchmark(make_plan(make_parser().parse_args()))
+    failed = write_benchmark(read_plan())
     if failed:
         raise UserError(f"{counted(failed, 'cell')} failed, see failures.csv; the page is without them")
 
 
-def make_plan(options: Namespace) -> BenchmarkPlan:
-    """Returns what the options ask for."""
+def read_plan(words: Sequence[str] | None = None) -> BenchmarkPlan:
+    """Returns what the arguments of the command ask for."""
     from brittlestar.studies.pages import read_seeds
-    from brittlestar.studies.stress.page.plan import BenchmarkPlan
-
-    chosen = tuple(name.strip().removeprefix("zoo/") for name in options.policies.split(",") if name.strip())
-    seeds = tuple(read_seeds(options.seeds))
-    return BenchmarkPlan(
-        chosen, options.episodes, options.reference, seeds, options.page, options.folder, options.store
-    )
-
-
-def make_parser() -> Parser:
-    """Returns the parser of the command."""
     from brittlestar.studies.stress.page.plan import BenchmarkPlan as Plan
 
     parser = Parser("brittlestar stress-benchmark", f"{__doc__} It takes more than an hour on 2 cores.")
-    parser.add_argument(
-        "--episodes", type=int, default=Plan.episodes, help=f"episodes per cell (default {Plan.episodes})"
-    )
+    parser.add_argument("--episodes", type=int, default=Plan.episodes, metavar="N",
+                        help=f"episodes per cell (default {Plan.episodes})")  # fmt: skip
     parser.add_argument("--reference", type=int, default=Plan.reference, metavar="N",
                         help=f"episodes per reference pass (default {Plan.reference})")  # fmt: skip
     parser.add_argument("--seeds", default="0,1,2", help="seeds of all cells (default 0,1,2)")
@@ -52,4 +40,6 @@ def make_parser() -> Parser:
     parser.add_argument("--folder", type=Path, default=Plan.folder,
                         help=f"folder of the sweep, its tables and figures (default {Plan.folder})")  # fmt: skip
     parser.add_argument("--store", type=Path, default=Plan.store, help=f"folder of cells (default {Plan.store})")
-    return parser
+    options = vars(parser.parse_args(words))
+    names = [name.strip().removeprefix("zoo/") for name in options["policies"].split(",")]
+    return Plan(**options | {"policies": tuple(filter(None, names)), "seeds": tuple(read_seeds(options["seeds"]))})

@@ -100,12 +100,15 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
     from brittlestar.results.failures import failure_groups
 
     groups = failure_groups(failures)
-    lines = [f"  {counted(group['cells'], 'cell')}: {group['error']}{_place(group)}" for group in groups[:MOST_REASONS]]
-    more = [f"  {len(groups) - MOST_REASONS} more reasons in failures.csv"] if len(groups) > MOST_REASONS else []
-    return "\n".join([f"{counted(len(failures), 'cell')} failed", *lines, *more])
+    lines = [f"{counted(len(failures), 'cell')} failed"]
+    lines += [
+        f"  {counted(group['cells'], 'cell')}: {group['error']}{_place(group)}" for group in groups[:MOST_REASONS]
+    ]
+    if len(groups) > MOST_REASONS:
+        lines.append(f"  {len(groups) - MOST_REASONS} more reasons in failures.csv")
+    return "\n".join(lines)
 
 
 def _place(group: FailureGroup) -> str:
-    parts = [group["overrides"], f"first: {group['first']}" if group["first"] else ""]
-    text = ", ".join(filter(None, parts))
+    text = ", ".join(filter(None, [group["overrides"], group["first"] and f"first: {group['first']}"]))
     return f" ({text})" if text else ""

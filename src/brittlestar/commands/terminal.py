@@ -17,12 +17,7 @@ HELP_WIDTH = 110
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error in one line.
-
-    Args:
-        prog: the command, as the user types it.
-        description: what the command does.
-    """
+    """An argument parser that reports an error in one line; `prog` is the command as the user types it."""
 
     def __init__(self, prog: str, description: str | None = None) -> None:
         formatter = functools.partial(argparse.HelpFormatter, width=HELP_WIDTH, max_help_position=36)

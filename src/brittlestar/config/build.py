@@ -87,18 +87,24 @@ def plain_config(config: Any) -> dict[str, Any]:
     from omegaconf import OmegaConf
 
     container = cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
-    for key in _missing(container):
-        hint = train_hint(container) if key == "policy.path" else ""
-        raise UserError("; ".join(filter(None, [f"`{key}` needs a value: add `{key}=...`", hint])))
+    for key, value in flat(container):
+        if value == MISSING:
+            hint = train_hint(container) if key == "policy.path" else ""
+            raise UserError("; ".join(filter(None, [f"`{key}` needs a value: add `{key}=...`", hint])))
     return container
 
 
-def _missing(node: dict[str, Any], prefix: str = "") -> Iterator[str]:
+def flat(node: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields all keys of a nested dict, with dots between them, and their values.
+
+    Example:
+        >>> list(flat({"env": {"id": "Ant-v5"}, "seed": 0}))
+        [('env', {'id': 'Ant-v5'}), ('env.id', 'Ant-v5'), ('seed', 0)]
+    """
     for key, value in node.items():
+        yield f"{prefix}{key}", value
         if isinstance(value, dict):
-            yield from _missing(value, f"{prefix}{key}.")
-        elif value == MISSING:
-            yield f"{prefix}{key}"
+            yield from flat(value, f"{prefix}{key}.")
 
 
 def _check_fields(target: Any, values: dict[str, Any], where: str) -> None:
@@ -147,12 +153,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _in_words(hint: Any) -> str:
-    """Writes a type for a message.
-
-    Example:
-        >>> _in_words(list[int] | None), _in_words(float), _in_words(int)
-        ('a list of int or null', 'a float', 'an int')
-    """
+    """Writes a type for a message: `a list of int or null`."""
     kind, parts = typing.get_origin(hint), typing.get_args(hint)
     if kind in (typing.Union, types.UnionType):
         return " or ".join(_in_words(part) for part in parts)

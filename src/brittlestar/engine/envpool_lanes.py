@@ -1,9 +1,8 @@
 """Lanes on EnvPool: every episode is an environment of its own, made with its seed and run once."""
 
-import contextlib
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +43,7 @@ _OWN_INFO = ("env_id", "players", "elapsed_step")
 """Keys of `info` that only EnvPool adds."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Pool:
     """Environments that are made, reset and stepped together; `first` holds their observations after the reset."""
 
@@ -72,7 +71,8 @@ class PoolLanes:
         self._envpool, suite = load_envpool(spec.id)
         self._pool_size = _POOL_SIZES.get(suite, _POOL_SIZE)
         self._options = _options(self._envpool, spec)
-        with _quiet():
+        # EnvPool warns that float32 cannot hold some bounds exactly.
+        with warnings.catch_warnings(action="ignore"):
             shape = self._envpool.make_spec(spec.id, **self._options)
             self.observation_space, self.action_space = map(_sorted, (shape.observation_space, shape.action_space))
         if isinstance(self.action_space, spaces.Box) and self.action_space.dtype == np.float64:
@@ -125,7 +125,7 @@ class PoolLanes:
     def _make(self, seeds: list[int]) -> _Pool:
         # EnvPool calls an episode that ends by itself in its last step truncated only; so the steps are counted here.
         limit = _ENDLESS if self.max_steps is None else self.max_steps + 1
-        with _quiet():
+        with warnings.catch_warnings(action="ignore"):
             envs = self._envpool.make_gymnasium(
                 self.spec.id,
                 num_envs=len(seeds),
@@ -160,7 +160,7 @@ class PoolLanes:
             return
         pool.left += 1
         if pool.left == len(pool.seeds):
-            self._pools = [other for other in self._pools if other is not pool]
+            self._pools.remove(pool)
             pool.envs.close()
 
     def masks(self, active: np.ndarray) -> None:
@@ -178,14 +178,6 @@ class PoolLanes:
         for pool in self._pools:
             pool.envs.close()
         self._pools, self._pool_of = [], list[_Pool | None]([None] * self.count)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Hides the warning that float32 cannot hold some bounds exactly."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _options(envpool: Any, spec: EnvSpec) -> dict[str, Any]:

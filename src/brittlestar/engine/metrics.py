@@ -187,10 +187,8 @@ def _changed_arrays(before: Any, after: Any) -> list[_Pair]:
 
 def _squared_change(pairs: list[_Pair]) -> np.ndarray:
     """Returns per lane the sum of the squared differences."""
-    total: Any = 0.0
-    for before, after in pairs:
-        total = total + row_squares((after.astype(np.float64) - before).reshape(len(before), -1))
-    return total
+    gaps = (after.astype(np.float64) - before for before, after in pairs)
+    return sum((row_squares(gap.reshape(len(gap), -1)) for gap in gaps), start=np.float64(0))
 
 
 def _count_changes(pairs: list[_Pair]) -> np.ndarray:

@@ -1,17 +1,12 @@
 """Which episodes to run, and the rows that they give."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brittlestar.engine.behaviour import Behaviour
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.errors import UserError
-
-if TYPE_CHECKING:
-    from brittlestar.engine.behaviour import Behaviour
 
 RECORDS = (None, "behaviour", "trajectories")
 """What is recorded next to the rows: nothing, a few numbers about the actions of each episode, or all actions."""

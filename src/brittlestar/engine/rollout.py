@@ -1,15 +1,15 @@
 """Runs N episodes in L lanes, with one batched policy call per step."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from brittlestar.engine.behaviour import Layout
+from brittlestar.engine.behaviour_recorder import BehaviourRecorder
 from brittlestar.engine.calibration import CALIBRATION_EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
 from brittlestar.engine.effects import BOOKKEEPING, EffectLog
 from brittlestar.engine.envpool_lanes import PoolLanes
@@ -21,9 +21,6 @@ from brittlestar.envs.batches import entries
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations.context import Calibration
 from brittlestar.randomness import SequentialDraws, reset_seeds
-
-if TYPE_CHECKING:
-    from brittlestar.engine.behaviour_recorder import BehaviourRecorder
 
 _CALIBRATION_SEED = 2**62
 """Seed of the calibration pass: no other pass has its start states."""
@@ -106,9 +103,6 @@ class _Run:
             window = 2 * max(1, sum(episode < wrong[0] for episode in batch)) if wrong else 0
 
     def _recorder(self) -> BehaviourRecorder:
-        from brittlestar.engine.behaviour import Layout
-        from brittlestar.engine.behaviour_recorder import BehaviourRecorder
-
         layout, whole = Layout.of(self.lanes.action_space), self.plan.record == "trajectories"
         return BehaviourRecorder(layout, self.plan.episodes, self.lanes.count, whole)
 

@@ -31,10 +31,9 @@ class Composer:
         self._loader = launcher.hydra_context.config_loader
         self._config = launcher.config
         self._keys = {field.name for field in dataclasses.fields(Config)}
-        self._parser = OverridesParser.create(config_loader=self._loader)
+        self._parse = functools.cache(OverridesParser.create(config_loader=self._loader).parse_override)
         self._folder = Path(str(self._config.hydra.sweep.dir)).absolute()
         self._bases: dict[tuple, tuple[DictConfig, dict]] = {}
-        self._parsed: dict[str, Override] = {}
 
     def job(self, overrides: Sequence[str], number: int) -> Job:
         """Returns the job of one list of overrides."""
@@ -50,11 +49,6 @@ class Composer:
         for override in values:
             OmegaConf.update(config, override.key_or_group, override.value())
         return Job(plain_config(config), str(self._folder / str(number)), choices, list(overrides))
-
-    def _parse(self, text: str) -> Override:
-        if text not in self._parsed:
-            self._parsed[text] = self._parser.parse_override(text)
-        return self._parsed[text]
 
     def _is_value(self, override: Override) -> bool:
         """Whether an override sets one value of the config, and neither chooses an option nor merges a dict."""

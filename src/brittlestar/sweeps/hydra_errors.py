@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from brittlestar.config import config_folder, options
+from brittlestar.config.build import flat
 from brittlestar.errors import nearest
 
 _OPEN_NODES = ("algo.options", "env.kwargs")
@@ -55,7 +56,8 @@ def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
     with contextlib.suppress(Exception):
         GlobalHydra.instance().clear()
         with initialize_config_dir(str(config_folder()), version_base="1.3"):
-            keys += _flat(cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, choices))))
+            container = cast("dict[str, Any]", OmegaConf.to_container(compose(config_name, choices)))
+            keys += [key for key, _ in flat(container)]
     return keys
 
 
@@ -109,13 +111,4 @@ def _override_keys(words: Sequence[str]) -> list[str]:
             key, adds = override.key_or_group, override.is_add() or override.is_force_add()
             is_new = adds and key.rpartition(".")[0] in _OPEN_NODES
             keys += [] if override.is_hydra_override() or is_new else [key]
-    return keys
-
-
-def _flat(node: dict[str, Any], prefix: str = "") -> list[str]:
-    keys = []
-    for key, value in node.items():
-        keys.append(prefix + key)
-        if isinstance(value, dict):
-            keys += _flat(value, f"{prefix}{key}.")
     return keys
