@@ -1,6 +1,7 @@
 """Episode metrics, accumulated over all lanes at once while they roll."""
 
 import copy
+import functools
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,7 @@ def _changed_arrays(before: Any, after: Any) -> list[_Pair]:
 def _squared_change(pairs: list[_Pair]) -> np.ndarray:
     """Returns per lane the sum of the squared differences."""
     gaps = (after.astype(np.float64) - before for before, after in pairs)
-    return sum((row_squares(gap.reshape(len(gap), -1)) for gap in gaps), start=np.float64(0))
+    return functools.reduce(np.add, (row_squares(gap.reshape(len(gap), -1)) for gap in gaps))
 
 
 def _count_changes(pairs: list[_Pair]) -> np.ndarray:
