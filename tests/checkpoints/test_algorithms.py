@@ -12,8 +12,7 @@ import pytest
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
-from brittlestar.checkpoints import ALGORITHMS
-from brittlestar.checkpoints.algorithms import find_algorithm, squashes
+from brittlestar.checkpoints.algorithms import ALGORITHMS, find_algorithm, squashes
 
 ROWS = pytest.mark.parametrize("facts", ALGORITHMS.values(), ids=lambda facts: facts.name)
 

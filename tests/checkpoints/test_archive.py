@@ -39,7 +39,7 @@ def test_an_agent_is_read(build, save):
     assert read.observation_space == spaces.Box(np.float32([-1, -1, -8]), np.float32([1, 1, 8]))
     assert read.action_space == spaces.Box(-2, 2, (1,))
     assert (read.use_sde, read.squash_output, read.features_extractor) == (False, False, None)
-    assert (read.gamma, read.num_timesteps, read.exploration_rate, read.n_quantiles) == (0.9, 1000, None, None)
+    assert (read.num_timesteps, read.exploration_rate) == (1000, None)
     assert read.versions == {"OS": "Linux", "Python": "3.11.7", "Numpy": "2.0.0", "stable_baselines3": "2.4.0"}
     keys = ["policy_class", "observation_space", "action_space", "clip_range"]
     assert read.pickles == [*(f"data: {key}" for key in keys), "policy.pth", "policy.optimizer.pth"]
@@ -73,10 +73,10 @@ def test_activations(build, save, text, name):
 
 
 def test_settings_of_the_policy(build, save):
-    kwargs = {"squash_output": True, "use_sde": True, "features_extractor_class": "<class 'my.Net'>", "n_quantiles": 7}
-    read = read_checkpoint(save(with_data(build, policy_kwargs=kwargs, exploration_rate=0.05, gamma={"x": 1})))
-    assert (read.squash_output, read.use_sde, read.features_extractor, read.n_quantiles) == (True, True, "my.Net", 7)
-    assert (read.exploration_rate, read.gamma, read.net_arch, read.activation) == (0.05, None, None, None)
+    kwargs = {"squash_output": True, "use_sde": True, "features_extractor_class": "<class 'my.Net'>"}
+    read = read_checkpoint(save(with_data(build, policy_kwargs=kwargs, exploration_rate=0.05)))
+    assert (read.squash_output, read.use_sde, read.features_extractor) == (True, True, "my.Net")
+    assert (read.exploration_rate, read.net_arch, read.activation) == (0.05, None, None)
 
 
 def test_a_discrete_action_is_never_squashed(build, save):

@@ -57,7 +57,6 @@ def test_a_folder_is_read(folder, build):
     assert read.normalize_kwargs == {"norm_obs": True, "norm_reward": False}
     assert read.wrappers == ["sb3_contrib.common.wrappers.TimeFeatureWrapper"]
     assert read.recorded.tolist() == [3, 4, 5]
-    assert read.config["n_timesteps"] == 1e6
 
 
 def test_names_come_from_the_folder_without_args(folder):

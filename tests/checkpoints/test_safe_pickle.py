@@ -8,7 +8,9 @@ import pickle
 import numpy as np
 import pytest
 
-from brittlestar.checkpoints import Stub, read_pickle, safe_pickle
+from brittlestar.checkpoints import safe_pickle
+from brittlestar.checkpoints.safe_pickle import read_pickle
+from brittlestar.checkpoints.stubs import Stub
 from brittlestar.errors import UserError
 
 LIVE = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.checkpoints import read_space
+from brittlestar.checkpoints.spaces_text import read_space
 from brittlestar.errors import UserError
 
 
@@ -62,9 +62,9 @@ def test_a_dict_is_read_from_its_text(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "is no space"),
-        ("Box", "is no space"),
-        ({":type:": "<class 'os.Box'>"}, "is no space"),
+        (None, "is not a space"),
+        ("Box", "is not a space"),
+        ({":type:": "<class 'os.Box'>"}, "is not a space"),
         (entry("Tuple", spaces="(Discrete(2),)"), "only Box, Discrete"),
         (box("[-2. -1.9 -1.8 ... 1. 2. 3.]", "[9.]", [1200]), "numpy omitted its middle.*policy.trust=true"),
         (box("[-1.]", "[1.]", [2]), r"has 1 numbers for shape \(2,\)"),

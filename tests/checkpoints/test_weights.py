@@ -8,7 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from brittlestar.checkpoints import read_weights, weights
+from brittlestar.checkpoints import weights
+from brittlestar.checkpoints.weights import read_weights
 from brittlestar.errors import UserError
 
 ARRAYS = {
@@ -33,7 +34,6 @@ def same(read, arrays):
 def test_tensors_come_back(build, order):
     content = build.torch_zip(ARRAYS, order)
     same(read_weights(content, "p.pth"), ARRAYS)
-    same(read_weights(io.BytesIO(content), "p.pth"), ARRAYS)
 
 
 def test_the_old_format_is_read(build):
@@ -81,7 +81,7 @@ def test_a_parameter_is_its_tensor(build):
         (("0", "Float", 9, (2,), (1,)), "cut off"),
         (("7", "Float", 4, (2,), (1,)), "no entry `x/data/7`"),
         (("../0", "Float", 4, (2,), (1,)), "name of a storage"),
-        (("0", "QInt8", 4, (2,), (1,)), "storage of `torch.QInt8Storage`; `policy.trust=true`"),
+        (("0", "QInt8", 4, (2,), (1,)), "storage of torch.QInt8Storage; `policy.trust=true`"),
         (("0", "Float", 1 << 62, (2,), (1,)), "shape"),
         (("0", "Float", 1, (1 << 14, 1 << 15), (0, 0)), "more than"),
         (("0", "Float", 1, (1 << 14, 1 << 14), (0, 0)), None),
@@ -109,7 +109,7 @@ def test_a_payload_as_the_whole_file_is_refused(build, marker, name):
 
 def test_a_payload_as_a_persistent_id_is_refused(build, marker):
     body = build.payloads(marker)["os.system"] + b"Q"
-    with pytest.raises(UserError, match=r"x/data.pkl.*persistent id that is no storage"):
+    with pytest.raises(UserError, match=r"x/data.pkl.*a persistent id must be a storage"):
         read_weights(file_of(build, body, {}), "p.pth")
 
 
@@ -118,7 +118,7 @@ def test_a_payload_as_a_persistent_id_is_refused(build, marker):
     [
         (b"", "cannot be read"),
         (b"PK", "not a zip file"),
-        (b"\x80\x02K\x01." * 3, "no torch file.*policy.trust=true"),
+        (b"\x80\x02K\x01." * 3, "not a torch file.*policy.trust=true"),
         (b"junk", "cannot be read"),
     ],
 )

@@ -98,7 +98,7 @@ def test_torchscript(tmp_path):
     choices = bound(policy, spaces.Discrete(2, start=5)).predict(seen())[0]
     assert choices.tolist() == (answers(network).argmax(axis=1) + 5).tolist()
     (tmp_path / "broken.pt").write_bytes(b"nothing")
-    with pytest.raises(UserError, match="is no TorchScript file"):
+    with pytest.raises(UserError, match="is not a TorchScript file"):
         bound(TorchScriptPolicy(str(tmp_path / "broken.pt")))
 
 
@@ -118,5 +118,5 @@ def test_onnx(tmp_path):
     policy = bound(OnnxPolicy(str(tmp_path / "actor.onnx")))
     np.testing.assert_allclose(policy.predict(seen())[0], np.clip(seen() @ weights, -2, 3), atol=1e-6)
     (tmp_path / "broken.onnx").write_bytes(b"nothing")
-    with pytest.raises(UserError, match="is no ONNX file"):
+    with pytest.raises(UserError, match="is not an ONNX file"):
         bound(OnnxPolicy(str(tmp_path / "broken.onnx")))

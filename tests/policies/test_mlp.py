@@ -104,8 +104,8 @@ def test_same_seed_same_network():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"layers": LAYERS, "activation": "rleu"}, "`activation` cannot be `rleu`; did you mean `relu`?"),
-        ({"layers": LAYERS, "output": "softmax"}, "`output` cannot be `softmax`"),
+        ({"layers": LAYERS, "activation": "rleu"}, "`activation` cannot be 'rleu'; did you mean `relu`?"),
+        ({"layers": LAYERS, "output": "softmax"}, "`output` cannot be 'softmax'"),
         ({"layers": []}, "`layers` must hold at least one"),
         ({"layers": [LAYERS[0], (np.zeros((3, 1)), np.zeros(1))]}, r"`layers\[1\]` must be weights \(2, n\)"),
         ({"layers": [(np.zeros((2, 3)), np.zeros(2))]}, r"got \(2, 3\) and \(2,\)"),

@@ -230,7 +230,7 @@ def test_adapters():
     assert not np.array_equal(blind.predict(newer, None, start)[0], expected)
     with pytest.raises(UserError, match=r"statistics have shape \(112,\), but the network has 106 inputs"):
         bound(ZooFolderPolicy(ant), spaces.Box(-np.inf, np.inf, (105,)), acts, lanes=2)
-    with pytest.raises(UserError, match="`adapter` cannot be `padd`; did you mean `pad`"):
+    with pytest.raises(UserError, match="`adapter` cannot be 'padd'; did you mean `pad`"):
         ZooFolderPolicy(ant, "padd")
 
 

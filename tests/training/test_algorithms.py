@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("sb3_contrib")
 
-from brittlestar.checkpoints import ALGORITHMS
+from brittlestar.checkpoints.algorithms import ALGORITHMS
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
 from brittlestar.envs import EnvSpec

@@ -44,8 +44,6 @@ class Checkpoint:
     """Whether the actor ends in a tanh scaled to the bounds."""
     features_extractor: str | None
     exploration_rate: float | None
-    gamma: float | None
-    n_quantiles: int | None
     num_timesteps: int | None
     weights: dict[str, np.ndarray]
     versions: dict[str, str]
@@ -76,7 +74,7 @@ def _read(entries: ZipEntries, path: str) -> Checkpoint:
         read_space(data.get(key), f"{where} key `{key}`,") for key in ("observation_space", "action_space")
     )
     weights = read_weights(entries.read("policy.pth", MAX_POLICY_BYTES), entries.place("policy.pth"))
-    algorithm = find_algorithm(policy_class, data, weights)
+    algorithm, steps = find_algorithm(policy_class, data, weights), data.get("num_timesteps")
     return Checkpoint(
         path=path,
         algorithm=algorithm,
@@ -89,9 +87,7 @@ def _read(entries: ZipEntries, path: str) -> Checkpoint:
         squash_output=isinstance(action_space, spaces.Box) and squashes(algorithm, policy_class, kwargs),
         features_extractor=_class_name(kwargs.get("features_extractor_class")),
         exploration_rate=_number(data.get("exploration_rate")),
-        gamma=_number(data.get("gamma")),
-        n_quantiles=_count(data.get("n_quantiles", kwargs.get("n_quantiles"))),
-        num_timesteps=_count(data.get("num_timesteps")),
+        num_timesteps=steps if type(steps) is int and 0 <= steps < 1 << 62 else None,
         weights=weights,
         versions=_versions(entries),
         pickles=_pickles(entries, data),
@@ -141,10 +137,6 @@ def _class_name(text: Any) -> str | None:
 def _number(value: Any) -> float | None:
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
     return float(value) if valid and math.isfinite(value) else None
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value < 1 << 62 else None
 
 
 def _versions(entries: ZipEntries) -> dict[str, str]:

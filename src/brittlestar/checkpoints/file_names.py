@@ -7,10 +7,10 @@ HUB_STATISTICS = "vec_normalize.pkl"
 """The same file, as rl-zoo names it on the hub."""
 SCORES = "evaluations.npz"
 HUB_SCORES = "results.json"
-ARGUMENTS, SETTINGS, ENV_ARGUMENTS = "args.yml", "config.yml", "env_kwargs.yml"
+ARGUMENTS, SETTINGS = "args.yml", "config.yml"
 BEST_MODEL = "best_model.zip"
 
 ACTING = (STATISTICS, HUB_STATISTICS, SCORES, HUB_SCORES)
-"""Files beside a zip that change how its policy acts or is checked."""
-COMPANIONS = (*ACTING, ARGUMENTS, SETTINGS, ENV_ARGUMENTS)
-"""Files beside a zip that belong to it."""
+"""Files next to a zip that change how its policy acts or is checked."""
+COMPANIONS = (*ACTING, ARGUMENTS, SETTINGS)
+"""Files next to a zip that belong to it."""

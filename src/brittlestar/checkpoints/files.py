@@ -1,7 +1,6 @@
 """Finds and reads files of limited size, on disk or on the Hugging Face hub."""
 
 from pathlib import Path
-from typing import BinaryIO
 
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.messages import printable, unreadable
@@ -10,11 +9,7 @@ from brittlestar.errors import MissingFileError, UserError, nearest
 
 
 def existing(path: str | Path, kind: str = "file") -> Path:
-    """Returns the absolute path of a file or folder; downloads it from the Hugging Face hub if it is there.
-
-    Raises:
-        UserError: nothing is there; the message names the path and the nearest name beside it.
-    """
+    """Returns the absolute path of a file or folder, from the hub if it is there, or raises `MissingFileError`."""
     place = local(path).absolute()
     if kind == "folder" and str(path).startswith(HUB):
         return place.parent
@@ -22,7 +17,10 @@ def existing(path: str | Path, kind: str = "file") -> Path:
         return place
     if place.exists():
         raise UserError(f"{printable(str(place), 400)} is not a {kind}")
-    names = _names(place.parent)
+    try:
+        names = [item.name for item in place.parent.iterdir()]
+    except OSError:
+        names = []
     hint = f"; {printable(nearest(place.name, names), 400)}" if names else ""
     raise MissingFileError(f"there is no {kind} {printable(str(place), 400)}{hint}")
 
@@ -31,24 +29,11 @@ def read_file(path: Path, most: int) -> bytes:
     """Reads a file of at most `most` bytes."""
     try:
         with path.open("rb") as file:
-            return read_stream(file, str(path), most)
+            # Python reserves all the memory that a read requests, so the request must not exceed the file.
+            size = file.seek(0, 2)
+            file.seek(0)
+            if size > most:
+                raise unreadable(str(path), f"it has {size} bytes, at most {most} are read")
+            return file.read(size)
     except OSError as error:
         raise unreadable(str(path), error.strerror or error) from None
-
-
-def read_stream(file: BinaryIO, where: str, most: int) -> bytes:
-    """Reads the rest of an open file, at most `most` bytes."""
-    start = file.tell()
-    # Python reserves all the memory that a read requests, so the request must not exceed the file.
-    size = file.seek(0, 2) - start
-    file.seek(start)
-    if size > most:
-        raise unreadable(where, f"it has {size} bytes, at most {most} are read")
-    return file.read(size)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return [item.name for item in folder.iterdir()]
-    except OSError:
-        return []

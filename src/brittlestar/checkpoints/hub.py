@@ -38,8 +38,7 @@ def split_hub_id(path: str) -> tuple[str, str]:
         >>> split_hub_id("hub:me/agents/best/model.zip")
         ('me/agents', 'best/model.zip')
     """
-    owner, _, rest = path.removeprefix(HUB).partition("/")
-    repository, _, file = rest.partition("/")
+    owner, repository, file = [*path.removeprefix(HUB).split("/", 2), "", ""][:3]
     if not owner or not repository or ".." in file.split("/"):
         raise UserError(f"`{printable(path)}` is not a hub id: write `hub:owner/repo` or `hub:owner/repo/file.zip`")
     return f"{owner}/{repository}", file or f"{repository}.zip"
@@ -80,8 +79,7 @@ def _snapshot(hub: Any, repository: str, names: list[str]) -> Path:
 
 
 def _reason(error: Exception) -> str:
-    kind = type(error).__name__
-    if kind == "RepositoryNotFoundError":
+    if type(error).__name__ == "RepositoryNotFoundError":
         return "there is no such repository, or it is not public"
     while error.__cause__ is not None and isinstance(error.__cause__, Exception):
         error = error.__cause__

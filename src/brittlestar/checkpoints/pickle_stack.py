@@ -10,7 +10,7 @@ from brittlestar.checkpoints.stubs import Call, Global, Stub, as_key, expect, na
 MAX_COPIED = 4_000_000
 """Most items that containers may be built from, so that a small file cannot copy a large container many times."""
 
-_MARK = object()
+MARK = object()
 _CONSTRUCTORS = ("copyreg._reconstructor", "copy_reg._reconstructor", "copyreg.__newobj__")
 
 
@@ -29,12 +29,8 @@ class PickleStack:
         self._copied = 0
 
     def push(self, value: Any) -> None:
-        """Pushes a value."""
+        """Pushes a value, or `MARK`."""
         self._stack.append(value)
-
-    def push_mark(self) -> None:
-        """Pushes a mark."""
-        self._stack.append(_MARK)
 
     def drop(self) -> None:
         """Removes the top, which may be a mark."""
@@ -48,10 +44,6 @@ class PickleStack:
         """Removes and returns the last values, in the order in which they were pushed."""
         return [self.pop() for _ in range(count)][::-1]
 
-    def pop_built(self) -> Any:
-        """Removes and returns the top, which must be complete."""
-        return _built(self.pop())
-
     def top(self) -> Any:
         """Returns the top."""
         return _value(self._stack[-1])
@@ -59,7 +51,7 @@ class PickleStack:
     def since_mark(self) -> list[Any]:
         """Removes the last mark and returns the values after it."""
         for place in range(len(self._stack) - 1, -1, -1):
-            if self._stack[place] is _MARK:
+            if self._stack[place] is MARK:
                 values = self._stack[place + 1 :]
                 del self._stack[place:]
                 return values
@@ -68,7 +60,7 @@ class PickleStack:
     def append(self, values: list[Any]) -> None:
         """Appends values to the list or the stub on the top."""
         target = self.top()
-        (target.items if isinstance(target, Stub) else expect(target, list)).extend(map(_built, values))
+        (target.items if isinstance(target, Stub) else expect(target, list)).extend(map(built, values))
 
     def add_keys(self, values: list[Any]) -> None:
         """Adds values to the set on the top."""
@@ -79,7 +71,7 @@ class PickleStack:
         if new is not None:
             self.push(new)
         target = self.top()
-        pairs = list(zip(map(as_key, values[::2]), map(_built, values[1::2]), strict=True))
+        pairs = list(zip(map(as_key, values[::2]), map(built, values[1::2]), strict=True))
         if isinstance(target, Stub):
             target.items.extend(pairs)
         else:
@@ -89,7 +81,7 @@ class PickleStack:
         """Sets the state of the array, dtype or stub on the top."""
         target = self.top()
         if isinstance(target, Pending):
-            self._stack[-1] = target.build(_built(state))
+            self._stack[-1] = target.build(built(state))
             self._memo.update(dict.fromkeys(target.memo, self._stack[-1]))
         elif isinstance(target, Stub):
             # Not copied: one large state for a million objects would fill the memory.
@@ -104,7 +96,7 @@ class PickleStack:
 
     def recall(self, key: int) -> None:
         """Pushes a value of the memo."""
-        self._stack.append(self._memo[key])
+        self.push(self._memo[key])
 
     def load_persistent(self, identifier: Any) -> Any:
         """Returns the value of a persistent id."""
@@ -117,7 +109,7 @@ class PickleStack:
         name, arguments = name_of(function), expect(arguments, tuple)
         if isinstance(function, Global) and name in self._calls:
             self._count_copied(arguments)
-            result = self._calls[name](tuple(map(_built, arguments)))
+            result = self._calls[name](tuple(map(built, arguments)))
             if result is not NotImplemented:
                 return result
         if name in _CONSTRUCTORS and arguments:
@@ -133,7 +125,7 @@ class PickleStack:
 
 
 def _value(value: Any) -> Any:
-    if value is _MARK:
+    if value is MARK:
         raise ValueError("a mark where a value should be")
     return value
 
@@ -145,7 +137,8 @@ def _attributes(state: Any) -> Any:
     return state
 
 
-def _built(value: Any) -> Any:
+def built(value: Any) -> Any:
+    """Returns a value; refuses an array or dtype without its state."""
     if isinstance(value, Pending):
         raise ValueError(f"{printable(value.kind)} without its state")
     return value

@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.checkpoints.file_names import (
-    ARGUMENTS,
-    BEST_MODEL,
-    ENV_ARGUMENTS,
-    HUB_STATISTICS,
-    SCORES,
-    SETTINGS,
-    STATISTICS,
-)
+from brittlestar.checkpoints.file_names import ARGUMENTS, BEST_MODEL, HUB_STATISTICS, SCORES, SETTINGS, STATISTICS
 from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.messages import printable, unreadable
@@ -51,10 +43,8 @@ class ZooFolder:
     wrapper_kwargs: dict[str, Any]
     """Arguments of wrappers by name; wrappers without arguments are absent."""
     frame_stack: int | None
-    env_kwargs: dict[str, Any]
     recorded: np.ndarray | None
     """Returns of the episodes in the last evaluation."""
-    config: dict[str, Any]
 
 
 def read_folder(path: str | Path) -> ZooFolder:
@@ -62,14 +52,13 @@ def read_folder(path: str | Path) -> ZooFolder:
     folder = existing(path, "folder")
     checkpoint = _from_hub(str(path)) if str(path).startswith(HUB) else _checkpoint(folder)
     settings = folder / checkpoint.stem if (folder / checkpoint.stem).is_dir() else folder
-    args, config, env_kwargs = (_settings(settings / name) for name in (ARGUMENTS, SETTINGS, ENV_ARGUMENTS))
-    statistics = find_statistics(checkpoint)
-    has_config = (settings / SETTINGS).is_file()
-    kwargs = _normalize(config.get("normalize"), str(settings / SETTINGS))
-    normalized = kwargs is not None if has_config else statistics is not None
+    args, config = (_settings(settings / name) for name in (ARGUMENTS, SETTINGS))
+    statistics, where = find_statistics(checkpoint), str(settings / SETTINGS)
+    kwargs = _normalize(config.get("normalize"), where)
+    normalized = kwargs is not None if (settings / SETTINGS).is_file() else statistics is not None
     if normalized and statistics is None and (kwargs or {}).get("norm_obs", True):
         raise UserError(f"the agent of {folder} was trained with VecNormalize, but {settings / STATISTICS} is missing")
-    wrappers = _wrappers(config.get("env_wrapper"), str(settings / SETTINGS))
+    wrappers = _wrappers(config.get("env_wrapper"), where)
     return ZooFolder(
         path=str(folder),
         algorithm=_text(args.get("algo"), folder.parent.name),
@@ -80,15 +69,13 @@ def read_folder(path: str | Path) -> ZooFolder:
         normalize_kwargs=kwargs or {},
         wrappers=[name for name, _ in wrappers],
         wrapper_kwargs={name: arguments for name, arguments in wrappers if arguments},
-        frame_stack=_frame_stack(config.get("frame_stack"), str(settings / SETTINGS)),
-        env_kwargs=env_kwargs or _mapping(args.get("env_kwargs")) or _mapping(config.get("env_kwargs")),
+        frame_stack=_frame_stack(config.get("frame_stack"), where),
         recorded=read_scores(folder / SCORES),
-        config=config,
     )
 
 
 def find_statistics(checkpoint: str | Path) -> str | None:
-    """Returns the VecNormalize file of a zip, from the folder of its name or from beside it."""
+    """Returns the VecNormalize file of a zip, from the folder of its name or from that of the zip."""
     zipped = local(checkpoint).absolute()
     files = (zipped.with_suffix("") / STATISTICS, zipped.parent / STATISTICS, zipped.parent / HUB_STATISTICS)
     return next((str(file) for file in files if file.is_file()), None)
@@ -118,10 +105,10 @@ def _read_npy(content: bytes, where: str) -> np.ndarray:
     if not size or header is None:
         raise unreadable(where, "it is not a plain array of numbers")
     dtype, shape = np.dtype(header[1].decode()), tuple(int(word) for word in header[3].split(b",") if word.strip())
-    rest = content[start:]
-    if math.prod(shape) * dtype.itemsize != len(rest):
-        raise unreadable(where, f"it is not a plain array: {len(rest)} bytes for {printable(shape, 60)} {dtype}")
-    return np.frombuffer(rest, dtype).reshape(shape, order="C" if header[2] == b"False" else "F")
+    numbers = content[start:]
+    if math.prod(shape) * dtype.itemsize != len(numbers):
+        raise unreadable(where, f"it is not a plain array: {len(numbers)} bytes for {printable(shape, 60)} {dtype}")
+    return np.frombuffer(numbers, dtype).reshape(shape, order="C" if header[2] == b"False" else "F")
 
 
 def _from_hub(path: str) -> Path:
@@ -167,7 +154,8 @@ def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
         if isinstance(item, str) and item != "None":
             wrappers.append((printable(item), {}))
         elif isinstance(item, dict) and all(isinstance(name, str) for name in item):
-            wrappers += [(printable(name), _mapping(arguments)) for name, arguments in item.items()]
+            arguments = {printable(name): value if isinstance(value, dict) else {} for name, value in item.items()}
+            wrappers += arguments.items()
         elif item not in (None, "None"):
             raise unreadable(f"{where}, `env_wrapper`,", f"it must be names of wrappers, got {printable(item, 60)}")
     return wrappers
@@ -176,13 +164,8 @@ def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
 def _frame_stack(value: Any, where: str) -> int | None:
     if value is None or (type(value) is int and 1 <= value <= 1000):
         return value
-    raise unreadable(
-        f"{where}, `frame_stack`,", f"it must be a whole number from 1 to 1000, got {printable(value, 60)}"
-    )
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    reason = f"it must be a whole number from 1 to 1000, got {printable(value, 60)}"
+    raise unreadable(f"{where}, `frame_stack`,", reason)
 
 
 def _text(value: Any, otherwise: str) -> str:

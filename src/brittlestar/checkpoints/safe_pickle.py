@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from brittlestar.checkpoints.messages import unreadable
-from brittlestar.checkpoints.pickle_stack import PickleStack
+from brittlestar.checkpoints.pickle_stack import MARK, PickleStack, built
 from brittlestar.checkpoints.safe_arrays import array_calls
 from brittlestar.checkpoints.stubs import Call, Stub, as_key, make_global, name_of, plain_calls
 
@@ -32,12 +32,12 @@ _PUSHED = frozenset({
 _CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _IGNORED = ("PROTO", "FRAME", "READONLY_BUFFER")
 _HANDLERS: dict[str, Callable[[PickleStack, Any], Any]] = {
-    "MARK": lambda stack, _: stack.push_mark(),
+    "MARK": lambda stack, _: stack.push(MARK),
     "POP": lambda stack, _: stack.drop(),
     "POP_MARK": lambda stack, _: stack.since_mark(),
     "DUP": lambda stack, _: stack.push(stack.top()),
     "TUPLE": lambda stack, _: stack.push(tuple(stack.since_mark())),
-    "TUPLE1": lambda stack, _: stack.push(tuple(stack.pop_several(1))),
+    "TUPLE1": lambda stack, _: stack.push((stack.pop(),)),
     "TUPLE2": lambda stack, _: stack.push(tuple(stack.pop_several(2))),
     "TUPLE3": lambda stack, _: stack.push(tuple(stack.pop_several(3))),
     "LIST": lambda stack, _: stack.push(stack.since_mark()),
@@ -74,7 +74,7 @@ def read_pickle(
     Args:
         file: the bytes, or a file open at the start of the pickle.
         where: name of file and entry for messages.
-        calls: more allowed functions by name, for example of torch.
+        calls: further allowed functions by name, for example of torch.
         persistent: turns a persistent id into a value.
 
     Example:
@@ -109,7 +109,7 @@ def _run(stream: BinaryIO, stack: PickleStack) -> Any:
             _HANDLERS[name](stack, argument)
         elif name not in _IGNORED:
             raise ValueError(f"opcode {name} is not allowed")
-    return stack.pop_built()
+    return built(stack.pop())
 
 
 def _stub(kind: Any, *arguments: Any) -> Stub:

@@ -44,11 +44,7 @@ def describe_space(space: Space) -> str:
 
 
 def read_space(entry: Any, where: str) -> Space:
-    """Returns the space that the JSON text of an agent describes, in the format of gym or gymnasium.
-
-    Args:
-        entry: the value of `observation_space` or `action_space` in the file's JSON.
-        where: name of file and entry for messages.
+    """Returns the space that the JSON of an agent describes, as gym or gymnasium; `where` is its name in messages.
 
     Example:
         >>> text = {":type:": "<class 'gym.spaces.box.Box'>", "dtype": "float32", "shape": [2]}
@@ -58,7 +54,7 @@ def read_space(entry: Any, where: str) -> Space:
     name = entry.get(":type:") if isinstance(entry, dict) else entry
     kind = _KIND.fullmatch(name) if isinstance(name, str) else None
     if kind is None or not isinstance(entry, dict):
-        raise unreadable(where, f"`{printable(name, 60)}` is no space of gym or gymnasium; {_TRUST}")
+        raise unreadable(where, f"`{printable(name, 60)}` is not a space of gym or gymnasium; {_TRUST}")
     try:
         return _builder(kind[1])(entry)
     # gymnasium raises AssertionError for invalid arguments.
@@ -67,13 +63,8 @@ def read_space(entry: Any, where: str) -> Space:
 
 
 def _builder(kind: str) -> Callable[[dict[str, Any]], Space]:
-    builders: dict[str, Callable[[dict[str, Any]], Space]] = {
-        "Box": _box,
-        "Discrete": _discrete,
-        "MultiDiscrete": _multi_discrete,
-        "MultiBinary": _multi_binary,
-        "Dict": _dict,
-    }
+    functions = (_box, _discrete, _multi_discrete, _multi_binary, _dict)
+    builders = dict(zip(("Box", "Discrete", "MultiDiscrete", "MultiBinary", "Dict"), functions, strict=True))
     if kind not in builders:
         raise ValueError(f"only {', '.join(builders)} are rebuilt from text")
     return builders[kind]
@@ -83,10 +74,6 @@ def _box(entry: dict[str, Any]) -> Space:
     shape = _shape(entry.get("_shape", entry.get("shape")))
     dtype = _dtype(entry.get("dtype"))
     low, high = (_bound(entry, side, shape, dtype) for side in ("low", "high"))
-    return _make_box(low, high, shape, dtype)
-
-
-def _make_box(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Space:
     if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
         raise ValueError("`low` must not be above `high`")
     return spaces.Box(low, high, shape, dtype.type)
@@ -170,18 +157,17 @@ def _dict(entry: dict[str, Any]) -> Space:
 
 def _part(kind: str, inside: str) -> Space:
     if kind != "Box":
-        entry = {"Discrete": "n", "MultiDiscrete": "nvec", "MultiBinary": "n"}
-        if kind not in entry:
-            raise ValueError(f"a part is {printable(kind, 30)}; parts of a Dict can be Box, {', '.join(entry)}")
+        keys = {"Discrete": "n", "MultiDiscrete": "nvec", "MultiBinary": "n"}
+        if kind not in keys:
+            raise ValueError(f"a part is {printable(kind, 30)}; parts of a Dict can be Box, {', '.join(keys)}")
         value, _, start = inside.partition(", start=")
-        return _builder(kind)({entry[kind]: value, "start": start or 0} if kind == "Discrete" else {entry[kind]: value})
+        return _builder(kind)({keys[kind]: value} | ({"start": start or 0} if kind == "Discrete" else {}))
     match = _SHAPE_AND_DTYPE.search(inside[-300:])
     bounds = inside[: -len(match[0])].split(", ") if match else []
     if match is None or len(bounds) != 2:
         raise ValueError(f"a part is `Box({printable(inside, 60)})`, without bounds, shape and dtype")
-    shape, dtype = _shape([int(size) for size in match[1].split(",") if size.strip()]), _dtype(match[2])
-    low, high = (_numbers(text, shape, dtype, side) for side, text in zip(("low", "high"), bounds, strict=True))
-    return _make_box(low, high, shape, dtype)
+    shape = [int(size) for size in match[1].split(",") if size.strip()]
+    return _box({"shape": shape, "dtype": match[2], "low": bounds[0], "high": bounds[1]})
 
 
 def _closing(text: str, place: int) -> int:

@@ -8,11 +8,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from brittlestar.checkpoints.files import read_stream
 from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_arrays import checked_shape
 from brittlestar.checkpoints.safe_pickle import read_pickle
-from brittlestar.checkpoints.stubs import Global
+from brittlestar.checkpoints.stubs import Global, name_of
 from brittlestar.checkpoints.zip_entries import ZipEntries
 
 MAX_WEIGHT_BYTES = 1 << 30
@@ -49,21 +48,16 @@ class _Tensor:
     strides: tuple[int, ...]
 
 
-def read_weights(file: bytes | BinaryIO, name: str) -> dict[str, np.ndarray]:
-    """Returns the tensors of a torch state dict by name.
+def read_weights(content: bytes, name: str) -> dict[str, np.ndarray]:
+    """Returns the tensors of a torch state dict by name; `name` is that of file and entry for messages.
 
     Half and bfloat16 become float32; other types remain. It reads both formats of torch: the zip, and the plain pickle
     of versions before 1.6.
-
-    Args:
-        file: the content, or the open file.
-        name: name of file and entry for messages.
     """
-    content = file if isinstance(file, bytes) else read_stream(file, name, MAX_WEIGHT_BYTES)
     read = _open_zip if content.startswith(b"PK") else _open_legacy
     state, load, order = read(io.BytesIO(content), name)
     if not isinstance(state, dict):
-        raise unreadable(name, f"it holds {_name(state)}, not a dict of tensors")
+        raise unreadable(name, f"it holds {printable(name_of(state), 80)}, not a dict of tensors")
     return _arrays(state, load, order, name)
 
 
@@ -83,7 +77,7 @@ def _open_zip(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage], by
 def _open_legacy(stream: BinaryIO, name: str) -> tuple[Any, Callable[[_Storage], bytes], str]:
     magic, version, system = (read_pickle(stream, name) for _ in range(3))
     if (magic, version) != (_LEGACY_MAGIC, _LEGACY_VERSION):
-        raise unreadable(name, "it is no torch file; if Stable-Baselines3 can load it, set `policy.trust=true`")
+        raise unreadable(name, "it is not a torch file; if Stable-Baselines3 can load it, set `policy.trust=true`")
     if not isinstance(system, dict) or system.get("little_endian") is not True:
         raise unreadable(name, "an old torch file of another byte order; `policy.trust=true` lets torch load it")
     state = _unpickle(stream, name)
@@ -114,10 +108,10 @@ def _unpickle(file: bytes | BinaryIO, where: str) -> Any:
 
 def _storage(identifier: Any) -> _Storage:
     if not isinstance(identifier, tuple) or len(identifier) not in (5, 6) or identifier[0] != "storage":
-        raise ValueError("persistent id that is no storage")
+        raise ValueError("a persistent id must be a storage")
     kind, key, _, count = identifier[1:5]
     if not isinstance(kind, Global) or kind.name not in _STORAGES:
-        raise ValueError(f"storage of {_name(kind)}; `policy.trust=true` lets torch load it")
+        raise ValueError(f"storage of {printable(name_of(kind), 80)}; `policy.trust=true` lets torch load it")
     if identifier[5:] not in ((), (None,)):
         raise ValueError("storage that views another; `policy.trust=true` lets torch load it")
     if not isinstance(key, str) or len(key) > 100 or "/" in key:
@@ -143,7 +137,7 @@ def _tensors(state: Any) -> list[_Tensor]:
 def _arrays(state: dict[Any, Any], load: Callable[[_Storage], bytes], order: str, name: str) -> dict[str, np.ndarray]:
     for key, value in state.items():
         if not isinstance(key, str) or not isinstance(value, _Tensor):
-            raise unreadable(name, f"`{printable(key, 60)}` is {_name(value)}, not a tensor")
+            raise unreadable(name, f"`{printable(key, 60)}` is {printable(name_of(value), 80)}, not a tensor")
     # Tensors may share a storage, so a small file can need much memory.
     total = sum(math.prod(tensor.shape) * max(4, tensor.storage.itemsize) for tensor in _tensors(state))
     if total > MAX_WEIGHT_BYTES:
@@ -170,8 +164,3 @@ def _view(tensor: _Tensor, numbers: np.ndarray) -> np.ndarray:
         return np.zeros(tensor.shape, numbers.dtype)
     steps = [step * numbers.itemsize for step in tensor.strides]
     return np.lib.stride_tricks.as_strided(numbers[tensor.offset :], tensor.shape, steps).copy()
-
-
-def _name(value: Any) -> str:
-    name = getattr(value, "name", None)
-    return f"`{printable(name, 80)}`" if isinstance(name, str) else f"a {type(value).__name__}"

@@ -21,7 +21,7 @@ Prediction = tuple[np.ndarray, Any]
 """Actions with a leading lane axis, and the state to pass to the next `predict`."""
 
 Masks = np.ndarray | None
-"""`(lanes, choices)`, true where a choice is valid; None means that the environment has no masks."""
+"""`(lanes, choices)`, true where a choice is valid in the true state; None if the environment has no masks."""
 
 Starts = np.ndarray | None
 """`(lanes,)`, true where an episode starts; None means that no episode starts."""
@@ -54,21 +54,14 @@ class Policy:
 
     @property
     def wants_masks(self) -> bool:
-        """Whether `predict` also takes `action_masks`.
-
-        They are `(lanes, choices)`, true where a choice is valid in the true state, or None if the environment has
-        no masks.
-        """
+        """Whether `predict` also takes `action_masks`, see `Masks`."""
         return False
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks the spaces and prepares `predict`; `draws` is the random stream of the policy."""
 
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
-        """Returns the mean and standard deviation that normalise each entry, as flat arrays.
-
-        The key of a plain observation is `""`. A policy that does not normalise returns an empty dict.
-        """
+        """Returns flat moments of each entry that the policy normalises; the key of a plain observation is `""`."""
         return {}
 
     def predict(
@@ -78,11 +71,7 @@ class Policy:
         raise NotImplementedError
 
     def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
-        """Returns the deterministic outputs and their gradient function; changes no state.
-
-        Raises:
-            GradientError: the policy has no gradients.
-        """
+        """Returns the deterministic outputs and their gradient function, or raises `GradientError`."""
         raise GradientError(
             f"{type(self).__name__} has no gradients: networks have them (`policy=sb3`, `zoo_folder`, `cleanrl`, "
             "`torchscript`), and `perturbation.gradient=numeric` estimates those of continuous actions"

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import os
 import pkgutil
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,57 +71,51 @@ def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Po
     raise UserError(f"{name} must be a function or an object with `predict` or `__call__`, got {thing!r:.80}")
 
 
+@dataclass
 class _ForeignPolicy(Policy):
     """Checks the actions that code of the user returns."""
 
-    def __init__(self, thing: Any, name: str) -> None:
-        self._thing, self._name = thing, name
-        self._space: Space | None = None
+    thing: Any
+    name: str
+    space: Space | None = field(default=None, init=False)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        self._space = action_space
+        self.space = action_space
 
     def _checked(self, action: Any, *lanes: int) -> np.ndarray:
-        array, space = np.asarray(action), self._space
+        array, space = np.asarray(action), self.space
         if space is None:
             return array
         shape = (*lanes, *(space.shape or ()))
         if array.shape != shape:
-            raise UserError(f"{self._name} must return actions of shape {shape}, got shape {array.shape}")
+            raise UserError(f"{self.name} must return actions of shape {shape}, got shape {array.shape}")
         if array.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
-            raise UserError(f"{self._name} must return integers for {describe_space(space)}, got {array.dtype}")
+            raise UserError(f"{self.name} must return integers for {describe_space(space)}, got {array.dtype}")
         return array.astype(space.dtype, copy=False)
 
 
+@dataclass
 class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
-    def __init__(self, function: Callable[[Observation], Any], name: str, batched: bool) -> None:
-        super().__init__(function, name)
-        self._batched = batched
+    batched: bool
 
     def act(self, observation: Observation) -> np.ndarray:
         lanes = count_lanes(observation)
-        if self._batched:
-            return self._checked(self._thing(observation), lanes)
-        return np.stack([self._checked(self._thing(one_lane(observation, lane))) for lane in range(lanes)])
+        if self.batched:
+            return self._checked(self.thing(observation), lanes)
+        return np.stack([self._checked(self.thing(one_lane(observation, lane))) for lane in range(lanes)])
 
 
 class _PredictPolicy(_ForeignPolicy):
-    def __init__(self, thing: Any, name: str) -> None:
-        super().__init__(thing, name)
-        self._wants_masks = takes_masks(thing.predict)
-
-    @property
+    @functools.cached_property
     def wants_masks(self) -> bool:
-        return self._wants_masks
+        return takes_masks(self.thing.predict)
 
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
-                deterministic: bool = True, **masks: Any) -> Prediction:  # fmt: skip
-        answer = self._thing.predict(
-            observation, state=state, episode_start=episode_start, deterministic=deterministic, **masks
-        )
+                deterministic: bool = True, **kwargs: Any) -> Prediction:  # fmt: skip
+        kwargs |= {"state": state, "episode_start": episode_start, "deterministic": deterministic}
+        answer = self.thing.predict(observation, **kwargs)
         if not isinstance(answer, tuple) or len(answer) != 2:
-            got = type(answer).__name__
-            raise UserError(f"{self._name}: `predict` must return (actions, state), got {got}")
+            raise UserError(f"{self.name}: `predict` must return (actions, state), got {type(answer).__name__}")
         return self._checked(answer[0], count_lanes(observation)), answer[1]
 
 
@@ -137,8 +130,8 @@ def _build(path: str, kwargs: dict[str, Any]) -> Any:
         return thing
     if inspect.isroutine(thing):
         return functools.partial(thing, **kwargs)
-    got = type(thing).__name__
-    raise UserError(f"`kwargs` are for a class or a function, but `{path}` is an object of type {got}")
+    kind = type(thing).__name__
+    raise UserError(f"`kwargs` are for a class or a function, but `{path}` is an object of type {kind}")
 
 
 def _find(path: str) -> Any:
@@ -168,11 +161,7 @@ def _import(name: str) -> Any:
             raise UserError(f"importing `{name}` failed: {error}") from error
         package, _, module = missing.rpartition(".")
         folders = getattr(importlib.import_module(package), "__path__", []) if package else None
-        siblings = [info.name for info in pkgutil.iter_modules(folders)]
-        raise UserError(f"there is no module `{missing}`; {_hint(module, siblings)}") from None
-
-
-def _hint(name: str, valid: list[str]) -> str:
-    # A list of all importable modules would hide the message.
-    close = difflib.get_close_matches(name, valid)
-    return nearest(name, close) if close else "check the spelling and that its folder is on PYTHONPATH"
+        # A list of all importable modules would hide the message.
+        close = difflib.get_close_matches(module, [info.name for info in pkgutil.iter_modules(folders)])
+        hint = nearest(module, close) if close else "check the spelling and that its folder is on PYTHONPATH"
+        raise UserError(f"there is no module `{missing}`; {hint}") from None

@@ -7,9 +7,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.errors import UserError
-from brittlestar.policies.base import Observation
-from brittlestar.policies.simple import StatelessPolicy
+from brittlestar.errors import UserError, require
+from brittlestar.policies.base import Observation, StatelessPolicy
 from brittlestar.randomness import LaneDraws
 
 _REACH_WIDTH, _OBJECT_WIDTH = 10, 25
@@ -22,25 +21,28 @@ class _FetchController(StatelessPolicy):
     """Checks the spaces and turns a movement of the gripper into an action."""
 
     _name: ClassVar[str]
-    _width: ClassVar[str]
+    _needs_object: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not False and not value > 0:
-                raise ValueError(f"`{name}` must be above 0, got {value}")
+            require(value is False or value > 0, name, "above 0", value)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
         if not {"desired_goal", "observation"} <= set(parts):
             keys = "desired_goal, observation"
             self._refuse(f"the dict observation of a Fetch environment with keys {keys}", observation_space)
-        if parts["desired_goal"].shape != (3,) or not self._fits(parts["observation"].shape or ()):
-            self._refuse(f"an observation of {self._width} numbers and a goal of 3", observation_space)
+        shape = parts["observation"].shape or ()
+        has_object = len(shape) == 1 and shape[0] >= _OBJECT_WIDTH
+        fits = has_object or (shape == (_REACH_WIDTH,) and not self._needs_object)
+        if parts["desired_goal"].shape != (3,) or not fits:
+            width = f"{'' if self._needs_object else f'{_REACH_WIDTH} or '}at least {_OBJECT_WIDTH}"
+            self._refuse(f"an observation of {width} numbers and a goal of 3", observation_space)
         if not isinstance(action_space, spaces.Box) or action_space.shape != (4,):
             self._refuse("actions Box(4,)", action_space)
 
-    def _refuse(self, need: str, got: Space) -> NoReturn:
-        raise UserError(f"{self._name} needs {need}, got {describe_space(got)}")
+    def _refuse(self, need: str, space: Space) -> NoReturn:
+        raise UserError(f"{self._name} needs {need}, got {describe_space(space)}")
 
     def act(self, observation: Observation) -> np.ndarray:
         """Returns the clipped movement; the fingers do not move."""
@@ -49,9 +51,6 @@ class _FetchController(StatelessPolicy):
         action = np.zeros((len(state), 4), dtype=np.float32)
         action[:, :3] = np.clip(self._move(state, goal), -1.0, 1.0)
         return action
-
-    def _fits(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == 1 and shape[0] >= _OBJECT_WIDTH
 
     def _move(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -76,10 +75,7 @@ class PController(_FetchController):
 
     kp: float = 10.0
     _name: ClassVar[str] = "p_controller"
-    _width: ClassVar[str] = f"{_REACH_WIDTH} or at least {_OBJECT_WIDTH}"
-
-    def _fits(self, shape: tuple[int, ...]) -> bool:
-        return shape == (_REACH_WIDTH,) or super()._fits(shape)
+    _needs_object: ClassVar[bool] = False
 
     def _move(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
         gripper = state[:, :3]
@@ -119,7 +115,6 @@ class PushController(_FetchController):
     tolerance: float = 0.02
     fused: bool = False
     _name: ClassVar[str] = "push_controller"
-    _width: ClassVar[str] = f"at least {_OBJECT_WIDTH}"
 
     def act(self, observation: Observation) -> np.ndarray:
         """Returns the clipped movement, from fused positions if `fused` is set."""

@@ -1,7 +1,7 @@
 """Gradients of any policy with continuous actions, by finite differences."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,40 +34,30 @@ def by_differences(
         >>> answer.pull(np.array([[1.0, 10.0]]))[""].round(6).tolist()
         [[2.0, 20.0]]
     """
-    query = _Query(policy, observation, state, first)
-    key = next(iter(radius))
+    entries = {key: np.asarray(observation[key] if key else observation) for key in radius}
+
+    def query(key: str, part: np.ndarray) -> np.ndarray:
+        """Returns the actions with one entry of the observation replaced."""
+        actions, _ = policy.predict(observation | {key: part} if key else part, state, first)
+        return np.asarray(actions, dtype=np.float64).reshape(len(first), -1)
+
     return Answer(
-        query.outputs(key, query.entry(key)),
-        lambda gradient: {key: query.pull(key, radius[key], gradient) for key in radius},
+        query(*next(iter(entries.items()))),
+        lambda gradient: {key: _pull(partial(query, key), entries[key], radius[key], gradient) for key in radius},
     )
 
 
-@dataclass(frozen=True)
-class _Query:
-    policy: Policy
-    observation: Observation
-    state: Any
-    first: np.ndarray
-
-    def entry(self, key: str) -> np.ndarray:
-        return np.asarray(self.observation[key] if key else self.observation)
-
-    def outputs(self, key: str, part: np.ndarray) -> np.ndarray:
-        """Returns the actions with one entry of the observation replaced."""
-        seen = self.observation | {key: part} if isinstance(self.observation, dict) else part
-        actions = self.policy.predict(seen, self.state, self.first)[0]
-        return np.asarray(actions, dtype=np.float64).reshape(len(self.first), -1)
-
-    def pull(self, key: str, radius: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        part = self.entry(key)
-        steps = np.where(radius > 0, _STEP * radius, 1.0)
-        slopes = []
-        for place in np.ndindex(part.shape[1:]):
-            ends = []
-            for sign in (1.0, -1.0):
-                moved = part.astype(np.float64)
-                moved[:, *place] += sign * steps[:, *place]
-                ends.append(self.outputs(key, moved))
-            slopes.append((ends[0] - ends[1]) / (2.0 * steps[:, *place, None]))
-        # `(lanes, 1, outputs) @ (lanes, outputs, numbers)`
-        return np.asarray(np.matmul(gradient[:, None], np.stack(slopes, axis=2)).reshape(part.shape))
+def _pull(
+    query: Callable[[np.ndarray], np.ndarray], part: np.ndarray, radius: np.ndarray, gradient: np.ndarray
+) -> np.ndarray:
+    steps = np.where(radius > 0, _STEP * radius, 1.0)
+    slopes = []
+    for place in np.ndindex(part.shape[1:]):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = part.astype(np.float64)
+            moved[:, *place] += sign * steps[:, *place]
+            ends.append(query(moved))
+        slopes.append((ends[0] - ends[1]) / (2.0 * steps[:, *place, None]))
+    # `(lanes, 1, outputs) @ (lanes, outputs, numbers)`
+    return np.asarray(np.matmul(gradient[:, None], np.stack(slopes, axis=2)).reshape(part.shape))

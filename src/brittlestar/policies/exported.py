@@ -3,15 +3,14 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.files import existing
+from brittlestar.checkpoints.files import existing, read_file
 from brittlestar.checkpoints.spaces_text import Space
-from brittlestar.checkpoints.weights import read_weights
+from brittlestar.checkpoints.weights import MAX_WEIGHT_BYTES, read_weights
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Answer, DelegatingPolicy, Observation, Starts, StatelessPolicy, count_lanes
 from brittlestar.policies.gradients import through_torch
@@ -32,7 +31,7 @@ class CleanRlPolicy(DelegatingPolicy):
 
     def __post_init__(self) -> None:
         file = existing(self.path)
-        layers, activation, head = _cleanrl(read_weights(file.read_bytes(), str(file)), self.path)
+        layers, activation, head = _cleanrl(read_weights(read_file(file, MAX_WEIGHT_BYTES), str(file)), self.path)
         self._policy = MlpPolicy(layers, activation, head)
 
 
@@ -54,6 +53,7 @@ def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], st
     raise UserError(f"{path} is not the actor of a CleanRL script: it has {', '.join(list(weights)[:4])}, ...")
 
 
+@dataclass
 class _ExportedPolicy(StatelessPolicy):
     """A network, evaluated lane by lane, because the rounding of a batch depends on all its lanes."""
 
@@ -81,11 +81,8 @@ class _ExportedPolicy(StatelessPolicy):
         return np.concatenate(self._inputs.read(observation, None, None)[0], axis=1).astype(np.float32)
 
 
-@dataclass
 class TorchScriptPolicy(_ExportedPolicy):
     """A network of `torch.jit.save` that maps rows of numbers to actions or scores."""
-
-    path: str
 
     def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
         import torch
@@ -97,8 +94,7 @@ class TorchScriptPolicy(_ExportedPolicy):
                 warnings.simplefilter("ignore")
                 network = torch.jit.load(path, map_location="cpu").eval()
         except RuntimeError as error:
-            raise UserError(f"{path} is no TorchScript file: {str(error).splitlines()[0]}") from None
-
+            raise UserError(f"{path} is not a TorchScript file: {str(error).splitlines()[0]}") from None
         self._network = network
 
         def answer(row: np.ndarray) -> np.ndarray:
@@ -123,11 +119,8 @@ class TorchScriptPolicy(_ExportedPolicy):
         return Answer(answer.outputs, lambda g: self._inputs.pull(answer.pull(g)[""], observation, None, None))
 
 
-@dataclass
 class OnnxPolicy(_ExportedPolicy):
     """A network in an ONNX file; its first output is actions or scores."""
-
-    path: str
 
     def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
         try:
@@ -139,6 +132,6 @@ class OnnxPolicy(_ExportedPolicy):
         try:
             session: Any = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise UserError(f"{Path(path)} is no ONNX file: {str(error).splitlines()[0]}") from None
+            raise UserError(f"{path} is not an ONNX file: {str(error).splitlines()[0]}") from None
         name = session.get_inputs()[0].name
         return lambda row: np.asarray(session.run(None, {name: row})[0])

@@ -8,8 +8,6 @@ import numpy as np
 from brittlestar.policies.base import Answer, GradientError
 from brittlestar.policies.heads import Layer
 
-Pull = Callable[[np.ndarray], np.ndarray]
-
 
 def _silu_slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     gate = 1.0 / (1.0 + np.exp(-x))
@@ -29,7 +27,7 @@ SLOPES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 def through_layers(
     layers: Sequence[Layer], activation: Callable[..., Any], slope: Callable[..., np.ndarray], row: np.ndarray
-) -> tuple[np.ndarray, Pull]:
+) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """Returns the outputs of a network, `(lanes, outputs)`, and the gradient function of `row`, `(lanes, inputs)`.
 
     Example:
@@ -64,19 +62,17 @@ def through_torch(network: Callable[[dict[str, Any]], Any], inputs: Mapping[str,
     """Evaluates a torch network lane by lane; torch computes the gradients.
 
     Args:
-        network: takes a batch of one by entry, and returns actions or scores.
+        network: takes a batch of one lane by entry, and returns actions or scores.
         inputs: the inputs of all lanes, by entry.
         name: name of the network in error messages.
     """
     import torch
 
-    lanes = len(next(iter(inputs.values())))
-    rows = [
-        {key: torch.from_numpy(part[lane : lane + 1].copy()) for key, part in inputs.items()} for lane in range(lanes)
-    ]
-    for row in rows:
-        for part in row.values():
-            part.requires_grad_(part.is_floating_point())
+    def leaf(row: np.ndarray) -> Any:
+        tensor = torch.from_numpy(row[None].copy())
+        return tensor.requires_grad_(tensor.is_floating_point())
+
+    rows = [dict(zip(inputs, map(leaf, parts), strict=True)) for parts in zip(*inputs.values(), strict=True)]
     answers = [network(row).reshape(-1) for row in rows]
     if not answers[0].requires_grad:
         raise GradientError(f"{name} has no gradients: it returns a choice, not the scores of all choices")

@@ -18,7 +18,7 @@ _INVALID = -1e8
 
 
 class Head:
-    """Turns the outputs of a network into actions."""
+    """Turns the outputs of a network's last layer, `(lanes, outputs)`, into actions."""
 
     masked = False
     """Whether it takes action masks."""
@@ -28,24 +28,13 @@ class Head:
         raise NotImplementedError
 
     def mask(self, outputs: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Returns the outputs with those of invalid choices so low that they are never taken.
-
-        Args:
-            outputs: outputs of the last layer, `(lanes, outputs)`.
-            masks: true where a choice is valid, of the same shape.
-        """
+        """Returns the outputs; those of invalid choices, where `masks` is false, are so low that none is taken."""
         if masks.shape != outputs.shape:
             raise UserError(f"action masks must have {outputs.shape[1]} entries, one per choice, got {masks.shape[1]}")
         return np.where(masks, outputs, outputs.dtype.type(_INVALID))
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
-        """Returns actions.
-
-        Args:
-            outputs: outputs of the last layer, `(lanes, outputs)`.
-            latent: inputs of the last layer, `(lanes, inputs)`.
-            draws: random numbers of the policy; None for the deterministic action.
-        """
+        """Returns actions, deterministic ones without `draws`; `latent` is the last layer's inputs."""
         raise NotImplementedError
 
     def differentiate(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import Answer, Masks, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
@@ -17,21 +17,12 @@ from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.randomness import LaneDraws, generator
 
-
-def _elu(x: np.ndarray, out: np.ndarray) -> None:
-    np.copyto(out, np.where(x > 0, x, np.expm1(np.minimum(x, 0.0))))
-
-
-def _sigmoid(x: np.ndarray, out: np.ndarray) -> None:
-    np.divide(1.0, 1.0 + np.exp(-x), out=out)
-
-
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
     "relu": lambda x, out: np.maximum(x, 0.0, out=out),
     "leaky_relu": lambda x, out: np.copyto(out, np.where(x > 0, x, x * x.dtype.type(0.01))),
-    "elu": _elu,
-    "sigmoid": _sigmoid,
+    "elu": lambda x, out: np.copyto(out, np.where(x > 0, x, np.expm1(np.minimum(x, 0.0)))),
+    "sigmoid": lambda x, out: np.divide(1.0, 1.0 + np.exp(-x), out=out),
     "silu": lambda x, out: np.divide(x, 1.0 + np.exp(-x), out=out),
 }
 _OUTPUTS: dict[str, Callable[[], Head]] = {"clip": Clipped, "tanh": Squashed, "argmax": Greedy}
@@ -61,9 +52,9 @@ class MlpPolicy(Policy):
         output: str | Head = "clip",
         inputs: Inputs | LstmInputs | None = None,
     ) -> None:
-        for field, value, valid in (("activation", activation, ACTIVATIONS), ("output", output, _OUTPUTS)):
-            if isinstance(value, str) and value not in valid:
-                raise UserError(f"`{field}` cannot be `{value}`; {nearest(value, valid)}")
+        require_choice("activation", activation, ACTIVATIONS)
+        if isinstance(output, str):
+            require_choice("output", output, _OUTPUTS)
         self._layers = _checked(layers)
         self._activation, self._slope = ACTIVATIONS[activation], SLOPES[activation]
         self._head = _OUTPUTS[output]() if isinstance(output, str) else output
@@ -154,8 +145,8 @@ def _checked(layers: Sequence[Layer]) -> list[Layer]:
     width = len(arrays[0][0])
     for index, (weights, biases) in enumerate(arrays):
         if weights.ndim != 2 or len(weights) != width or biases.shape != weights.shape[1:]:
-            need, got = f"weights ({width}, n) and biases (n,)", f"{weights.shape} and {biases.shape}"
-            raise UserError(f"`layers[{index}]` must be {need}, got {got}")
+            shapes = f"weights ({width}, n) and biases (n,), got {weights.shape} and {biases.shape}"
+            raise UserError(f"`layers[{index}]` must be {shapes}")
         width = weights.shape[1]
     dtype = np.result_type(np.float32, *(weights for weights, _ in arrays))
     # The memory order of the weights also decides the order of the sums.

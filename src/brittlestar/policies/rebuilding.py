@@ -21,15 +21,7 @@ _BATCH_RENORM_EPSILON = 0.001
 
 
 def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
-    """Returns the actor of a checkpoint.
-
-    Args:
-        checkpoint: content of the file.
-        inputs: turns observations into the inputs of the network.
-
-    Raises:
-        UserError: the weights do not determine the network; the message names the reason and the way out.
-    """
+    """Returns the actor of a checkpoint; refuses one whose weights do not determine the network."""
     _refuse_underivable(checkpoint)
     weights = checkpoint.weights
     if any(name.startswith("actor.") for name in weights):

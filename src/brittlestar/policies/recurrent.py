@@ -81,45 +81,39 @@ class LstmInputs:
         return self._inputs.pull(gradient, observation, history, first)
 
     def _recall(self, memory: Any, lanes: int, first: Starts) -> list[tuple[np.ndarray, np.ndarray]]:
-        if not memory or first is None:
-            return list(memory or self._blank(lanes))
+        """Returns hidden state and cell of each layer, zeros at the start of an episode."""
+        if not memory:
+            blanks = [np.zeros((lanes, units), self._layers[0][0].dtype) for units in self._units]
+            return list(zip(blanks, blanks, strict=True))
+        if first is None:
+            return list(memory)
         start = first[:, None]
         return [tuple(np.where(start, part.dtype.type(0), part) for part in pair) for pair in memory]
 
-    def _blank(self, lanes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        dtype = self._layers[0][0].dtype
-        return [(np.zeros((lanes, units), dtype), np.zeros((lanes, units), dtype)) for units in self._units]
-
 
 def lstm_layers(weights: Mapping[str, np.ndarray], name: str) -> list[Layer]:
-    """Returns the layers of a `torch.nn.LSTM` by its name; missing biases are 0.
-
-    Raises:
-        UserError: it is bidirectional, has projections, or lacks a tensor.
-    """
+    """Returns the layers of a plain `torch.nn.LSTM` by its name; missing biases are 0."""
     tensors = {key.removeprefix(f"{name}."): array for key, array in weights.items() if key.startswith(f"{name}.")}
     for tensor in tensors:
         if not _TENSOR.fullmatch(tensor):
             raise UserError(f"`{name}` must be a plain LSTM, got one with `{tensor}`")
-    count = sum(tensor.startswith("weight_ih") for tensor in tensors)
-    for index in range(count):
-        for kind in ("ih", "hh"):
-            if f"weight_{kind}_l{index}" not in tensors:
-                raise UserError(f"`{name}` must have `weight_{kind}_l{index}`, got {', '.join(tensors)}")
-    return [_layer(tensors, index) for index in range(count)]
-
-
-def _layer(tensors: Mapping[str, np.ndarray], index: int) -> Layer:
-    matrices = [tensors[f"weight_{kind}_l{index}"] for kind in ("ih", "hh")]
-    biases = [tensors.get(f"bias_{kind}_l{index}", np.zeros(len(matrices[0]), np.float32)) for kind in ("ih", "hh")]
-    return np.concatenate(matrices, axis=1).T, biases[0] + biases[1]
+    layers = []
+    for index in range(sum(tensor.startswith("weight_ih") for tensor in tensors)):
+        kinds = [f"ih_l{index}", f"hh_l{index}"]
+        for kind in kinds:
+            if f"weight_{kind}" not in tensors:
+                raise UserError(f"`{name}` must have `weight_{kind}`, got {', '.join(tensors)}")
+        matrices = [tensors[f"weight_{kind}"] for kind in kinds]
+        biases = [tensors.get(f"bias_{kind}", np.zeros(len(matrices[0]), np.float32)) for kind in kinds]
+        layers.append((np.concatenate(matrices, axis=1).T, biases[0] + biases[1]))
+    return layers
 
 
 def _checked(index: int, weights: np.ndarray, biases: np.ndarray) -> Layer:
     units = len(biases) // _GATES
     if weights.ndim != 2 or biases.shape != (_GATES * units,) or weights.shape[1:] != biases.shape or not units:
-        need, got = "weights (n, 4 units) and biases (4 units,)", f"{weights.shape} and {biases.shape}"
-        raise UserError(f"`layers[{index}]` must be {need}, got {got}")
+        shapes = f"weights (n, 4 units) and biases (4 units,), got {weights.shape} and {biases.shape}"
+        raise UserError(f"`layers[{index}]` must be {shapes}")
     if len(weights) <= units:
         raise UserError(f"`layers[{index}]` must take more than its {units} units, got {len(weights)} rows")
     # The logistic function of x is (tanh(x / 2) + 1) / 2, and halving a float is exact. So one tanh computes all gates,

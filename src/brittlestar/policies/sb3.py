@@ -15,7 +15,7 @@ from brittlestar.checkpoints.files import read_file
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.rl_zoo import read_scores
 from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.errors import UserError, nearest, require
+from brittlestar.errors import UserError, require, require_choice
 from brittlestar.policies.base import DelegatingPolicy, Policy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
@@ -48,7 +48,7 @@ class Sb3Policy(DelegatingPolicy):
 
     path: str
     statistics: str | None = None
-    """VecNormalize file; null takes `vecnormalize.pkl` beside the zip, if there is one; `none` disables it."""
+    """VecNormalize file; null takes `vecnormalize.pkl` next to the zip, if there is one; `none` disables it."""
     time_limit: int | None = None
     """Steps of a training episode, if the agent was trained with TimeFeatureWrapper."""
     frame_stack: int = 1
@@ -60,8 +60,7 @@ class Sb3Policy(DelegatingPolicy):
     adapter: str | None = None
     """Adapter to another version of the environment: `pad` or `ant_v3`, see `ADAPTERS`."""
     recorded: float | None = None
-    """Mean return of the clean policy to check against; null takes `evaluations.npz` beside the zip, if there is
-    one."""
+    """Mean return of the clean policy to check against; null takes that of `evaluations.npz` next to the zip."""
 
     def __post_init__(self) -> None:
         if Path(self.path).expanduser().is_dir():
@@ -112,8 +111,8 @@ class _InputSettings(NamedTuple):
     adapter: str | None
 
     def inputs(self, space: Space) -> Inputs:
-        if self.adapter is not None and self.adapter not in ADAPTERS:
-            raise UserError(f"`adapter` cannot be `{self.adapter}`; {nearest(self.adapter, ADAPTERS)}")
+        if self.adapter is not None:
+            require_choice("adapter", self.adapter, ADAPTERS)
         keys = sorted(space.spaces) if isinstance(space, spaces.Dict) else HER_KEYS
         scalings = {}
         if self.statistics is not None:
@@ -132,7 +131,7 @@ class _InputSettings(NamedTuple):
 
 
 def _find_record(path: str) -> RecordedReturn | None:
-    """Returns the return that was recorded beside a zip, by an evaluation in training or for the hub."""
+    """Returns the return that was recorded next to a zip, by an evaluation in training or for the hub."""
     place = local(path).absolute()
     scores = read_scores(place.with_name(SCORES))
     return _published(place.with_name(HUB_SCORES)) if scores is None else RecordedReturn.of(scores)
@@ -147,11 +146,8 @@ def _published(path: Path) -> RecordedReturn | None:
     except (ValueError, TypeError, KeyError, RecursionError):
         # Other programs use this file name too.
         return None
-    return (
-        RecordedReturn(mean, std, int(episodes))
-        if math.isfinite(mean + std) and std >= 0 and 1 <= episodes < 1e9
-        else None
-    )
+    is_valid = math.isfinite(mean + std) and std >= 0 and 1 <= episodes < 1e9
+    return RecordedReturn(mean, std, int(episodes)) if is_valid else None
 
 
 def _load(path: str, settings: _InputSettings, trust: bool, algorithm: str | None) -> Policy:

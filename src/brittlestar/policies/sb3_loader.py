@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import warnings
@@ -42,12 +43,7 @@ _TRAINING_ONLY = (
 
 
 def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> LoadedPolicy:
-    """Loads a zip with Stable-Baselines3.
-
-    Args:
-        checkpoint: content of the zip, read without running it.
-        algorithm: its algorithm, if the file does not name it.
-    """
+    """Loads the zip of a checkpoint with Stable-Baselines3; `algorithm` is its name, if the file does not name it."""
     path = checkpoint.path
     name = (checkpoint.algorithm or algorithm or "").lower()
     facts = ALGORITHMS.get(name) or ALIASES.get(name)
@@ -80,11 +76,10 @@ class LoadedPolicy(Policy):
     def __init__(self, model: Any) -> None:
         self.model = model
         self._draws: LaneDraws | None = None
-        self._wants_masks = takes_masks(model.predict)
 
-    @property
+    @functools.cached_property
     def wants_masks(self) -> bool:
-        return self._wants_masks
+        return takes_masks(self.model.predict)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         if self.model.action_space.shape != action_space.shape:
