@@ -23,6 +23,8 @@ from brittlestar.policies import Policy
 from brittlestar.randomness import reset_seeds
 from brittlestar.schedules import Linear
 from brittlestar.training import vec_env
+from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.spec import TrainingSpec
 from brittlestar.training.vec_env import LaneVecEnv
 
 SEED, EPISODES, STEPS = 5, 2, 6
@@ -162,7 +164,8 @@ class Case:
 
     def training(self) -> Bits:
         spec, observed, rewarded, parts = self.spec(), [], [], (self.perturbation, self.mitigation, self.schedule)
-        env = LaneVecEnv(spec, 1, SEED, Parts(None, *parts), calibrate=lambda: self.calibration)
+        training = TrainingSpec(spec, Algorithm("ppo", envs=1), Parts(None, *parts), SEED)
+        env = LaneVecEnv(training, calibrate=lambda: self.calibration)
         observation, ended, actions = env.reset(), 0, iter(self.actions)
         while ended < EPISODES:
             observed.append(first_lane(observation))

@@ -139,6 +139,7 @@ def test_a_mistake_is_one_line(words, line, shell):
     done = shell("env=cartpole", *words, script="train.py", check=False)
     assert done.returncode == 1
     assert done.stderr == f"brittlestar: {line}\n"
+    assert not (shell.folder / "outputs/training").exists()
 
 
 def test_the_command_that_it_names_runs(shell):

@@ -12,14 +12,22 @@ from brittlestar.perturbations import (
     InvertedReward,
     Perturbation,
 )
+from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.spec import TrainingSpec
 from brittlestar.training.vec_env import LaneVecEnv
 
 SPEC = EnvSpec(id="Pendulum-v1", max_steps=7)
 
 
+def make(count, perturbation=None, seed=0):
+    return LaneVecEnv(
+        TrainingSpec(SPEC, Algorithm("ppo", envs=count), Parts(None, perturbation or Perturbation()), seed)
+    )
+
+
 def roll(count, steps, perturbation):
     """Returns observations and rewards by (episode, step), for any number of lanes."""
-    env = LaneVecEnv(SPEC, count, seed=3, parts=Parts(None, perturbation))
+    env = make(count, perturbation, seed=3)
     rows, observation = {}, env.reset()
     for _ in range(steps):
         places = list(zip(env._episodes.tolist(), env._steps.tolist(), strict=True))
@@ -51,7 +59,7 @@ def test_an_episode_is_the_same_in_any_lane(perturbation):
 
 def test_the_last_observation_is_disturbed_and_does_not_change_the_next_episode():
     walk = DriftObservation(sigma=0.5)
-    env = LaneVecEnv(SPEC, 2, parts=Parts(None, walk))
+    env = make(2, walk)
     env.reset()
     for _ in range(6):
         env.step(np.zeros((2, 1), np.float32))
@@ -66,7 +74,7 @@ def test_the_last_observation_is_disturbed_and_does_not_change_the_next_episode(
 
 
 def test_an_update_runs_while_the_simulators_run():
-    env, done = LaneVecEnv(SPEC, 2), []
+    env, done = make(2), []
     env.reset()
     env.meanwhile = lambda: done.append(env._running is not None)
     for _ in range(2):
@@ -75,7 +83,7 @@ def test_an_update_runs_while_the_simulators_run():
 
 
 def test_learners_see_the_disturbed_reward_and_scores_the_true_one():
-    env = LaneVecEnv(SPEC, 1, parts=Parts(None, InvertedReward(inversion=1.0)))
+    env = make(1, InvertedReward(inversion=1.0))
     env.reset()
     total = sum(float(env.step(np.zeros((1, 1), np.float32))[1][0]) for _ in range(6))
     _, reward, _, infos = env.step(np.zeros((1, 1), np.float32))

@@ -112,7 +112,10 @@ def test_other_seeds_give_other_episodes():
     [
         (lambda home, training: adopt("cartpole_a2c", training, home), "its algorithm is ppo, not a2c"),
         (lambda home, training: adopt("acrobot_ppo", training, home), "its environment is CartPole-v1, not Acrobot-v1"),
-        (lambda home, training: adopt("cartpole_ppo", home, home), "is no finished training: it has no metadata.json"),
+        (
+            lambda home, training: adopt("cartpole_ppo", home, home),
+            "not a finished training: it has no metadata.json",
+        ),
         (lambda home, training: zoo.read_card("cartpole_dqn", home), "`brittlestar zoo train cartpole_dqn`"),
         (lambda home, training: compose_training(["env=cartpol"]), "did you mean `cartpole`"),
         (lambda home, training: load("policy", "zoo/cartpole_pp"), "did you mean `zoo/cartpole_ppo`"),

@@ -1,6 +1,8 @@
 """Describes the files of an agent as text, without running code from them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -10,26 +12,29 @@ from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder, read_scores
 from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.checkpoints.statistics import Statistics, read_statistics
+from brittlestar.checkpoints.statistics import read_statistics
 
-_NOT_ACTING = ("critic", "value_net", "mlp_extractor.value_net", "vf_", "lstm_critic", "log_alpha")
+_NOT_ACTING = ("critic", "target", "value_net", "vf_", "lstm_critic", "log_alpha")
 
 
 def describe_path(path: str) -> str:
     """Describes a zip, a statistics pickle or a folder of rl-zoo, one fact per line."""
     if Path(path).expanduser().is_dir():
         folder = read_folder(path)
-        lines = [*_describe_folder(folder), *describe_checkpoint(read_checkpoint(folder.checkpoint))]
-        return "\n".join(lines + _describe_beside(folder.statistics, folder.recorded))
-    place = existing(path)
-    if place.suffix in (".pkl", ".pickle"):
-        return "\n".join(_describe_statistics(read_statistics(place), str(place)))
-    recorded = read_scores(place.parent / SCORES)
-    return "\n".join(describe_checkpoint(read_checkpoint(place)) + _describe_beside(find_statistics(place), recorded))
+        lines = [*_describe_folder(folder), *_describe_checkpoint(read_checkpoint(folder.checkpoint))]
+        statistics, recorded = folder.statistics, folder.recorded
+    else:
+        place = existing(path)
+        if place.suffix in (".pkl", ".pickle"):
+            return "\n".join(_describe_statistics(str(place)))
+        lines = _describe_checkpoint(read_checkpoint(place))
+        statistics, recorded = find_statistics(place), read_scores(place.parent / SCORES)
+    if statistics:
+        lines += _describe_statistics(statistics)
+    return "\n".join([*lines, _line("recorded", _describe_returns(recorded))])
 
 
-def describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
-    """Returns the content of an agent's zip, one fact per line."""
+def _describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in checkpoint.versions.items() if name != "OS")
     settings = {
         "activation": checkpoint.activation or "default",
@@ -52,18 +57,18 @@ def describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
     ]
 
 
-def actor_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def actor_weights(weights: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the tensors of the actor, without critics, value networks and target networks.
 
     Example:
         >>> sorted(actor_weights(dict.fromkeys(["actor.mu.weight", "critic.qf0.0.weight", "q_net_target.x"])))
         ['actor.mu.weight']
     """
-    return {
-        name: array
-        for name, array in weights.items()
-        if not name.startswith(_NOT_ACTING) and not name.split(".")[0].endswith("_target")
-    }
+    return {name: tensor for name, tensor in weights.items() if _acts(name)}
+
+
+def _acts(name: str) -> bool:
+    return not any(part.startswith(_NOT_ACTING) or part.endswith("_target") for part in name.split("."))
 
 
 def _describe_folder(folder: ZooFolder) -> list[str]:
@@ -78,26 +83,21 @@ def _describe_folder(folder: ZooFolder) -> list[str]:
     ]
 
 
-def _describe_beside(statistics: str | None, recorded: np.ndarray | None) -> list[str]:
-    lines = _describe_statistics(read_statistics(statistics), statistics) if statistics else []
-    if recorded is None:
-        return [*lines, _line("recorded", f"no {SCORES}")]
-    spread = recorded.std(ddof=1) if len(recorded) > 1 else float("nan")
-    return [*lines, _line("recorded", f"return {recorded.mean():.2f}, std {spread:.2f}, n {len(recorded)}")]
+def _describe_returns(returns: np.ndarray | None) -> str:
+    if returns is None:
+        return f"no {SCORES}"
+    spread = returns.std(ddof=1) if len(returns) > 1 else float("nan")
+    return f"return {returns.mean():.2f}, std {spread:.2f}, n {len(returns)}"
 
 
-def _describe_statistics(statistics: Statistics, path: str) -> list[str]:
-    keys = {key: mean.shape for key, mean in statistics.mean.items()}
-    shapes = ", ".join(f"{printable(key)} {shape}".strip() for key, shape in keys.items()) or "none"
-    facts = [
-        f"observations {shapes}",
-        f"count {statistics.count:g}",
-        f"epsilon {statistics.epsilon:g}",
-        f"clip {statistics.clip:g}",
-        f"norm_obs {statistics.norm_obs}",
-        f"norm_reward {statistics.norm_reward}",
-    ]
-    return [_line("statistics", path), _line("", ", ".join(facts))]
+def _describe_statistics(path: str) -> list[str]:
+    statistics = read_statistics(path)
+    shapes = [f"{printable(key)} {mean.shape}".strip() for key, mean in statistics.mean.items()]
+    text = (
+        f"observations {', '.join(shapes) or 'none'}, count {statistics.count:g}, epsilon {statistics.epsilon:g}, "
+        f"clip {statistics.clip:g}, norm_obs {statistics.norm_obs}, norm_reward {statistics.norm_reward}"
+    )
+    return [_line("statistics", path), _line("", text)]
 
 
 def _space(space: Space) -> str:

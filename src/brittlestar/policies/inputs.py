@@ -107,7 +107,7 @@ class Inputs:
         start = 0
         for key, part in self._split(space).items():
             width = _width(part)
-            # Numbers that are no inputs are not normalised: mean 0 and standard deviation 1.
+            # Numbers that the network does not take are not normalised: mean 0 and standard deviation 1.
             used = max(0, min(width, (self.fit.keep if self.fit else len(mean)) - start))
             moments[key] = np.zeros(width), np.ones(width)
             for whole, row in zip(moments[key], (mean, std), strict=True):
@@ -137,11 +137,11 @@ class Inputs:
         if self.fit:
             gradient = Fit(min(self.fit.keep, ends[-1]), ends[-1]).apply(gradient)
         slopes = {}
-        for (key, part), own in zip(entries.items(), np.split(gradient, ends[:-1], axis=1), strict=True):
+        for (key, part), slope in zip(entries.items(), np.split(gradient, ends[:-1], axis=1), strict=True):
             values = observation[key] if key else observation
             if np.issubdtype(values.dtype, np.floating):
                 scaling = self.scalings.get(key) if key else None
-                slopes[key] = (scaling.pull(own, part) if scaling else own).reshape(values.shape)
+                slopes[key] = (scaling.pull(slope, part) if scaling else slope).reshape(values.shape)
         return slopes
 
     def _entries(self, observation: Observation) -> dict[str, np.ndarray]:
@@ -178,8 +178,8 @@ class Inputs:
     def _stacked(self, frames: np.ndarray) -> np.ndarray:
         if len(self._frame) == 1:
             return frames.reshape(len(frames), -1)
-        each = [frames[:, age].reshape(len(frames), *self._frame) for age in range(self.stack)]
-        return np.concatenate(each, axis=self._along + 1).reshape(len(frames), -1)
+        images = [frames[:, age].reshape(len(frames), *self._frame) for age in range(self.stack)]
+        return np.concatenate(images, axis=self._along + 1).reshape(len(frames), -1)
 
 
 def _moments(scaling: Scaling) -> Moments:

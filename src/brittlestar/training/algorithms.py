@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from brittlestar.checkpoints.algorithms import ALGORITHMS, AlgorithmFacts
 from brittlestar.envs import EnvSpec
-from brittlestar.errors import UserError, nearest, require
+from brittlestar.errors import UserError, require, require_choice
 
 POOLED = "pooled"
 
@@ -48,9 +48,7 @@ class Algorithm:
     """Id of an environment to its own `steps`, `envs`, `normalise`, `coach`, and arguments of the class."""
 
     def __post_init__(self) -> None:
-        trainable = [name for name, facts in ALGORITHMS.items() if facts.trainable]
-        if self.name not in trainable:
-            raise UserError(f"`algo.name` cannot be {self.name!r}; {nearest(str(self.name), trainable)}")
+        require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
         require(self.steps >= 1, "steps", "at least 1", self.steps)
         require(self.normalise in (False, True, POOLED), "normalise", f"false, true or {POOLED}", self.normalise)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
@@ -71,8 +69,8 @@ class Algorithm:
     def settings(self, spec: EnvSpec) -> Algorithm:
         """Returns the algorithm with its settings for one environment."""
         options = dict(self.by_env.get(spec.id, {}))
-        own = {key: options.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in options}
-        return dataclasses.replace(self, options=self.options | options, by_env={}, **own)
+        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in options}
+        return dataclasses.replace(self, options=self.options | options, by_env={}, **fields)
 
     def check_actions(self, space: spaces.Space) -> None:
         """Raises a `UserError` for actions that it cannot learn."""
@@ -80,14 +78,7 @@ class Algorithm:
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
 
     def make(self, env: Any, seed: int, log_folder: str | None = None, defer: Callable[..., None] | None = None) -> Any:
-        """Returns a new model.
-
-        Args:
-            env: the vector environment.
-            seed: the seed of its networks and of its choices.
-            log_folder: the folder for TensorBoard.
-            defer: called with every update of a model that has a replay buffer, in place of the update.
-        """
+        """Returns a new model; one with a replay buffer calls `defer` with every update, in place of the update."""
         self.check_actions(env.action_space)
         options = copy.deepcopy(self.options)
         is_dict = isinstance(env.observation_space, spaces.Dict)
@@ -108,13 +99,19 @@ class Algorithm:
         if self.name == "ars":
             from torch.nn.utils import parameters_to_vector
 
-            # Random search keeps its weights beside the policy, and its `load` does not read them.
+            # Random search has a second copy of its weights, and its `load` does not read them.
             model.weights = parameters_to_vector(model.policy.parameters()).detach()
         return model
 
     def _model_class(self, defer: Callable[..., None] | None) -> Any:
         kind = self.facts.load_class()
-        return deferred(kind, defer) if self.off_policy and defer is not None else kind
+        if defer is None or not self.off_policy:
+            return kind
+
+        def train(model: Any, gradient_steps: int, **kwargs: Any) -> None:
+            defer(functools.partial(kind.train, model), gradient_steps, **kwargs)
+
+        return type(kind.__name__, (kind,), {"train": train})
 
     def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self.off_policy:
@@ -123,12 +120,3 @@ class Algorithm:
 
         goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"} | options.get("replay_buffer_kwargs", {})
         return {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}
-
-
-def deferred(kind: Any, defer: Callable[..., None]) -> Any:
-    """Returns a subclass whose `train` passes the update to `defer`: the function, then its arguments."""
-
-    def train(self: Any, gradient_steps: int, **kwargs: Any) -> None:
-        defer(functools.partial(kind.train, self), gradient_steps, **kwargs)
-
-    return type(kind.__name__, (kind,), {"train": train})

@@ -23,7 +23,7 @@ _LAST_RATE = 0.1
 class Coach:
     """Teaches an actor with a squashed Gaussian head (SAC, TQC) by imitation, as in DAgger.
 
-    The answers of the coach are stored beside the observations of the learner. After each update of the learner, the
+    The answers of the coach are stored with the observations of the learner. After each update of the learner, the
     actor takes steps towards them. The phases are, in steps of all environments:
 
     1. until `unjudged`: the actor imitates the coach, and the critics do not learn,
@@ -71,7 +71,7 @@ class Coaching:
         self._optimizer = torch.optim.Adam(model.actor.parameters(), coach.learning_rate)
 
     def ask(self, truth: Any, disturbed: Any) -> None:
-        """Asks the coach for actions, and stores them beside the observations of the network."""
+        """Asks the coach for actions, and stores them with the observations of the network."""
         if self._model.num_timesteps >= self._coach.until:
             return
         normaliser = self._model.get_vec_normalize_env()

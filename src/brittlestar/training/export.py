@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from brittlestar.cells.files import write_file
-
-_NOT_ACTING = ("critic", "target", "value_net", "lstm_critic")
+from brittlestar.checkpoints.describe import actor_weights
 
 
 def export_policy(model: Any, path: Path) -> None:
@@ -21,7 +20,7 @@ def export_policy(model: Any, path: Path) -> None:
 
     whole, tensors = io.BytesIO(), io.BytesIO()
     model.save(whole)
-    torch.save({name: value for name, value in model.policy.state_dict().items() if _acts(name)}, tensors)
+    torch.save(actor_weights(model.policy.state_dict()), tensors)
     with zipfile.ZipFile(whole) as archive:
         data = json.loads(archive.read("data"))
         entries = {name: archive.read(name) for name in ("system_info.txt", "_stable_baselines3_version")}
@@ -36,9 +35,5 @@ def export_policy(model: Any, path: Path) -> None:
     write_file(path, pack)
 
 
-def _acts(name: str) -> bool:
-    return not any(part.startswith(_NOT_ACTING) or part.endswith("_target") for part in name.split("."))
-
-
 def _without_pickles(value: Any) -> Any:
-    return {key: each for key, each in value.items() if key != ":serialized:"} if isinstance(value, dict) else value
+    return {key: text for key, text in value.items() if key != ":serialized:"} if isinstance(value, dict) else value

@@ -9,6 +9,7 @@ from typing import Any
 from hydra.experimental.callback import Callback
 
 from brittlestar.engine.cores import cores
+from brittlestar.errors import counted
 from brittlestar.results.format import markdown
 from brittlestar.training.folder import METADATA
 from brittlestar.training.scores import score_text
@@ -58,11 +59,10 @@ class Trainings(Callback):
         rows = [outcome.row() for outcome in outcomes if outcome.folder]
         if rows:
             print(f"\n{markdown(rows, _COLUMNS)}")
-        failed = [f"  {' '.join(each.overrides)}: {each.error}" for each in outcomes if each.error]
-        if failed:
-            noun = "training" if len(failed) == 1 else "trainings"
+        failures = [f"  {' '.join(outcome.overrides)}: {outcome.error}" for outcome in outcomes if outcome.error]
+        if failures:
             # Hydra turns any other exception of a callback into a warning and exit code 0.
-            sys.exit("\n".join([f"brittlestar: {len(failed)} {noun} failed", *failed]))
+            sys.exit("\n".join([f"brittlestar: {counted(len(failures), 'training')} failed", *failures]))
 
 
 def _files(config: Any) -> list[Path]:

@@ -13,28 +13,28 @@ from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.simple import RandomPolicy
-from brittlestar.training.algorithms import POOLED, Algorithm
+from brittlestar.training.algorithms import POOLED
+from brittlestar.training.spec import TrainingSpec
 
 _EPISODES = 16
 _SEED = 2**62 + 1
 """A seed of its own, so that no other evaluation has these start states."""
 
 
-def normalised(lanes: Any, spec: EnvSpec, algo: Algorithm, statistics: Path | None) -> Any:
-    """Wraps a vector environment in the scaling that `algo.normalise` chooses.
+def normalised(lanes: Any, spec: TrainingSpec, statistics: Path | None = None) -> Any:
+    """Wraps a vector environment in the scaling that `algo.normalise` chooses, or in that of a checkpoint.
 
-    Args:
-        lanes: the vector environment.
-        spec: its environment.
-        algo: true scales by running statistics of observations and rewards. `pooled` subtracts the mean of every
-            number in a short pass of random actions and divides by one unit for all numbers of a key.
-        statistics: the statistics of a checkpoint.
+    True scales by running statistics of observations and rewards. `pooled` subtracts the mean of every number in a
+    short pass of random actions and divides by one unit for all numbers of a key.
     """
+    algo = spec.algo
+    if not algo.normalise:
+        return lanes
     if statistics is not None:
         return VecNormalize.load(str(statistics), lanes)
     if algo.normalise == POOLED:
         wrapped: Any = VecNormalize(lanes, training=False, norm_reward=False)
-        calibration = random_pass(spec)
+        calibration = random_pass(spec.env)
         for key, mean in calibration.mean.items():
             running = wrapped.obs_rms[key] if key else wrapped.obs_rms
             running.mean, running.var = mean, np.full_like(mean, (calibration.std[key] ** 2).mean())

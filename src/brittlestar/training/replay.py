@@ -43,7 +43,7 @@ def save_replay(model: Any, folder: Path) -> None:
 def load_replay(model: Any, folder: Path) -> None:
     """Fills the empty buffer of a model; episodes that had not ended are truncated there."""
     with warnings.catch_warnings():
-        # The library warns about truncated episodes, but the environments start anew.
+        # The library warns about truncated episodes, but the environments start again.
         warnings.simplefilter("ignore", UserWarning)
         if (folder / _PICKLE).is_file():
             model.load_replay_buffer(folder / _PICKLE)

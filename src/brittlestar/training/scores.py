@@ -63,5 +63,5 @@ def rank(scores: list[dict[str, Any]]) -> tuple[float, float]:
         >>> rank([good]) > rank([{"return": {"mean": 2.0}, "success_final": {"mean": 0.8}}])
         True
     """
-    rates = [each["success_final"]["mean"] if "success_final" in each else 0.0 for each in scores]
-    return float(np.mean(rates)), float(np.mean([each["return"]["mean"] for each in scores]))
+    rates = [score["success_final"]["mean"] if "success_final" in score else 0.0 for score in scores]
+    return float(np.mean(rates)), float(np.mean([score["return"]["mean"] for score in scores]))

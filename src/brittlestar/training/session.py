@@ -6,11 +6,14 @@ import dataclasses
 import functools
 import importlib.util
 import json
+import platform
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.identity import versions
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.training.coach import Coaching
@@ -42,9 +45,7 @@ class Session:
         self.spec, self.folder, self.algo = spec, folder, spec.algo
         self.stop = StopRequest()
         self.scorer = Scorer(spec, folder)
-        self.lanes = LaneVecEnv(
-            spec.env, self.algo.envs, spec.seed, spec.parts, spec.threads, calibrate=self.scorer.calibrate
-        )
+        self.lanes = LaneVecEnv(spec, self.scorer.calibrate)
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.coaching: Coaching | None = None
         self.model = self._open()
@@ -55,11 +56,12 @@ class Session:
         checkpoint = find_checkpoint(self.folder / "last")
         logs = str(self.folder / "logs") if importlib.util.find_spec("tensorboard") is not None else None
         if checkpoint is None:
-            model = self.algo.make(self._normalised(None), self.spec.seed, logs, self._defer)
+            model = self.algo.make(normalised(self.lanes, self.spec), self.spec.seed, logs, self._defer)
         else:
             folder, self.progress = checkpoint
             self.lanes.next_episode = self.progress["episodes"]
-            model = self.algo.load(folder / _MODEL, self._normalised(folder / STATISTICS), logs, self._defer)
+            env = normalised(self.lanes, self.spec, folder / STATISTICS)
+            model = self.algo.load(folder / _MODEL, env, logs, self._defer)
             load_replay(model, folder)
             # Another stream than before, so that the resumed part does not repeat the first one's choices.
             model.set_random_seed(self.spec.seed + self.progress["steps"])
@@ -70,22 +72,13 @@ class Session:
                 self.coaching.load(checkpoint[0])
         return model
 
-    def _normalised(self, statistics: Path | None) -> Any:
-        if not self.algo.normalise:
-            return self.lanes
-        return normalised(self.lanes, self.spec.env, self.algo, statistics)
-
     def _defer(self, learn: Callable[..., None], gradient_steps: int, **kwargs: Any) -> None:
         """Postpones an update of the networks until the simulators run, on the other core."""
         update = learn if self.coaching is None else functools.partial(self.coaching.train, learn)
         self.lanes.meanwhile = functools.partial(update, gradient_steps, **kwargs)
 
     def run(self, on_step: Callable[[Session], None] = lambda session: None) -> dict[str, Any]:
-        """Trains to the end and returns the metadata.
-
-        Args:
-            on_step: called with the session after every step of all environments.
-        """
+        """Trains to the end and returns the metadata; calls `on_step` after every step of all environments."""
         left = self.algo.steps - self.progress["steps"]
         if left > 0:
             self.model.num_timesteps = self.progress["steps"]
@@ -175,14 +168,9 @@ class Session:
 
 
 def _described(part: Any) -> dict[str, Any]:
-    return {"class": type(part).__name__, **{k: v for k, v in vars(part).items() if not k.startswith("_")}}
+    return {"class": type(part).__name__} | {key: value for key, value in vars(part).items() if not key.startswith("_")}
 
 
 def _versions() -> dict[str, str]:
-    import platform
-    from importlib.metadata import version
-
-    from brittlestar.cells.identity import versions
-
-    learners = {name: version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")}
+    learners = {name: metadata.version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")}
     return versions() | learners | {"python": platform.python_version()}

@@ -16,7 +16,7 @@ from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
 LOG_SECONDS = 10.0
-"""Shortest time between two lines of progress in a stream that is no terminal."""
+"""Shortest time between two lines of progress in a stream that is not a terminal."""
 LOG_SHARE = 0.05
 """Smallest share of the training between two such lines."""
 
@@ -35,10 +35,11 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
         return folder
     spec = TrainingSpec.build(config, share or cores())
     set_threads(share)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / RESOLVED_CONFIG).write_text(json.dumps(config, indent=2) + "\n")
     session = Session(spec, folder)
     try:
+        # After `Session`, so that a training that it refuses leaves no folder.
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / RESOLVED_CONFIG).write_text(json.dumps(config, indent=2) + "\n")
         with session.stop:
             facts = session.run(live_line(name))
     finally:
@@ -53,13 +54,9 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
 
 
 def live_line(name: str = "", stream: TextIO | None = None) -> Callable[[Session], None]:
-    """Returns a function that writes steps, recent success or return, and the time left.
+    """Returns a function that writes steps, recent success or return, and the time left to the standard error.
 
     A terminal gets one line that changes. Another stream, or a training with a name, gets a line now and then.
-
-    Args:
-        name: the name of the training, where several write to the same stream.
-        stream: the standard error by default.
     """
     line, prefix = LiveLine(stream, LOG_SECONDS, live=not name), f"{name}: " if name else ""
     last_share = 0.0

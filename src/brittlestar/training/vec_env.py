@@ -10,11 +10,11 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from brittlestar.engine.evaluation import make_lanes
 from brittlestar.engine.lanes import Batch
-from brittlestar.engine.stack import Parts, Stack
-from brittlestar.envs import EnvSpec
+from brittlestar.engine.stack import Stack
 from brittlestar.envs.batches import copy_batch, take_row
 from brittlestar.perturbations.context import Calibration
 from brittlestar.randomness import Jumper
+from brittlestar.training.spec import TrainingSpec
 
 _RECENT = 100
 
@@ -37,7 +37,9 @@ class LaneVecEnv(VecEnv):
     the seed and the number alone.
 
     Example:
-        >>> env = LaneVecEnv(EnvSpec(id="CartPole-v1"), count=2, seed=0)
+        >>> from brittlestar.envs import EnvSpec
+        >>> from brittlestar.training.algorithms import Algorithm
+        >>> env = LaneVecEnv(TrainingSpec(EnvSpec(id="CartPole-v1"), Algorithm("ppo", envs=2)))
         >>> env.reset().shape
         (2, 4)
         >>> observation, reward, done, infos = env.step(np.array([0, 1]))
@@ -46,21 +48,13 @@ class LaneVecEnv(VecEnv):
         >>> env.close()
     """
 
-    def __init__(
-        self,
-        spec: EnvSpec,
-        count: int,
-        seed: int = 0,
-        parts: Parts | None = None,
-        threads: int = 1,
-        calibrate: Callable[[], Calibration] | None = None,
-    ) -> None:
-        parts = parts or Parts(None)
-        self.lanes = make_lanes(spec, count, threads, needs_model=parts.perturbation.needs_world)
-        self._success = spec.success
-        self._stack = Stack(self.lanes, parts, seed, training_stream)
+    def __init__(self, spec: TrainingSpec, calibrate: Callable[[], Calibration] | None = None) -> None:
+        count, needs_model = spec.algo.envs, spec.parts.perturbation.needs_world
+        self.lanes = make_lanes(spec.env, count, spec.threads, needs_model=needs_model)
+        self._success = spec.env.success
+        self._stack = Stack(self.lanes, spec.parts, spec.seed, training_stream)
         self._stack.bind(calibrate=calibrate)
-        self._resets = Jumper(seed, "training/reset")
+        self._resets = Jumper(spec.seed, "training/reset")
         self._steps, self._episodes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         self._returns, self._active = np.zeros(count), np.arange(count)
         self.next_episode = 0

@@ -68,9 +68,8 @@ def check_card(name: str, home: Path = HOME) -> list[str]:
     policy, config = _load(home / name), {"env": card["env_config"]} | {group: card[group] for group in AROUND}
     for kind in ("clean", "disturbed"):
         if card[kind]:
-            scores = score_policy(
-                policy, config, card[kind]["episodes"], card[kind]["seed"], disturbed=kind == "disturbed"
-            )
+            episodes, seed = card[kind]["episodes"], card[kind]["seed"]
+            scores = score_policy(policy, config, episodes, seed, disturbed=kind == "disturbed")
             lines += [f"{kind} {line}" for line in _outside(card[kind], scores)]
     return lines
 
@@ -78,15 +77,7 @@ def check_card(name: str, home: Path = HOME) -> list[str]:
 def score_policy(
     policy: Policy, config: dict[str, Any], episodes: int, seed: int, disturbed: bool = False
 ) -> dict[str, Any]:
-    """Evaluates a policy; returns mean return and success rates with 95 % intervals over episodes.
-
-    Args:
-        policy: the policy.
-        config: the config of the training.
-        episodes: how many.
-        seed: the seed of the evaluation; another one has other start states and other noise.
-        disturbed: with the perturbation, mitigation and schedule of the training, or clean.
-    """
+    """Evaluates a policy, clean or with the parts of its training; returns scores with 95 % intervals over episodes."""
     parts = build_parts(config, policy) if disturbed else Parts(policy)
     rows = run_episodes(build(config["env"], "env"), parts, Plan(episodes, seed), threads=cores())
     return {"episodes": episodes, "seed": seed} | score_intervals(rows)
@@ -99,7 +90,7 @@ def _is_disturbed(config: dict[str, Any]) -> bool:
 def _read(training: Path, file: str) -> dict[str, Any]:
     path = training / file
     if not path.is_file():
-        raise UserError(f"{training} is no finished training: it has no {file}")
+        raise UserError(f"{training} is not a finished training: it has no {file}")
     content: dict[str, Any] = json.loads(path.read_text())
     return content
 
@@ -115,7 +106,7 @@ def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict
     }
     for key, (value, expected) in pairs.items():
         if value != expected:
-            raise UserError(f"{training} is no training of `{name}`: its {key} is {value}, not {expected}")
+            raise UserError(f"{training} is not a training of `{name}`: its {key} is {value}, not {expected}")
 
 
 def _ranks(training: Path, config: dict[str, Any]) -> dict[str, tuple[float, float]]:

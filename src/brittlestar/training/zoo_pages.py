@@ -15,7 +15,7 @@ _COLUMNS = (
 _README = """\
 # The zoo
 
-Written by `brittlestar zoo card` from the cards beside it. {shipped} of {all} recipes are trained.
+Written by `brittlestar zoo card` from the cards next to it. {shipped} of {all} recipes are trained.
 
 The policies are deterministic. Their scores are means over {episodes} clean episodes that neither the training nor the
 choice of the checkpoint used, with 95 % intervals over episodes (Student t for returns, Wilson for rates). Intervals do
@@ -32,14 +32,9 @@ perturbation of the training.
 
 def zoo_list(home: Path = HOME) -> str:
     """Returns the table of all policies and their scores, and how many are not trained yet."""
-    untrained = [name for name in recipes() if not is_shipped(name, home)]
-    lines = [_table(home)]
-    if untrained:
-        lines += [
-            "",
-            f"{len(untrained)} not trained yet: `brittlestar zoo train NAME`, or `brittlestar zoo train --all`",
-        ]
-    return "\n".join(lines)
+    untrained = sum(not is_shipped(name, home) for name in recipes())
+    hint = f"\n\n{untrained} not trained yet: `brittlestar zoo train NAME`, or `brittlestar zoo train --all`"
+    return _table(home) + (hint if untrained else "")
 
 
 def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:

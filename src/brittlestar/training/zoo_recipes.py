@@ -19,9 +19,9 @@ from brittlestar.training.train import train
 from brittlestar.training.zoo_adoption import adopt
 
 
-def train_recipe(name: str, more: Sequence[str] = (), home: Path = HOME) -> bool:
+def train_recipe(name: str, overrides: Sequence[str] = (), home: Path = HOME) -> bool:
     """Trains one policy with further overrides, or continues, and adopts it; returns False if that was done before."""
-    config = compose_training([*recipe(name), *more])
+    config = compose_training([*recipe(name), *overrides])
     folder = training_folder(config)
     is_trained = (folder / METADATA).is_file()
     if is_trained and is_shipped(name, home) and read_card(name, home)["training"] == folder.name:
@@ -43,15 +43,15 @@ def store_override(folder: str) -> str:
 
 
 def train_side_by_side(
-    names: Sequence[str], jobs: int, store: str, more: Sequence[str] = (), home: Path = HOME
+    names: Sequence[str], jobs: int, store: str, overrides: Sequence[str] = (), home: Path = HOME
 ) -> list[str]:
-    """Trains several policies in processes of their own, each on its share of the cores; returns those that failed.
+    """Trains recipes in processes of their own, each on its share of the cores; returns those that failed.
 
     Args:
         names: the names of the recipes.
         jobs: how many at a time.
         store: folder of the trainings, and of a log for each.
-        more: further overrides of the trainings.
+        overrides: further overrides of the trainings.
         home: folder of the policies.
     """
     shares = _shares(jobs)
@@ -60,7 +60,7 @@ def train_side_by_side(
     def train_one(name: str) -> bool:
         log = Path(store) / f"{name}.log"
         print(f"{name}: training, see {log}", flush=True)
-        command = [sys.executable, "-m", __name__, name, str(home), store_override(store), *more]
+        command = [sys.executable, "-m", __name__, name, str(home), store_override(store), *overrides]
         with log.open("a") as file:
             code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT).returncode
         last = (log.read_text().strip().splitlines() or [""])[-1]

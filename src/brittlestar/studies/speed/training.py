@@ -99,9 +99,10 @@ def _make(way: str) -> Any:
 
         return envpool.make_gymnasium(_ENV, num_envs=_ENVS, num_threads=cores(), seed=0)
     if way == "lanes":
+        from brittlestar.training.spec import TrainingSpec
         from brittlestar.training.vec_env import LaneVecEnv
 
-        return LaneVecEnv(EnvSpec(id=_ENV), _ENVS, threads=cores())
+        return LaneVecEnv(TrainingSpec(EnvSpec(id=_ENV), _algorithm(), threads=cores()))
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
