@@ -88,7 +88,7 @@ def test_real_statistics_are_read(agents, name):
 def test_wrappers_frames_and_arguments_of_some_agents(agents):
     wrapped = {name: read_folder(agents / name).wrappers for name in AGENTS}
     time_feature = "sb3_contrib.common.wrappers.TimeFeatureWrapper"
-    assert {name: wrappers for name, wrappers in wrapped.items() if wrappers} == {"ppo/Ant-v3_1": [time_feature]}
+    assert {name: wrappers for name, wrappers in wrapped.items() if wrappers} == {"ppo/Ant-v3_1": {time_feature: {}}}
     assert read_folder(agents / "ars/HalfCheetah-v3_1").normalize_kwargs == {"norm_obs": True, "norm_reward": False}
     cheetah = read_checkpoint(agents / "ppo/HalfCheetah-v3_1/HalfCheetah-v3.zip")
     assert (cheetah.activation, cheetah.net_arch) == ("relu", [{"pi": [256, 256], "vf": [256, 256]}])

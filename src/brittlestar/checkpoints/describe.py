@@ -73,7 +73,7 @@ def _acts(name: str) -> bool:
 
 def _describe_folder(folder: ZooFolder) -> list[str]:
     normalized = f"yes {folder.normalize_kwargs or ''}".strip() if folder.normalized else "no"
-    wrappers = [f"{name} {printable(folder.wrapper_kwargs.get(name, ''))}".strip() for name in folder.wrappers]
+    wrappers = [f"{name} {printable(kwargs or '')}".strip() for name, kwargs in folder.wrappers.items()]
     return [
         _line("folder", folder.path),
         _line("trained by", f"{folder.algorithm} in {folder.env_id}"),

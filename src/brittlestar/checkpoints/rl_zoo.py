@@ -38,10 +38,8 @@ class ZooFolder:
     normalized: bool
     """Whether the agent was trained with `VecNormalize`."""
     normalize_kwargs: dict[str, Any]
-    wrappers: list[str]
-    """Full names of environment wrappers, innermost first."""
-    wrapper_kwargs: dict[str, Any]
-    """Arguments of wrappers by name; wrappers without arguments are absent."""
+    wrappers: dict[str, dict[str, Any]]
+    """Arguments of environment wrappers by full name, innermost first."""
     frame_stack: int | None
     recorded: np.ndarray | None
     """Returns of the episodes in the last evaluation."""
@@ -58,7 +56,6 @@ def read_folder(path: str | Path) -> ZooFolder:
     normalized = kwargs is not None if (settings / SETTINGS).is_file() else statistics is not None
     if normalized and statistics is None and (kwargs or {}).get("norm_obs", True):
         raise UserError(f"the agent of {folder} was trained with VecNormalize, but {settings / STATISTICS} is missing")
-    wrappers = _wrappers(config.get("env_wrapper"), where)
     return ZooFolder(
         path=str(folder),
         algorithm=_text(args.get("algo"), folder.parent.name),
@@ -67,8 +64,7 @@ def read_folder(path: str | Path) -> ZooFolder:
         statistics=statistics,
         normalized=normalized,
         normalize_kwargs=kwargs or {},
-        wrappers=[name for name, _ in wrappers],
-        wrapper_kwargs={name: arguments for name, arguments in wrappers if arguments},
+        wrappers=_wrappers(config.get("env_wrapper"), where),
         frame_stack=_frame_stack(config.get("frame_stack"), where),
         recorded=read_scores(folder / SCORES),
     )
@@ -147,15 +143,14 @@ def _normalize(value: Any, where: str) -> dict[str, Any] | None:
     raise unreadable(f"{where}, `normalize`,", f"it must be true, false or a dict, got {printable(value, 60)}")
 
 
-def _wrappers(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
+def _wrappers(value: Any, where: str) -> dict[str, dict[str, Any]]:
     """Reads `name`, `{name: arguments}` or a list of these."""
-    wrappers: list[tuple[str, dict[str, Any]]] = []
+    wrappers: dict[str, dict[str, Any]] = {}
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str) and item != "None":
-            wrappers.append((printable(item), {}))
+            wrappers[printable(item)] = {}
         elif isinstance(item, dict) and all(isinstance(name, str) for name in item):
-            arguments = {printable(name): value if isinstance(value, dict) else {} for name, value in item.items()}
-            wrappers += arguments.items()
+            wrappers |= {printable(name): kwargs if isinstance(kwargs, dict) else {} for name, kwargs in item.items()}
         elif item not in (None, "None"):
             raise unreadable(f"{where}, `env_wrapper`,", f"it must be names of wrappers, got {printable(item, 60)}")
     return wrappers

@@ -24,14 +24,18 @@ MAX_OPCODES = 1_000_000
 _ERRORS = (
     ValueError, KeyError, IndexError, TypeError, OverflowError, AttributeError, EOFError, AssertionError, struct.error,
 )  # fmt: skip
-_PUSHED = frozenset({
+_PUSHED = (
     "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING", "BINSTRING",
     "SHORT_BINSTRING", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES",
     "BINBYTES8", "BYTEARRAY8",
-})  # fmt: skip
-_CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
-_IGNORED = ("PROTO", "FRAME", "READONLY_BUFFER")
+)  # fmt: skip
 _HANDLERS: dict[str, Callable[[PickleStack, Any], Any]] = {
+    **dict.fromkeys(_PUSHED, PickleStack.push),
+    **dict.fromkeys(("PROTO", "FRAME", "READONLY_BUFFER"), lambda stack, _: None),
+    "NONE": lambda stack, _: stack.push(None),
+    "NEWTRUE": lambda stack, _: stack.push(True),
+    "NEWFALSE": lambda stack, _: stack.push(False),
+    "EMPTY_TUPLE": lambda stack, _: stack.push(()),
     "MARK": lambda stack, _: stack.push(MARK),
     "POP": lambda stack, _: stack.drop(),
     "POP_MARK": lambda stack, _: stack.since_mark(),
@@ -98,17 +102,11 @@ def _run(stream: BinaryIO, stack: PickleStack) -> Any:
     for step, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
         if step >= MAX_OPCODES:
             raise ValueError(f"more than {MAX_OPCODES} opcodes")
-        name = opcode.name
-        if name == "STOP":
+        if opcode.name == "STOP":
             break
-        if name in _PUSHED:
-            stack.push(argument)
-        elif name in _CONSTANTS:
-            stack.push(_CONSTANTS[name])
-        elif name in _HANDLERS:
-            _HANDLERS[name](stack, argument)
-        elif name not in _IGNORED:
-            raise ValueError(f"opcode {name} is not allowed")
+        if opcode.name not in _HANDLERS:
+            raise ValueError(f"opcode {opcode.name} is not allowed")
+        _HANDLERS[opcode.name](stack, argument)
     return built(stack.pop())
 
 

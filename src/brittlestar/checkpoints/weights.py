@@ -142,10 +142,8 @@ def _arrays(state: dict[Any, Any], load: Callable[[_Storage], bytes], order: str
     total = sum(math.prod(tensor.shape) * max(4, tensor.storage.itemsize) for tensor in _tensors(state))
     if total > MAX_WEIGHT_BYTES:
         raise unreadable(name, f"its tensors need {total} bytes, at most {MAX_WEIGHT_BYTES} are read")
-    numbers: dict[_Storage, np.ndarray] = {}
-    for tensor in _tensors(state):
-        if tensor.storage not in numbers:
-            numbers[tensor.storage] = _numbers(load(tensor.storage), tensor.storage, order, name)
+    storages = dict.fromkeys(tensor.storage for tensor in _tensors(state))
+    numbers = {storage: _numbers(load(storage), storage, order, name) for storage in storages}
     return {key: _view(value, numbers[value.storage]) for key, value in state.items()}
 
 

@@ -25,12 +25,7 @@ _ERRORS = (
 
 
 class ZipEntries:
-    """The entries of a zip by name, checked for zip bombs, unsafe names and encryption.
-
-    Args:
-        file: the open file.
-        where: name of the file for messages.
-    """
+    """The entries of an open zip, checked for zip bombs, unsafe names and encryption; `where` is for messages."""
 
     def __init__(self, file: BinaryIO, where: str) -> None:
         self._where = where

@@ -10,10 +10,10 @@ def main() -> None:
     parser.add_argument("path", metavar="PATH", help="a zip file, a vecnormalize.pkl, a folder of rl-zoo, or zoo/NAME")
     path = parser.parse_args().path
     from brittlestar.checkpoints import describe_path
-    from brittlestar.policies.zoo.cards import files, read_card
+    from brittlestar.policies.zoo.cards import HOME, files, read_card
 
     if path.startswith("zoo/"):
         name = path.removeprefix("zoo/")
         read_card(name)
-        path = str(files(name)[0])
+        path = str(files(HOME / name)[0])
     print(describe_path(path))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.envs.batches import entries
 from brittlestar.errors import UserError
 from brittlestar.randomness import LaneDraws
 
@@ -85,19 +86,7 @@ def count_lanes(observation: Observation) -> int:
         >>> count_lanes({"observation": np.zeros((5, 10)), "desired_goal": np.zeros((5, 3))})
         5
     """
-    return len(next(iter(observation.values())) if isinstance(observation, dict) else observation)
-
-
-def one_lane(observation: Observation, lane: int) -> Observation:
-    """Returns the observation of one lane, without the lane axis.
-
-    Example:
-        >>> one_lane({"observation": np.array([[1.0], [2.0]])}, lane=1)
-        {'observation': array([2.])}
-    """
-    if isinstance(observation, dict):
-        return {key: array[lane] for key, array in observation.items()}
-    return observation[lane]
+    return len(next(iter(entries(observation).values())))
 
 
 def takes_masks(predict: Callable[..., Any]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
+from brittlestar.envs.batches import take_row
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import (
     DelegatingPolicy,
@@ -21,7 +22,6 @@ from brittlestar.policies.base import (
     Starts,
     StatelessPolicy,
     count_lanes,
-    one_lane,
     takes_masks,
 )
 from brittlestar.randomness import LaneDraws
@@ -54,7 +54,7 @@ def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Po
     Args:
         thing: the policy, object or callable.
         batched: whether a plain callable takes all lanes at once.
-        name: name in error messages.
+        name: its name in error messages.
 
     Example:
         >>> policy = as_policy(lambda observation: -observation)
@@ -102,7 +102,7 @@ class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
         lanes = count_lanes(observation)
         if self.batched:
             return self._checked(self.thing(observation), lanes)
-        return np.stack([self._checked(self.thing(one_lane(observation, lane))) for lane in range(lanes)])
+        return np.stack([self._checked(self.thing(take_row(observation, lane))) for lane in range(lanes)])
 
 
 class _PredictPolicy(_ForeignPolicy):

@@ -61,10 +61,7 @@ def through_layers(
 def through_torch(network: Callable[[dict[str, Any]], Any], inputs: Mapping[str, np.ndarray], name: str) -> Answer:
     """Evaluates a torch network lane by lane; torch computes the gradients.
 
-    Args:
-        network: takes a batch of one lane by entry, and returns actions or scores.
-        inputs: the inputs of all lanes, by entry.
-        name: name of the network in error messages.
+    `network` takes a batch of one lane by entry, and returns actions or scores. `name` is its name in messages.
     """
     import torch
 

@@ -84,13 +84,11 @@ class Inputs:
 
     def _check_scaling(self, key: str, width: int) -> None:
         if key in self.scalings and self.scalings[key].mean.shape != (width,):
-            entry = f" of `{key}`" if key else ""
             shape = self.scalings[key].mean.shape
+            statistics = f"the statistics of `{key}`" if key else "the statistics"
             hint = ": was it trained with TimeFeatureWrapper? Set `policy.time_limit`, or use `policy=zoo_folder`"
-            raise UserError(
-                f"the statistics{entry} have shape {shape}, but the network has {width} inputs"
-                + (hint if shape == (width + 1,) else "")
-            )
+            message = f"{statistics} have shape {shape}, but the network has {width} inputs"
+            raise UserError(message + (hint if shape == (width + 1,) else ""))
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:
         """Returns the mean and standard deviation that each entry is normalised by; of a stack, those of the newest.
@@ -146,7 +144,8 @@ class Inputs:
 
     def _entries(self, observation: Observation) -> dict[str, np.ndarray]:
         lanes, entries = count_lanes(observation), {}
-        for key, space in (self._parts or self._unbound_parts(observation)).items():
+        unbound = dict.fromkeys(self.keys or sorted(observation)) if isinstance(observation, dict) else {"": None}
+        for key, space in (self._parts or unbound).items():
             values = _numbers(observation[key] if key else observation, space, lanes)
             entries[key] = self.scalings[key].apply(values) if key and key in self.scalings else values
         return entries
@@ -159,12 +158,7 @@ class Inputs:
         frames = np.split(gradient.reshape(lanes, *self.shape), self.stack, axis=self._along + 1)
         return frames[-1].reshape(lanes, -1)
 
-    def _unbound_parts(self, observation: Observation) -> dict[str, Any]:
-        return dict.fromkeys(self.keys or sorted(observation)) if isinstance(observation, dict) else {"": None}
-
-    def _with_history(
-        self, row: np.ndarray, state: Any, first: Starts
-    ) -> tuple[list[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    def _with_history(self, row: np.ndarray, state: Any, first: Starts) -> tuple[list[np.ndarray], Any]:
         lanes = len(row)
         width = row.shape[1] + (self.time_limit is not None)
         steps, frames = state or (np.zeros(lanes, dtype=np.int64), np.zeros((lanes, self.stack, width)))

@@ -89,12 +89,12 @@ class ZooFolderPolicy(DelegatingPolicy):
         folder = read_folder(self.path)
         self.trained_in = folder.env_id
         time_limit = None
-        for wrapper in folder.wrappers:
+        for wrapper, arguments in folder.wrappers.items():
             name = wrapper.rpartition(".")[2]
             if name == TIME_FEATURE:
-                time_limit = folder.wrapper_kwargs.get(wrapper, {}).get("max_steps") or _time_limit(folder.env_id)
+                time_limit = arguments.get("max_steps") or _time_limit(folder.env_id)
             elif name == ATARI:
-                _check_atari(self.path, folder.wrapper_kwargs.get(wrapper, {}))
+                _check_atari(self.path, arguments)
             elif name not in NEUTRAL_WRAPPERS:
                 raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not support")
         self.record = _find_record(folder.checkpoint)

@@ -14,6 +14,7 @@ from gymnasium import spaces
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.checkpoints.algorithms import ALGORITHMS, ALIASES
 from brittlestar.checkpoints.spaces_text import Space, describe_space
+from brittlestar.envs.batches import entries, take_row
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import (
     Answer,
@@ -26,7 +27,6 @@ from brittlestar.policies.base import (
     Prediction,
     Starts,
     count_lanes,
-    one_lane,
     takes_masks,
 )
 from brittlestar.policies.gradients import through_torch
@@ -103,10 +103,10 @@ class LoadedPolicy(Policy):
                 torch.manual_seed(int(seeds[lane] * 2**53))
             first = None if episode_start is None else episode_start[lane : lane + 1]
             masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
-            seen = one_lane(observation, lane)
-            action, after = self.model.predict(seen, states[lane], first, deterministic, **masks)
+            row = take_row(observation, lane)
+            action, memory = self.model.predict(row, states[lane], first, deterministic, **masks)
             actions.append(action)
-            memories.append(after)
+            memories.append(memory)
         return np.stack(actions), memories
 
     def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
@@ -114,9 +114,8 @@ class LoadedPolicy(Policy):
         name = f"the loaded {type(self.model).__name__}"
         if hasattr(self.model.policy, "lstm_actor"):
             raise GradientError(f"{name} has no gradients with its memory; with `policy.trust=false` it has them")
-        seen = observation if isinstance(observation, dict) else {"": observation}
         self.model.policy.set_training_mode(False)
-        return through_torch(lambda row: _scores(self.model, row.get("", row)), seen, name)
+        return through_torch(lambda row: _scores(self.model, row.get("", row)), entries(observation), name)
 
 
 def _scores(model: Any, seen: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.envs.batches import entries
 from brittlestar.errors import require, require_choice
 from brittlestar.policies.base import Policy
 
@@ -77,7 +78,7 @@ class Coaching:
         normaliser = self._model.get_vec_normalize_env()
         seen = disturbed if normaliser is None else normaliser.normalize_obs(disturbed)
         advice, _ = self._coach.policy.predict(truth if self._coach.sees == "truth" else disturbed)
-        rows = {f"seen/{key}": values for key, values in (seen if isinstance(seen, dict) else {"": seen}).items()}
+        rows = {f"seen/{key}": values for key, values in entries(seen).items()}
         rows["advice"] = self._model.policy.scale_action(advice)
         self._store(rows, (self._answers + np.arange(len(advice))) % self._coach.memory)
         self._answers += len(advice)

@@ -24,10 +24,7 @@ LOG_SHARE = 0.05
 def train(config: dict[str, Any], share: int | None = None, name: str = "") -> Path:
     """Trains what a resolved config describes, or continues from its last checkpoint, and returns the folder.
 
-    Args:
-        config: the config of the training.
-        share: how many cores it may use; all by default.
-        name: printed with its progress, where several trainings run at once.
+    It uses `share` cores, all by default, and prints `name` with its progress, where several trainings run at once.
     """
     folder = training_folder(config)
     if (folder / METADATA).is_file():

@@ -60,7 +60,7 @@ def check_card(name: str, home: Path = HOME) -> list[str]:
     """Evaluates a policy again, on the episodes of its card, and returns the differences."""
     card, digests = read_card(name, home), _digests(home / name)
     lines = [f"{file} is not the file of the card" for file, sha in card["sha256"].items() if digests.get(file) != sha]
-    size = sum(path.stat().st_size for path in files(name, home))
+    size = sum(path.stat().st_size for path in files(home / name))
     if size > MAX_ZOO_BYTES:
         lines.append(f"{size:,} bytes, at most {MAX_ZOO_BYTES:,}")
     if lines:
@@ -168,8 +168,7 @@ def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    paths = [folder / file for file in (POLICY, STATISTICS) if (folder / file).is_file()]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files(folder)}
 
 
 def _outside(card: dict[str, Any], scores: dict[str, Any]) -> list[str]:

@@ -30,7 +30,7 @@ class ZooPolicy(DelegatingPolicy):
     @staticmethod
     def config_files(node: dict[str, Any]) -> list[Path]:
         """Returns the files behind a config node of this class, which are part of a cell's hash."""
-        return zoo.files(str(node.get("name")))
+        return zoo.files(zoo.HOME / str(node.get("name")))
 
     @staticmethod
     def trained_env(node: dict[str, Any]) -> str:

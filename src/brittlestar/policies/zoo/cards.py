@@ -25,8 +25,8 @@ def recipes() -> dict[str, list[str]]:
     """
     import yaml  # type: ignore[import-untyped]
 
-    found: dict[str, list[str]] = yaml.safe_load((Path(__file__).parent / "recipes.yaml").read_text())
-    return found
+    overrides: dict[str, list[str]] = yaml.safe_load((HOME / "recipes.yaml").read_text())
+    return overrides
 
 
 def recipe(name: str) -> list[str]:
@@ -66,6 +66,6 @@ def read_card(name: str, home: Path = HOME) -> dict[str, Any]:
     return card
 
 
-def files(name: str, home: Path = HOME) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     """Returns the files that determine the actions of a policy; empty for one that is not trained yet."""
-    return [path for path in (home / name / POLICY, home / name / STATISTICS) if path.is_file()]
+    return [path for path in (folder / POLICY, folder / STATISTICS) if path.is_file()]
