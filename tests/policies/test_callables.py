@@ -4,26 +4,12 @@ import types
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import PUSH, SEEN, bound
 
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Policy
 from brittlestar.policies.callables import CallablePolicy, as_policy
 from brittlestar.policies.simple import ConstantPolicy
-from brittlestar.randomness import LaneDraws
-
-SEEN = spaces.Box(-1.0, 1.0, (3,), np.float32)
-PUSH = spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-
-def draws_at(step, lanes=200, seed=0):
-    draws = LaneDraws(seed=seed, stream="policy", lanes=lanes)
-    draws.at(episodes=np.arange(lanes), steps=np.full(lanes, step))
-    return draws
-
-
-def bound(policy, action_space, lanes=2):
-    policy.bind(SEEN, action_space, draws_at(0, lanes))
-    return policy
 
 
 def first_two(observation):
@@ -85,7 +71,7 @@ BATCH = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=np.float32)
     ],
 )
 def test_callables_act(policy, gain):
-    actions, _ = bound(policy(), PUSH).predict(BATCH)
+    actions, _ = bound(policy(), SEEN, PUSH, lanes=2).predict(BATCH)
     assert actions.dtype == np.float32
     np.testing.assert_allclose(actions, gain * BATCH[:, :2])
 
@@ -98,7 +84,7 @@ def test_a_function_sees_one_dict_observation_per_lane():
 
 def test_predict_gets_the_whole_signature():
     counter = Counter()
-    policy, start = bound(as_policy(counter), PUSH), np.array([True, False])
+    policy, start = bound(as_policy(counter), SEEN, PUSH, lanes=2), np.array([True, False])
     _, state = policy.predict(BATCH, None, start, True)
     _, state = policy.predict(BATCH, state, start, True)
     assert state == 2
@@ -106,7 +92,7 @@ def test_predict_gets_the_whole_signature():
 
 
 def test_discrete_actions_become_integers():
-    actions, _ = bound(as_policy(lambda seen: np.argmax(seen)), spaces.Discrete(3)).predict(BATCH)
+    actions, _ = bound(as_policy(lambda seen: np.argmax(seen)), SEEN, spaces.Discrete(3), lanes=2).predict(BATCH)
     assert actions.tolist() == [2, 2]
     assert actions.dtype == np.int64
 
@@ -150,7 +136,7 @@ def test_a_module_that_needs_another_module(tmp_path, monkeypatch):
 )
 def test_invalid_actions_of_a_callable_are_named(policy, space, message):
     with pytest.raises(UserError, match=f"the policy.*{message}"):
-        bound(policy, space).predict(BATCH)
+        bound(policy, SEEN, space, lanes=2).predict(BATCH)
 
 
 @pytest.mark.parametrize("thing", [3, Counter, Policy])

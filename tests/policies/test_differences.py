@@ -1,33 +1,8 @@
-import itertools
-
 import numpy as np
-from gymnasium import spaces
+from samples import LANES, bound, box, network, numbers
 
 from brittlestar.policies import MlpPolicy, PController
 from brittlestar.policies.differences import by_differences
-from brittlestar.randomness import LaneDraws, generator
-
-LANES = 5
-ACTS = spaces.Box(np.array([-0.4, -2.0], np.float32), np.array([0.5, 3.0], np.float32))
-
-
-def numbers(*shape, seed=0, scale=1.0):
-    return scale * generator(seed, "test").standard_normal(shape)
-
-
-def box(*shape):
-    return spaces.Box(-np.inf, np.inf, shape, np.float64)
-
-
-def network(inputs, outputs=2, units=7, seed=3):
-    sizes = [inputs, units, units, outputs]
-    pairs = itertools.pairwise(sizes)
-    return [(numbers(a, b, seed=seed + a * b) / np.sqrt(a), numbers(b, seed=b, scale=0.3)) for a, b in pairs]
-
-
-def bound(policy, seen, acts=ACTS, lanes=LANES):
-    policy.bind(seen, acts, LaneDraws(0, "policy", lanes))
-    return policy
 
 
 def test_differences_find_the_same_gradient():

@@ -3,10 +3,10 @@ import warnings
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import draws_at
 
 from brittlestar.errors import UserError
 from brittlestar.policies.exported import CleanRlPolicy, OnnxPolicy, TorchScriptPolicy
-from brittlestar.randomness import LaneDraws
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -15,9 +15,7 @@ ACTS = spaces.Box(-2.0, 3.0, (2,), np.float32)
 
 
 def bound(policy, acts=ACTS, lanes=8):
-    draws = LaneDraws(seed=0, stream="policy", lanes=lanes)
-    draws.at(np.arange(lanes), np.zeros(lanes, dtype=np.int64))
-    policy.bind(SEEN, acts, draws)
+    policy.bind(SEEN, acts, draws_at(lanes=lanes))
     return policy
 
 

@@ -1,9 +1,9 @@
-import itertools
 import warnings
 
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import ACTS, LANES, bound, box, network, numbers
 
 from brittlestar.errors import UserError
 from brittlestar.policies import ConstantPolicy, MlpPolicy, PController, as_policy
@@ -14,29 +14,6 @@ from brittlestar.policies.mlp import ACTIVATIONS
 from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.scaling import Fit, Scaling
-from brittlestar.randomness import LaneDraws, generator
-
-LANES = 5
-ACTS = spaces.Box(np.array([-0.4, -2.0], np.float32), np.array([0.5, 3.0], np.float32))
-
-
-def numbers(*shape, seed=0, scale=1.0):
-    return scale * generator(seed, "test").standard_normal(shape)
-
-
-def box(*shape):
-    return spaces.Box(-np.inf, np.inf, shape, np.float64)
-
-
-def network(inputs, outputs=2, units=7, seed=3):
-    sizes = [inputs, units, units, outputs]
-    pairs = itertools.pairwise(sizes)
-    return [(numbers(a, b, seed=seed + a * b) / np.sqrt(a), numbers(b, seed=b, scale=0.3)) for a, b in pairs]
-
-
-def bound(policy, seen, acts=ACTS, lanes=LANES):
-    policy.bind(seen, acts, LaneDraws(0, "policy", lanes))
-    return policy
 
 
 def numeric_gradient(policy, observation, weights, key="", state=None, first=None, reach=1e-6):

@@ -1,40 +1,12 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
-from gymnasium import spaces
+from samples import NAMES, bound, needs_agents, observations, zip_of
 
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
-from brittlestar.randomness import LaneDraws
 
-SHARED = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"
-AGENTS = Path(os.environ.get("BRITTLESTAR_AGENTS", SHARED))
-NAMES = sorted(str(file.parent.relative_to(AGENTS)) for file in AGENTS.glob("*/*/*.zip"))
-needs_agents = pytest.mark.skipif(not NAMES, reason="needs the trained agents of ../shared/checkpoints")
 torch = pytest.importorskip("torch")
-
-
-def zip_of(name):
-    return str(next((AGENTS / name).glob("*.zip")))
-
-
-def observations(space, count, scale=1):
-    rng = np.random.default_rng(0)
-    if isinstance(space, spaces.Dict):
-        return {
-            key: (scale * rng.standard_normal((count, *part.shape))).astype(np.float32) for key, part in space.items()
-        }
-    return (scale * rng.standard_normal((count, *space.shape))).astype(np.float32)
-
-
-def bound(policy, observation_space, action_space, lanes):
-    draws = LaneDraws(seed=0, stream="policy", lanes=lanes)
-    draws.at(np.arange(lanes), np.zeros(lanes, dtype=np.int64))
-    policy.bind(observation_space, action_space, draws)
-    return policy
 
 
 @needs_agents

@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import draws_at
 
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
@@ -14,7 +15,6 @@ from brittlestar.errors import UserError
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.recurrent import LstmInputs, lstm_layers
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.randomness import LaneDraws
 
 torch = pytest.importorskip("torch")
 sb3_contrib = pytest.importorskip("sb3_contrib")
@@ -71,9 +71,7 @@ def made(folder, seen=SEEN, acts=ACTS, policy="MlpLstmPolicy", **options):
 
 def bound(path, seen=SEEN, acts=ACTS, lanes=LANES, **options):
     policy = Sb3Policy(path, **options)
-    draws = LaneDraws(seed=0, stream="policy", lanes=lanes)
-    draws.at(np.arange(lanes), np.zeros(lanes, dtype=np.int64))
-    policy.bind(seen, acts, draws)
+    policy.bind(seen, acts, draws_at(lanes=lanes))
     return policy
 
 

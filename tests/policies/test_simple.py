@@ -1,30 +1,15 @@
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import PUSH, SEEN, bound, draws_at
 
 from brittlestar.errors import UserError
 from brittlestar.policies.simple import ConstantPolicy, RandomPolicy
-from brittlestar.randomness import LaneDraws
-
-SEEN = spaces.Box(-1.0, 1.0, (3,), np.float32)
-PUSH = spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-
-def draws_at(step, lanes=200, seed=0):
-    draws = LaneDraws(seed=seed, stream="policy", lanes=lanes)
-    draws.at(episodes=np.arange(lanes), steps=np.full(lanes, step))
-    return draws
-
-
-def bound(policy, action_space, lanes=2):
-    policy.bind(SEEN, action_space, draws_at(0, lanes))
-    return policy
 
 
 def random_actions(action_space, **where):
-    draws = draws_at(**{"step": 0, **where})
     policy = RandomPolicy()
-    policy.bind(SEEN, action_space, draws)
+    policy.bind(SEEN, action_space, draws_at(**where))
     return policy.predict(np.zeros((200, 3)))[0]
 
 
@@ -92,7 +77,7 @@ def test_random_refuses_text():
     ],
 )
 def test_constant(action, space, expected):
-    actions = bound(ConstantPolicy(action), space).predict(np.zeros((2, 3)))[0]
+    actions = bound(ConstantPolicy(action), SEEN, space, lanes=2).predict(np.zeros((2, 3)))[0]
     assert actions.dtype == space.dtype
     assert actions.tolist() == [expected, expected]
 
@@ -111,4 +96,4 @@ def test_constant(action, space, expected):
 )
 def test_constant_refuses_actions_out_of_the_space(action, space, message):
     with pytest.raises(UserError, match=message):
-        bound(ConstantPolicy(action), space)
+        bound(ConstantPolicy(action), SEEN, space, lanes=2)
