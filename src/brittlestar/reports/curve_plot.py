@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brittlestar.reports import drawing
 from brittlestar.reports.curve_names import curve_names
-from brittlestar.reports.drawing import (
-    DPI,
-    draw_series,
-    make_figure,
-    open_frame,
-    remove_pictures,
-    save_figure,
-    series_style,
-)  # fmt: skip
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
@@ -48,10 +40,10 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
         unit = "success rate" if unit in RATES else unit.replace("_", " ")
         panels.setdefault((row["strength_name"] or "strength", unit), []).append(row)
     if not panels:
-        remove_pictures(path.parent, path.name)
+        drawing.remove_pictures(path.parent, path.name)
         return []
     drawn = list(panels.items())[:_MOST_PANELS]
-    figure = make_figure(1.5 + 5 * len(drawn), 4.2)
+    figure = drawing.make_figure(1.5 + 5 * len(drawn), 4.2)
     left_out = [name for rows in list(panels.values())[_MOST_PANELS:] for name in _names(rows, columns).values()]
     for axes, ((name, unit), rows) in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
         left_out += _panel(axes, rows, columns)
@@ -59,7 +51,7 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
         axes.set_ylabel(f"{unit} (wide bands are cut)" if is_cut(axes, rows, measures(rows[0])) else unit)
         axes.set_title(", ".join(_only(rows, "env") + _only(rows, "policy")), fontsize=10)
     _place_legends(figure)
-    save_figure(figure, path)
+    drawing.save_figure(figure, path)
     return left_out
 
 
@@ -109,7 +101,7 @@ def _panel(axes: Axes, rows: list[Row], columns: list[str]) -> list[str]:
         axes.set_ylim(-0.03, 1.03)
     elif limits:
         axes.set_ylim(*limits)
-    open_frame(axes)
+    drawing.open_frame(axes)
     return [names[key] for key in list(curves)[MOST_CURVES:]]
 
 
@@ -117,16 +109,16 @@ def _draw(axes: Axes, points: list[Row], measure: str, label: str, number: int, 
     # A single success is that of the episode, not of a step.
     step = measure.replace("success_", "") + " step" if len(measures(points[0])) > 1 else ""
     name = " ".join(filter(None, (label, step))) or ("success" if measure in RATES else measure.replace("_", " "))
-    style = series_style(number) | {"linestyle": _STYLES.get(measure, "-")}
+    style = drawing.series_style(number) | {"linestyle": _STYLES.get(measure, "-")}
     if points[0].get("baseline_check") == MISMATCH:
         name = f"{name} ({MISMATCH})"
         style |= {"linestyle": _MISSED_STYLES.get(measure, ":"), "markerfacecolor": "none"}
-    draw_series(axes, points, measure, name, alpha, **style)
+    drawing.draw_series(axes, points, measure, name, alpha, **style)
 
 
 def _place_legends(figure: Figure) -> None:
     """Adds a legend to every panel: next to the curves where it is long, or would lie on them."""
-    figure.set_dpi(DPI)
+    figure.set_dpi(drawing.DPI)
     for axes in figure.axes:
         if len(axes.get_legend_handles_labels()[1]) > _MOST_INSIDE:
             _place_outside(figure, axes, fontsize=6)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ Pictures = tuple[list[str], list[str]]
 """Names of pictures, and of what did not fit on them."""
 _MOST_PAGES = 10
 _TITLE_INCHES = 2.8
+Panel = TypeVar("Panel")
 
 
 def make_figure(width: float, height: float, **pads: float) -> Figure:
@@ -84,31 +86,27 @@ def open_frame(axes: Axes) -> Axes:
     return axes
 
 
-def split_pages(panels: list[Any]) -> tuple[list[list[Any]], list[Any]]:
-    """Returns panels by page, and those that are too many."""
-    pages = [panels[i : i + MOST_PANELS] for i in range(0, len(panels), MOST_PANELS)]
-    return pages[:_MOST_PAGES], panels[MOST_PANELS * _MOST_PAGES :]
+class Pages(Generic[Panel]):
+    """Pages of panels in files `STEM`, `STEM_2` and so on: names of the files, and panels that are too many."""
 
+    def __init__(self, path: Path, panels: list[Panel]) -> None:
+        self._path, self._panels = path, panels[: MOST_PANELS * _MOST_PAGES]
+        self.left_out = panels[MOST_PANELS * _MOST_PAGES :]
+        self.names: list[str] = []
 
-def page_name(stem: str, number: int) -> str:
-    """Returns the name of a page; the first has none.
-
-    Example:
-        >>> page_name("heatmap", 0), page_name("heatmap", 1)
-        ('heatmap', 'heatmap_2')
-    """
-    return f"{stem}_{number + 1}" if number else stem
-
-
-def make_panels(count: int, width: float, across: int = 4) -> tuple[Figure, list[Axes]]:
-    """Returns a figure with a grid of panels, and its axes; those behind `count` are invisible."""
-    across = min(count, across)
-    down = math.ceil(count / across)
-    figure = make_figure(width * across, 3.4 * down + 0.3)
-    grid = list(figure.subplots(down, across, squeeze=False).flat)
-    for axes in grid[count:]:
-        axes.set_visible(False)
-    return figure, grid
+    def draw(self, width: float, across: int = 4) -> Iterator[tuple[Figure, list[tuple[Axes, Panel]]]]:
+        """Yields the figure of each page with its axes and panels, and saves it afterwards."""
+        for start in range(0, len(self._panels), MOST_PANELS):
+            page = self._panels[start : start + MOST_PANELS]
+            columns = min(len(page), across)
+            rows = math.ceil(len(page) / columns)
+            figure = make_figure(width * columns, 3.4 * rows + 0.3)
+            grid = figure.subplots(rows, columns, squeeze=False).ravel()
+            for axes in grid[len(page) :]:
+                axes.set_visible(False)
+            yield figure, list(zip(grid, page, strict=False))
+            self.names.append(self._path.name + (f"_{len(self.names) + 1}" if self.names else ""))
+            save_figure(figure, self._path.with_name(self.names[-1]))
 
 
 def set_title(axes: Axes, *lines: str) -> None:

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brittlestar.reports.curve_names import curve_names
-from brittlestar.reports.drawing import (
-    Pictures,
-    make_panels,
-    page_name,
-    remove_pictures,
-    save_figure,
-    set_title,
-    split_pages,
-)  # fmt: skip
+from brittlestar.reports.drawing import Pages, Pictures, remove_pictures, set_title
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
@@ -45,15 +37,13 @@ def plot_heatmap(tables: Tables, folder: Path) -> Pictures:
     # Maps of one model are side by side, also where other models have more of them.
     width = max(len(_mapped(rows[0])) for rows in panels.values())
     maps = [(key, measure) for key, rows in panels.items() for measure in (_mapped(rows[0]) + [""] * 2)[:width]]
-    pages, left_out = split_pages(maps)
-    for number, page in enumerate(pages):
-        figure, grid = make_panels(len(page), width=4.4, across=width * (4 // width))
-        for axes, (key, measure) in zip(grid, page, strict=False):
+    pages = Pages(folder / "heatmap", maps)
+    for _, page in pages.draw(width=4.4, across=width * (4 // width)):
+        for axes, (key, measure) in page:
             axes.set_visible(bool(measure))
             blank = _draw_map(axes, panels[key], second, measure) if measure else 0
             set_title(axes, titles[key], f"{blank} fields have no result" if blank else "")
-        save_figure(figure, folder / page_name("heatmap", number))
-    return [page_name("heatmap", i) for i in range(len(pages))], [titles[key] for key in dict(left_out)]
+    return pages.names, [titles[key] for key in dict(pages.left_out)]
 
 
 def _second_strength(curve: list[Row], columns: list[str]) -> str | None:

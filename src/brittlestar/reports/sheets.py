@@ -8,20 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brittlestar.cells.identity import LABEL
+from brittlestar.reports import drawing
 from brittlestar.reports.curve_names import curve_names
 from brittlestar.reports.curve_plot import MOST_CURVES, is_cut, view
-from brittlestar.reports.drawing import (
-    Pictures,
-    draw_series,
-    make_panels,
-    open_frame,
-    page_name,
-    remove_pictures,
-    save_figure,
-    series_style,
-    set_title,
-    split_pages,
-)  # fmt: skip
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.format import text
@@ -36,7 +25,7 @@ _MODELS = (LABEL, "policy.path", "policy")
 """Columns that may distinguish models."""
 
 
-def plot_sheets(tables: Tables, folder: Path) -> Pictures:
+def plot_sheets(tables: Tables, folder: Path) -> drawing.Pictures:
     """Draws a sheet per environment with a panel per model: the cumulative reward at every strength.
 
     The axis of an environment with negative rewards only is reversed, and labelled so.
@@ -45,8 +34,8 @@ def plot_sheets(tables: Tables, folder: Path) -> Pictures:
         Names of the pictures, and of models and curves left out. There are no pictures without several models, a
         list of models, or masks.
     """
-    remove_pictures(folder, "sheet_*")
-    pictures: Pictures = [], []
+    drawing.remove_pictures(folder, "sheet_*")
+    pictures: drawing.Pictures = [], []
     for env, rows in sorted(_by_environment(tables).items()) if _is_sheet_wanted(tables) else ():
         for names, new in zip(pictures, _plot_environment(tables, env, rows, folder), strict=True):
             names += new
@@ -70,35 +59,32 @@ def _by_environment(tables: Tables) -> dict[str, list[Row]]:
     return groups
 
 
-def _plot_environment(tables: Tables, env: str, rows: list[Row], folder: Path) -> Pictures:
+def _plot_environment(tables: Tables, env: str, rows: list[Row], folder: Path) -> drawing.Pictures:
     models = [c for c in _MODELS if c in tables.grouping.columns]
     panels = group_rows(rows, models)
     titles = {key: name or text(key[-1]) for key, name in curve_names(models, panels).items()}
     # A column that only distinguishes panels does not distinguish curves.
-    others = [c for c in tables.grouping.columns if any(len({row[c] for row in p}) > 1 for p in panels.values())]
-    curves = curve_names(others, group_rows(rows, others))
+    columns = [c for c in tables.grouping.columns if any(len({row[c] for row in p}) > 1 for p in panels.values())]
+    curves = curve_names(columns, group_rows(rows, columns))
     labels = dict(list(curves.items())[:MOST_CURVES])
-    pages, left_out = split_pages(list(panels.items()))
-    stem = f"sheet_{re.sub(r'[^A-Za-z0-9]+', '_', env)}"
-    for number, page in enumerate(pages):
-        figure, grid = make_panels(len(page), width=4.0)
-        for axes, (key, points) in zip(grid, page, strict=False):
-            _draw_panel(axes, points, others, labels)
+    pages = drawing.Pages(folder / f"sheet_{re.sub(r'[^A-Za-z0-9]+', '_', env)}", list(panels.items()))
+    for figure, page in pages.draw(width=4.0):
+        for axes, (key, points) in page:
+            _draw_panel(axes, points, columns, labels)
             missed = f" ({MISMATCH})" if points[0].get("baseline_check") == MISMATCH else ""
-            set_title(axes, titles[key] + missed, _mark_failed(axes, tables.failures, points, models))
-        _finish_sheet(figure, grid[: len(page)], env, rows)
-        save_figure(figure, folder / page_name(stem, number))
-    names = [f"{env}: {name}" for name in [titles[key] for key, _ in left_out] + list(curves.values())[MOST_CURVES:]]
-    return [page_name(stem, i) for i in range(len(pages))], names
+            drawing.set_title(axes, titles[key] + missed, _mark_failed(axes, tables.failures, points, models))
+        _finish_sheet(figure, [axes for axes, _ in page], env, rows)
+    left_out = [titles[key] for key, _ in pages.left_out] + list(curves.values())[MOST_CURVES:]
+    return pages.names, [f"{env}: {name}" for name in left_out]
 
 
 def _draw_panel(axes: Axes, rows: list[Row], columns: list[str], labels: dict[tuple, str]) -> None:
     curves = group_rows(rows, columns)
     for number, (key, label) in enumerate(labels.items()):
-        draw_series(axes, curves.get(key, []), "return", label, **series_style(number))
+        drawing.draw_series(axes, curves.get(key, []), "return", label, **drawing.series_style(number))
     names = {row["strength_name"] for row in rows if row["strength_name"]}
     axes.set_xlabel(names.pop() if len(names) == 1 else "strength")
-    open_frame(axes)
+    drawing.open_frame(axes)
 
 
 def _mark_failed(axes: Axes, failures: list[Row], rows: list[Row], models: list[str]) -> str:

@@ -40,8 +40,8 @@ def describe(job: Job, outcome: Outcome, manifest: dict[str, Any], tables: Table
         lines += ["", f"{phase['phase']}, {phase['n_episodes']} episodes" if "phase" in phase else "", ""]
         lines += [_metrics(phase, [name for name in manifest["columns"] if name in tables.cells[0]]), ""]
     # What is in no column: shares of masks and pixels, changes of the model, parts of a composition.
-    others = {name: value for name, value in manifest["delivery"].items() if name not in manifest["columns"]}
-    delivered = [f"{name.removeprefix(DELIVERED)} {text(value)}" for name, value in others.items()]
+    effects = {name: value for name, value in manifest["delivery"].items() if name not in manifest["columns"]}
+    delivered = [f"{name.removeprefix(DELIVERED)} {text(value)}" for name, value in effects.items()]
     lines += [f"delivered: {', '.join(delivered)}"] if delivered else []
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]

@@ -57,10 +57,9 @@ def verdict(comparison: Comparison) -> str:
     curve, (a, b) = comparison.curve, comparison.names
     if curve["low"] <= 0 <= curve["high"]:
         return f"no difference between {a} and {b} over the curve can be shown"
-    more, less = (a, b) if curve["low"] > 0 else (b, a)
-    if comparison.measure in HIGHER_IS_BETTER:
-        return f"{more} is more robust than {less} over the curve"
-    return f"{more} has more {comparison.measure} than {less} over the curve"
+    higher, lower = (a, b) if curve["low"] > 0 else (b, a)
+    kind = "is more robust" if comparison.measure in HIGHER_IS_BETTER else f"has more {comparison.measure}"
+    return f"{higher} {kind} than {lower} over the curve"
 
 
 def _curve(folder: str, where: list[str]) -> list[Cell]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from statistics import median
 
 from brittlestar.cells import run as cell
-from brittlestar.cells.job import Job
 from brittlestar.config.build import load
 from brittlestar.engine import evaluation
 from brittlestar.engine.lanes import Lanes
@@ -65,28 +64,20 @@ def framework(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         composer = Composer(make_launcher(Path(folder)))
         fixed = ["env=cartpole", "policy=random", "episodes=1", f"store={folder}/store"]
-        composer.job(fixed, 0)
-        jobs, composing = [], []
-        for seed in range(count + 1):
-            started = time.perf_counter()
-            jobs.append(composer.job([*fixed, f"seed={seed}"], seed))
-            composing.append(time.perf_counter() - started)
-        outside = _outside_rollout(jobs)
+        # The first cell only warms up.
+        cell.run(composer.job(fixed, 0))
+        composing, outside = [], []
+        for seed in range(1, count + 1):
+            with clocked(evaluation, "rollout") as rolling:
+                started = time.perf_counter()
+                job = composer.job([*fixed, f"seed={seed}"], seed)
+                composed = time.perf_counter()
+                outcome = cell.run(job)
+                outside.append(time.perf_counter() - composed - rolling.seconds)
+            composing.append(composed - started)
+            assert outcome.status == "done" and rolling.seconds > 0, outcome.error
     return [
         Figure("composing a cell in the launcher", median(composing) * _MS, "ms"),
         Figure("running a warm cell, less its rollout", median(outside) * _MS, "ms"),
         Figure("framework time per warm cell", (median(composing) + median(outside)) * _MS, "ms", at_most=30),
     ]
-
-
-def _outside_rollout(jobs: list[Job]) -> list[float]:
-    """Returns the seconds of each cell; the first job only warms up."""
-    cell.run(jobs[0])
-    seconds = []
-    for job in jobs[1:]:
-        with clocked(evaluation, "rollout") as clock:
-            started = time.perf_counter()
-            outcome = cell.run(job)
-            seconds.append(time.perf_counter() - started - clock.seconds)
-        assert outcome.status == "done" and clock.seconds > 0, outcome.error
-    return seconds

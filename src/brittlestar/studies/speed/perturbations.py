@@ -35,7 +35,7 @@ def perturbations(quick: bool) -> list[Figure]:
     """
     steps, rounds = (100, 3) if quick else (150, 5)
     spec, policy = load("env", "half_cheetah", max_steps=steps), MlpPolicy.random([17, 256, 256, 6])
-    pairs = {own: (_lanes(spec, own), _lanes(spec, own)) for own in (False, True)}
+    pairs = {own_models: (_lanes(spec, own_models), _lanes(spec, own_models)) for own_models in (False, True)}
     figures = _own_models(policy, rounds)
     for name, parts, bar in _cases(spec, policy):
         figures.append(_figure(name, _added(pairs[parts.perturbation.needs_world], parts, rounds), bar))
