@@ -93,7 +93,7 @@ def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[
 def _files(report: Report, out: Path, folders: list[str]) -> str:
     """Returns which files were written, for the terminal."""
     tables = [_TABLES, *(section.tables for section in report.sections if section.tables)]
-    lines = {"tables": []}
+    lines: dict[str, list[str]] = {"tables": []}
     for names in tables:
         suffixes = [end for end in ("csv", "parquet", "md", "json") if (out / f"{names[-1]}.{end}").is_file()]
         lines["tables"].append(f"{out}/{_braced(names)}.{_braced(suffixes)}")

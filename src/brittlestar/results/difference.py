@@ -100,7 +100,7 @@ def curve_difference(sides: Sides) -> Difference:
     }  # fmt: skip
 
 
-def _test(sides: Sides) -> tests.Test:
+def _test(sides: Sides) -> tests.HypothesisTest:
     a, b = sides.a, sides.b
     if sides.is_rate and sides.paired:
         return tests.mcnemar_exact(int(((a == 1) & (b == 0)).sum()), int(((a == 0) & (b == 1)).sum()))

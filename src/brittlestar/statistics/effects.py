@@ -7,7 +7,7 @@ import numpy as np
 
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array
-from brittlestar.statistics.hypothesis_tests import Test, mcnemar_exact, t_test
+from brittlestar.statistics.hypothesis_tests import HypothesisTest, mcnemar_exact, t_test
 from brittlestar.statistics.intervals import LEVEL, Interval, normal_quantile, t_interval
 from brittlestar.statistics.resampling import paired_bootstrap
 
@@ -55,8 +55,10 @@ def paired_effect(stressed: np.ndarray, clean: np.ndarray, rng: np.random.Genera
     return _over_seeds(a, b, *paired_bootstrap(a.ravel(), b.ravel(), rng))
 
 
-def _over_seeds(a: Array, b: Array, over_episodes: Interval, test: Test) -> Effect:
-    gaps, (low, high), (p_value, method) = (a - b).mean(axis=1), map(float, over_episodes), test
+def _over_seeds(a: Array, b: Array, over_episodes: Interval, test: HypothesisTest) -> Effect:
+    gaps = (a - b).mean(axis=1)
+    low, high = map(float, over_episodes)
+    p_value, method = test
     if len(gaps) > 1:
         seed_low, seed_high = map(float, t_interval(gaps))
         low, high = min(low, seed_low), max(high, seed_high)

@@ -14,15 +14,14 @@ SIGNIFICANCE = 0.05
 """A p value below it counts as significant."""
 
 
-class Test(NamedTuple):
+class HypothesisTest(NamedTuple):
     """The p value of a two-sided test, and its method."""
 
     p_value: float
     method: str
-    __test__ = False  # the name would make pytest collect it
 
 
-def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
+def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> HypothesisTest:
     """Two-proportion z-test with pooled variance.
 
     Example:
@@ -35,22 +34,22 @@ def two_proportion_z(successes_a: int, n_a: int, successes_b: int, n_b: int) -> 
     pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
     error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / n_a + 1 / n_b))
     z = float((rate_a - rate_b) / error) if error > 0 else 0.0
-    return Test(float(2 * special().ndtr(-abs(z))), "two-proportion z")
+    return HypothesisTest(float(2 * special().ndtr(-abs(z))), "two-proportion z")
 
 
-def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> Test:
+def boschloo(successes_a: int, n_a: int, successes_b: int, n_b: int) -> HypothesisTest:
     """Boschloo's exact test of two independent success rates."""
     check_counts(successes_a, n_a, "_a")
     check_counts(successes_b, n_b, "_b")
     if successes_a + successes_b in (0, n_a + n_b):  # the rates are equal, and scipy returns nan
-        return Test(1.0, "Boschloo")
+        return HypothesisTest(1.0, "Boschloo")
     table = [[successes_a, successes_b], [n_a - successes_a, n_b - successes_b]]
     from scipy.stats import boschloo_exact  # loads for a second
 
-    return Test(min(1.0, float(boschloo_exact(table).pvalue)), "Boschloo")
+    return HypothesisTest(min(1.0, float(boschloo_exact(table).pvalue)), "Boschloo")
 
 
-def mcnemar_exact(only_a: int, only_b: int) -> Test:
+def mcnemar_exact(only_a: int, only_b: int) -> HypothesisTest:
     """Exact McNemar test of two policies on the same episodes, from those that only one of them solves.
 
     Example:
@@ -61,7 +60,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> Test:
     require(only_b >= 0, "only_b", "at least 0", only_b)
     n = only_a + only_b
     p = 2 * float(special().bdtr(min(only_a, only_b), n, 0.5)) if n else 1.0
-    return Test(min(1.0, p), "exact McNemar")
+    return HypothesisTest(min(1.0, p), "exact McNemar")
 
 
 def t_test(values: Array) -> float:
@@ -72,14 +71,14 @@ def t_test(values: Array) -> float:
     return float(2 * special().stdtr(len(values) - 1, -abs(values.mean()) / error))
 
 
-def bootstrap_test(replicates: Array, method: str) -> Test:
+def bootstrap_test(replicates: Array, method: str) -> HypothesisTest:
     """Tests that the mean of bootstrap replicates is 0.
 
     p is twice the smaller share of replicates at or beyond 0 on either side. The observed sample counts as a
     replicate, so p agrees with the percentile interval and is never 0.
     """
     smaller = min(int(np.sum(replicates <= 0)), int(np.sum(replicates >= 0)))
-    return Test(min(1.0, 2 * (smaller + 1) / (len(replicates) + 1)), method)
+    return HypothesisTest(min(1.0, 2 * (smaller + 1) / (len(replicates) + 1)), method)
 
 
 def holm(p_values: ArrayLike) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from brittlestar.errors import require
 from brittlestar.randomness import generator
 from brittlestar.statistics.arrays import Array, moments, without_nan
-from brittlestar.statistics.hypothesis_tests import Test, bootstrap_test
+from brittlestar.statistics.hypothesis_tests import HypothesisTest, bootstrap_test
 from brittlestar.statistics.intervals import Interval, percentile_interval
 
 RESAMPLES = 2000
@@ -77,7 +77,7 @@ def plus_four(values: Array, pseudo_episodes: ArrayLike) -> Array:
 
 def paired_bootstrap(
     a: ArrayLike, b: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES
-) -> tuple[Interval, Test]:
+) -> tuple[Interval, HypothesisTest]:
     """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)

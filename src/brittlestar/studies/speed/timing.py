@@ -96,7 +96,8 @@ class Clock:
 def clocked(owner: Any, *names: str, now: Callable[[], float] = time.perf_counter) -> Iterator[Clock]:
     """Adds up the time spent in functions of a module, as its callers see it."""
     clock = Clock()
-    with mock.patch.multiple(owner, **{name: _timed(getattr(owner, name), clock, now) for name in names}):
+    functions: dict[str, Any] = {name: _timed(getattr(owner, name), clock, now) for name in names}
+    with mock.patch.multiple(owner, **functions):
         yield clock
 
 

@@ -106,6 +106,7 @@ def _make(way: str) -> Any:
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
+    if way == "dummy":
+        return make_vec_env(_ENV, _ENVS, seed=0)
     # Forked, so that the processes know the registered environments.
-    options = {"vec_env_cls": SubprocVecEnv, "vec_env_kwargs": {"start_method": "fork"}} if way == "subproc" else {}
-    return make_vec_env(_ENV, _ENVS, seed=0, **options)
+    return make_vec_env(_ENV, _ENVS, seed=0, vec_env_cls=SubprocVecEnv, vec_env_kwargs={"start_method": "fork"})
