@@ -108,7 +108,7 @@ def test_a_thousand_curves_leave_a_readable_picture(make_cell, tmp_path, axes):
     assert len(looks) == 2 * plots.MOST_CURVES
 
 
-def test_a_long_legend_stands_beside_the_curves_and_on_the_picture(make_cell, tmp_path, axes):
+def test_a_long_legend_is_next_to_the_curves_and_on_the_picture(make_cell, tmp_path, axes):
     cells = [cell for i in range(9) for cell in curve(make_cell, choices={"policy": f"a_policy_{i:020}"})]
     draw(cells, tmp_path)
     legend, picture = axes[0].get_legend().get_window_extent(), axes[0].figure.bbox

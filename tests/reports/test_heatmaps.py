@@ -21,7 +21,7 @@ def test_a_heat_map_shows_every_mean_over_both_strengths(grid_cells, tmp_path, f
         assert [label.get_text() for label in axes.get_yticklabels()] == ["0.1", "0.4"]
 
 
-def test_beside_success_the_return_is_mapped(grid_cells, tmp_path, figures):
+def test_the_return_is_mapped_next_to_success(grid_cells, tmp_path, figures):
     cells = grid_cells()
     for i, cell in enumerate(cells):
         cell.held[:, cell.manifest["columns"].index("return")] = -1234.0 - i // 2

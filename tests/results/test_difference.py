@@ -28,7 +28,7 @@ def alarms(seeds: int, spread: float, paired: bool, runs: int = 200, episodes: i
 
     Args:
         seeds: per side.
-        spread: standard deviation of a seed's own log odds, drawn anew for each side.
+        spread: standard deviation of a seed's own log odds, drawn again for each side.
         paired: half of the luck of an episode is shared by both sides.
         runs: simulated comparisons.
         episodes: per seed.
