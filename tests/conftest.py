@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -139,6 +140,30 @@ def make_step(lanes: int = 3, episodes=None, step: int = 0, level: float = 1.0, 
 @pytest.fixture(name="make_step")
 def make_step_fixture():
     return make_step
+
+
+def model_bytes(model: Any) -> bytes:
+    """Returns all numbers of a MuJoCo model."""
+    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer.tobytes()
+
+
+@pytest.fixture(name="model_bytes")
+def model_bytes_fixture():
+    return model_bytes
+
+
+@pytest.fixture
+def simulator_state():
+    """A function that returns all that an edit could leave behind in lanes: models, forces, attributes."""
+
+    def read(lanes):
+        envs = [env.unwrapped for env in lanes.envs]
+        skips = [vars(env).get("frame_skip", vars(env).get("n_substeps")) for env in envs]
+        return [model_bytes(env.model) for env in envs], [env.data.xfrc_applied.tobytes() for env in envs], skips
+
+    return read
 
 
 def make_cell(

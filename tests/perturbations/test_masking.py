@@ -14,10 +14,12 @@ from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.perturbations import MaskObservation
 from brittlestar.perturbations.context import Calibration, Context
+from brittlestar.perturbations.masking import channel_mask
 from brittlestar.policies import RandomPolicy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.scaling import Scaling
+from brittlestar.randomness import LaneDraws
 from brittlestar.schedules import Linear
 
 SIZE = 10
@@ -300,3 +302,10 @@ def test_a_cell_masks_the_groups_of_its_environment():
     legs = MaskObservation(p=1.0, r=0.5, kind="group", groups=["back_leg", "front_leg"])
     rows = rollout(lanes, Parts(RandomPolicy(), legs), Plan(2))
     np.testing.assert_allclose(rows.effects["masked_fraction"], 6 / 17)
+
+
+def test_one_ratio_and_a_ratio_for_each_lane_mask_the_same():
+    for ratio in (0.0, 0.2, 0.5, 1.0):
+        shared, per_lane = (channel_mask(LaneDraws(0, "mask", 6), 17, r) for r in (ratio, np.full((6, 1), ratio)))
+        assert np.array_equal(shared, per_lane)
+        assert (shared.sum(axis=1) == int(17 * ratio)).all()

@@ -1,8 +1,9 @@
 """Changes of the simulator: their effect, and that every edit is undone."""
 
+import functools
+
 import gymnasium as gym
 import gymnasium_robotics
-import mujoco
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -29,10 +30,8 @@ from brittlestar.perturbations import (
     JointStiffness,
     Push,
     Scheduled,
-    Step,
 )
 from brittlestar.policies import RandomPolicy
-from brittlestar.randomness import LaneDraws
 from brittlestar.schedules import Bursts, Constant, Cosine, Linear
 
 gym.register_envs(gymnasium_robotics)
@@ -58,39 +57,6 @@ MODELS = ["HalfCheetah-v5", "FetchPush-v4", "Ant-v5"]
 CASES = [(env_id, name) for env_id in MODELS for name in CHANGES if (env_id, name) != ("FetchPush-v4", "gain")]
 
 
-def saved(model):
-    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
-    mujoco.mj_saveModel(model, None, buffer)
-    return buffer.tobytes()
-
-
-def everything(lanes):
-    """Everything that a change could leave behind: models, forces, attributes."""
-    envs = [env.unwrapped for env in lanes.envs]
-    skips = [vars(env).get("frame_skip", vars(env).get("n_substeps")) for env in envs]
-    return [saved(env.model) for env in envs], [env.data.xfrc_applied.tobytes() for env in envs], skips
-
-
-def at(perturbation, world, level=1.0, step=0, episode=0, seed=0):
-    """Applies the perturbation of one lane once, and returns the reported effect."""
-    draws = LaneDraws(seed, "test", 1)
-    draws.at(np.array([episode]), np.array([step]))
-    now = Step(np.array([level]), np.array([step == 0]), draws)
-    perturbation.perturb_world([world], now)
-    return float(now.effects["world_change"][0])
-
-
-def bound(perturbation):
-    perturbation.bind(BOX, BOX, lanes=1)
-    return perturbation
-
-
-def world_of(env_id):
-    world = World(gym.make(env_id, disable_env_checker=True))
-    world.env.reset(seed=0)
-    return world
-
-
 class Dies(RandomPolicy):
     """Raises in the middle of an episode."""
 
@@ -103,30 +69,24 @@ class Dies(RandomPolicy):
 
 @pytest.fixture(scope="module")
 def lanes():
-    made = {}
-
-    def make(env_id):
-        if env_id not in made:
-            made[env_id] = Lanes(EnvSpec(id=env_id, max_steps=8), 2, own_models=True)
-        return made[env_id]
-
-    return make
+    """A function that returns two lanes of an environment, made once per module."""
+    return functools.cache(lambda env_id: Lanes(EnvSpec(id=env_id, max_steps=8), 2, own_models=True))
 
 
 @pytest.mark.parametrize(("env_id", "name"), CASES)
-def test_nothing_is_left_behind(env_id, name, lanes):
+def test_nothing_is_left_behind(env_id, name, lanes, simulator_state):
     used, change = lanes(env_id), CHANGES[name]
-    before, plan = everything(used), Plan(4, seed=1)
+    before, plan = simulator_state(used), Plan(4, seed=1)
     clean = rollout(used, Parts(RandomPolicy()), plan).values
     rows = rollout(used, Parts(RandomPolicy(), change), plan)
-    assert everything(used) == before
+    assert simulator_state(used) == before
     assert measure(change, rows)["world_change"] > 0
     if env_id != "FetchPush-v4":
         # There the reward depends only on whether the object is at the goal.
         assert (rows.column("return") != clean[:, COLUMNS.index("return")]).all()
     with pytest.raises(RuntimeError, match="dead"):
         rollout(used, Parts(Dies(), change), plan)
-    assert everything(used) == before
+    assert simulator_state(used) == before
     assert np.array_equal(rollout(used, Parts(RandomPolicy()), plan).values, clean, equal_nan=True)
 
 
@@ -140,20 +100,20 @@ def test_an_episode_after_a_changed_one_is_that_of_a_fresh_environment(env_id):
 
 
 @pytest.mark.parametrize("env_id", MODELS)
-def test_a_wrapper_undoes_everything_at_reset_and_at_close(env_id):
+def test_a_wrapper_undoes_everything_at_reset_and_at_close(env_id, model_bytes):
     env = PerturbedEnv(gym.make(env_id, disable_env_checker=True), CHANGES["all"])
     model, states = env.unwrapped.model, []
-    before = saved(model)
+    before = model_bytes(model)
     for _ in range(2):
         env.reset(seed=3)
-        assert saved(model) == before
+        assert model_bytes(model) == before
         assert not env.unwrapped.data.xfrc_applied.any()
         states.append(np.concatenate([env.unwrapped.data.qpos, env.unwrapped.data.qvel]).tobytes())
         env.step(env.action_space.sample())
-        assert saved(model) != before
+        assert model_bytes(model) != before
         assert env.unwrapped.data.xfrc_applied.any()
     env.close()
-    assert saved(model) == before
+    assert model_bytes(model) == before
     assert states[0] == states[1]
 
 
@@ -208,13 +168,13 @@ RAMPED = {
     ],
 )
 @pytest.mark.parametrize("name", RAMPED)
-def test_a_ramp_is_the_same_in_any_lane_and_leaves_nothing_behind(name, schedule, ramp_lanes):
+def test_a_ramp_is_the_same_in_any_lane_and_leaves_nothing_behind(name, schedule, ramp_lanes, simulator_state):
     rows = []
     for count in (1, 3, 16):
         used = ramp_lanes(count)
-        before = everything(used)
+        before = simulator_state(used)
         rows.append(rollout(used, Parts(RandomPolicy(), RAMPED[name], schedule=schedule), Plan(18, seed=2)))
-        assert everything(used) == before
+        assert simulator_state(used) == before
     for other in rows[1:]:
         assert np.array_equal(rows[0].values, other.values, equal_nan=True)
         assert {name: values.tobytes() for name, values in rows[0].effects.items()} == {
@@ -232,7 +192,7 @@ def ramp_lanes():
 
 
 @pytest.mark.parametrize("scheduled_inside", [True, False])
-def test_a_burst_leaves_the_original_bytes(scheduled_inside):
+def test_a_burst_leaves_the_original_bytes(scheduled_inside, model_bytes):
     bursts = Bursts(onset_step=2, duration_steps=2, period_steps=5)
     pair = {"mass": BodyMass(0.5), "push": Push(5.0, direction=[1, 0, 0])}
     if scheduled_inside:
@@ -244,11 +204,11 @@ def test_a_burst_leaves_the_original_bytes(scheduled_inside):
         change, schedule = ComposedPerturbation(pair), bursts
     env = PerturbedEnv(gym.make("HalfCheetah-v5"), change, schedule)
     model, data = env.unwrapped.model, env.unwrapped.data
-    clean, seen = saved(model), []
+    clean, seen = model_bytes(model), []
     env.reset(seed=0)
     for _ in range(9):
         env.step(env.action_space.sample())
-        assert (saved(model) != clean) == data.xfrc_applied.any()
+        assert (model_bytes(model) != clean) == data.xfrc_applied.any()
         seen.append(bool(data.xfrc_applied.any()))
     assert seen == [step % 5 in (2, 3) for step in range(9)]
 
@@ -345,7 +305,7 @@ def test_bad_parameters(make, message):
         ("HalfCheetah-v5", Push(5.0, body="torsoo"), "no body 'torsoo' that can move; did you mean `torso`"),
     ],
 )
-def test_refusals_name_what_is_missing(env_id, change, message):
-    world = world_of(env_id)
+def test_refusals_name_what_is_missing(env_id, change, message, at, bound, make_world):
+    world = make_world(env_id)
     with pytest.raises(UserError, match=message):
         at(bound(change), world)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError
 from brittlestar.perturbations import (
     ActuatorGain,
@@ -18,50 +17,22 @@ from brittlestar.perturbations import (
     Friction,
     Gravity,
     JointStiffness,
-    Step,
 )
-from brittlestar.randomness import LaneDraws
 
 gym.register_envs(gymnasium_robotics)
 
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
 
 
-def saved(model):
-    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
-    mujoco.mj_saveModel(model, None, buffer)
-    return buffer.tobytes()
-
-
-def at(perturbation, world, level=1.0, step=0, episode=0, seed=0):
-    """Applies the perturbation of one lane once, and returns the reported effect."""
-    draws = LaneDraws(seed, "test", 1)
-    draws.at(np.array([episode]), np.array([step]))
-    now = Step(np.array([level]), np.array([step == 0]), draws)
-    perturbation.perturb_world([world], now)
-    return float(now.effects["world_change"][0])
-
-
-def bound(perturbation):
-    perturbation.bind(BOX, BOX, lanes=1)
-    return perturbation
-
-
-def world_of(env_id):
-    world = World(gym.make(env_id, disable_env_checker=True))
-    world.env.reset(seed=0)
-    return world
-
-
-def test_a_copy_of_a_change_goes_on_with_its_edits():
-    world, change = world_of("HalfCheetah-v5"), bound(Gravity(0.5))
-    before = saved(world.model)
+def test_a_copy_of_a_change_goes_on_with_its_edits(at, bound, model_bytes, make_world):
+    world, change = make_world("HalfCheetah-v5"), bound(Gravity(0.5))
+    before = model_bytes(world.model)
     at(change, world)
     copied = copy.deepcopy(change)
     at(copied, world, level=0.5, step=1)
     np.testing.assert_allclose(world.value("opt.gravity"), 1.25 * world.original("opt.gravity"))
     at(copied, world, level=0.0, step=2)
-    assert saved(world.model) == before
+    assert model_bytes(world.model) == before
 
 
 @pytest.mark.parametrize(
@@ -86,8 +57,8 @@ def test_a_copy_of_a_change_goes_on_with_its_edits():
         (EnvParameter(1.0, attribute="opt.timestep"), "opt.timestep", lambda t: 2 * t),
     ],
 )
-def test_what_each_change_does(change, field, expected):
-    world = world_of("HalfCheetah-v5")
+def test_what_each_change_does(change, field, expected, at, bound, make_world):
+    world = make_world("HalfCheetah-v5")
     original = world.value(field)
     assert at(bound(change), world) > 0
     np.testing.assert_allclose(world.value(field), expected(original), rtol=1e-12)
@@ -95,8 +66,8 @@ def test_what_each_change_does(change, field, expected):
     assert np.array_equal(world.value(field), original)
 
 
-def test_servos_keep_their_shape():
-    world = world_of("FetchPickAndPlace-v4")
+def test_servos_keep_their_shape(at, bound, make_world):
+    world = make_world("FetchPickAndPlace-v4")
     at(bound(ActuatorGain(-0.5, names=["*l_gripper*"])), world)
     assert world.value("actuator_gainprm")[:, 0].tolist() == [15000.0, 30000.0]
     assert world.value("actuator_biasprm")[:, 1].tolist() == [-15000.0, -30000.0]
@@ -112,8 +83,8 @@ def test_servos_keep_their_shape():
         ("FetchPush-v4", Damping(0.5, names=["object0:joint"]), "dof_damping", list(range(15, 21))),
     ],
 )
-def test_names_choose(env_id, change, field, touched):
-    world = world_of(env_id)
+def test_names_choose(env_id, change, field, touched, at, bound, make_world):
+    world = make_world(env_id)
     original = world.value(field)
     assert at(bound(change), world) == pytest.approx(0.5)
     moved = (world.value(field) != original).reshape(len(original), -1).any(axis=1)
@@ -125,8 +96,8 @@ def test_names_choose(env_id, change, field, touched):
 
 
 @pytest.mark.parametrize("draw", ["uniform", "sign"])
-def test_draws_are_of_the_episode_and_scale_with_the_strength(draw):
-    world, factors = world_of("HalfCheetah-v5"), {}
+def test_draws_are_of_the_episode_and_scale_with_the_strength(draw, at, bound, make_world):
+    world, factors = make_world("HalfCheetah-v5"), {}
     original = world.value("opt.gravity")[2]
     for strength in (0.2, 0.4):
         change = bound(Gravity(strength, draw=draw))
@@ -147,8 +118,8 @@ def test_draws_are_of_the_episode_and_scale_with_the_strength(draw):
     assert np.abs(small).max() <= 0.2 + 1e-12
 
 
-def test_targets_are_drawn_per_episode_in_their_range():
-    world, values = world_of("HalfCheetah-v5"), []
+def test_targets_are_drawn_per_episode_in_their_range(at, bound, make_world):
+    world, values = make_world("HalfCheetah-v5"), []
     change = bound(Gravity(1.0, to=[5.0, 15.0]))
     for episode in range(30):
         world.restore()
@@ -158,24 +129,24 @@ def test_targets_are_drawn_per_episode_in_their_range():
     assert 13.0 < max(values) <= 15.0
 
 
-def test_changes_of_the_same_field_add_up_and_leave_one_by_one():
-    world = world_of("Ant-v5")
-    before, original = saved(world.model), world.value("body_mass")
+def test_changes_of_the_same_field_add_up_and_leave_one_by_one(at, bound, model_bytes, make_world):
+    world = make_world("Ant-v5")
+    before, original = model_bytes(world.model), world.value("body_mass")
     more, less = bound(BodyMass(1.0)), bound(BodyMass(-0.25, names=["torso"]))
     at(more, world)
-    alone = saved(world.model)
+    alone = model_bytes(world.model)
     at(less, world)
     expected = 2 * original
     expected[1] *= 0.75
     np.testing.assert_allclose(world.value("body_mass"), expected)
     at(less, world, level=0.0, step=1)
-    assert saved(world.model) == alone
+    assert model_bytes(world.model) == alone
     at(more, world, level=0.0, step=1)
-    assert saved(world.model) == before
+    assert model_bytes(world.model) == before
 
 
-def test_derived_constants_follow_the_masses():
-    world, light = world_of("Ant-v5"), mujoco.MjModel.from_xml_path(world_of("Ant-v5").env.fullpath)
+def test_derived_constants_follow_the_masses(at, bound, make_world):
+    world, light = make_world("Ant-v5"), mujoco.MjModel.from_xml_path(make_world("Ant-v5").env.fullpath)
     at(bound(BodyMass(1.0)), world)
     assert world.model.body_subtreemass[0] == pytest.approx(2 * light.body_subtreemass[0])
     assert world.model.dof_invweight0[0] == pytest.approx(light.dof_invweight0[0] / 2, rel=1e-2)

@@ -104,8 +104,8 @@ class AtariFrames(gym.Wrapper):
         if self._fires and 0 < lives < self._lives:
             for start in (_NOOP, _FIRE, _MOVE):
                 if not (terminated or truncated):
-                    frame, more, terminated, truncated, info = self._skip(start)
-                    reward += more
+                    frame, start_reward, terminated, truncated, info = self._skip(start)
+                    reward += start_reward
         self._lives = self._ale.lives()
         return self._look(frame), reward, terminated, truncated, info
 

@@ -41,9 +41,9 @@ class Edits:
             return self
         left: dict[str, dict[Any, Edit]] = {}
         for name, edits in self.by_field.items():
-            others = {other: edit for other, edit in edits.items() if other != owner} if owner in edits else edits
-            if others:
-                left[name] = others
+            remaining = {other: edit for other, edit in edits.items() if other != owner} if owner in edits else edits
+            if remaining:
+                left[name] = remaining
         keys = {other: key for other, key in self.keys.items() if other != owner}
         return Edits(left, keys, [name for name in self.in_model if name in left]) if left else NO_EDITS
 

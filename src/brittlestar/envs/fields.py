@@ -40,7 +40,7 @@ class Fields:
         """Returns the value in the simulator: a number, or an array of its own."""
         value = getattr(*self._find(name))
         if not _is_numbers(value):
-            raise UserError(f"`{name}` of {type(self.env).__name__} is no number: {value!r}")
+            raise UserError(f"`{name}` of {type(self.env).__name__} is not a number: {value!r}")
         return np.array(value) if isinstance(value, list | tuple | np.ndarray) else value
 
     def _find(self, name: str) -> tuple[Any, str]:

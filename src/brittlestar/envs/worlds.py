@@ -101,15 +101,15 @@ class World(Fields):
         forces = [name for name in changes if name.startswith("data.")]
         for name in forces:
             self._forces.setdefault(name, {})[owner] = changes[name]
-        others = {name: change for name, change in changes.items() if name not in forces} if forces else changes
-        if others:
-            in_model = [name for name in others if self._find(name)[0] is not self.env]
+        fields = {name: change for name, change in changes.items() if name not in forces} if forces else changes
+        if fields:
+            in_model = [name for name in fields if self._find(name)[0] is not self.env]
             key = object() if key is None else key
-            self._applied = self.edits = self.edits.after(owner, others, key, in_model)
-            self.retimed = self.retimed or not _TIMES.isdisjoint(others)
+            self._applied = self.edits = self.edits.after(owner, fields, key, in_model)
+            self.retimed = self.retimed or not _TIMES.isdisjoint(fields)
         moved = [self._apply(name, owner if place == 0 else None) for place, name in enumerate(changes)]
-        if others:
-            self._derive(others)
+        if fields:
+            self._derive(fields)
         return moved[0]
 
     def share_edits(self, others: Iterable[World]) -> None:
@@ -146,11 +146,11 @@ class World(Fields):
     def push(self, owner: Any, body: int, force: np.ndarray) -> None:
         """Puts a force on the centre of a body, in place of the last one of the same owner on it."""
         edits = self._forces.setdefault(_FORCES, {})
-        own = edits.get(owner)
-        if len(edits) == 1 and isinstance(own, _Push) and own.body == body:
+        push = edits.get(owner)
+        if len(edits) == 1 and isinstance(push, _Push) and push.body == body:
             # No other owner pushes: only these three numbers change.
-            own.force = force
-            np.add(own.base, force, out=own.row)
+            push.force = force
+            np.add(push.base, force, out=push.row)
             return
         self._save(_FORCES)
         edits[owner] = _Push(body, force, self._originals[_FORCES][body, :3], self.data.xfrc_applied[body, :3])
@@ -187,9 +187,9 @@ class World(Fields):
             self._write_back(name)
             return 0.0
         value, moved = self.original(name), 0.0
-        for each, change in edits.items():
+        for editor, change in edits.items():
             before, value = value, change(value.copy() if isinstance(value, np.ndarray) else value)
-            if each == owner:
+            if editor == owner:
                 moved = _distance(before, value)
         self._write(name, value)
         return moved

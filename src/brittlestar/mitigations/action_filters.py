@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import Positive, PositiveFraction, PositiveInt, UserError
-from brittlestar.mitigations.array_filters import Exponential, Hold, MovingAverage, RateLimit
+from brittlestar.mitigations.array_filters import Exponential, MovingAverage, RateLimit
 from brittlestar.mitigations.base import ActionFilter, ArrayFilter, Mitigation
 from brittlestar.perturbations.observations import as_dtype
 from brittlestar.perturbations.step import Step
@@ -81,10 +81,12 @@ class HoldAction(Mitigation):
     steps: PositiveInt
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        self._hold = Hold(self.steps)
+        self._age = self._held = np.zeros(1, dtype=np.int64)
 
     def mitigate_action(self, action: np.ndarray, step: Step) -> np.ndarray:
-        return self._hold(action, step.first_for(action))
+        self._age = np.where(step.first_for(action), 0, (self._age + 1) % self.steps)
+        self._held = np.where(self._age == 0, action, self._held).astype(action.dtype, copy=False)
+        return self._held
 
 
 @dataclass

@@ -62,7 +62,6 @@ class ActionFilter(Mitigation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Takes the bounds of the actions and resets the filter."""
         if not isinstance(action_space, spaces.Box):
             raise UserError(f"{type(self).__name__} needs a Box action space, got {action_space}")
         self._low, self._high = action_space.low, action_space.high
@@ -86,7 +85,6 @@ class ObservationFilter(Mitigation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Checks that every key exists and is a Box, and resets the filters."""
         check_kinds(self, chosen_entries(observation_space, self.keys))
         self._filters: dict[str, ArrayFilter] = {}
 

@@ -1,6 +1,5 @@
 """A vote of the policy over noisy copies of the observation."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,8 +9,8 @@ from gymnasium import spaces
 from brittlestar.errors import PositiveInt
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.context import Context
-from brittlestar.perturbations.gaussian import GaussianObservation
 from brittlestar.perturbations.observations import Scale, check_kinds, chosen_entries
+from brittlestar.perturbations.sensor_errors import GaussianObservation
 from brittlestar.perturbations.step import Step
 from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, Prediction, Starts, count_lanes
 from brittlestar.randomness import LaneDraws
@@ -49,35 +48,26 @@ class Ensemble(Mitigation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._noise = GaussianObservation(sigma=self.sigma, keys=self.keys, scale=self.scale)
+        self.noise = GaussianObservation(sigma=self.sigma, keys=self.keys, scale=self.scale)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         check_kinds(self, chosen_entries(observation_space, self.keys))
-        self._noise.bind(observation_space, action_space, lanes)
+        self.noise.bind(observation_space, action_space, lanes)
         continuous = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype, np.floating)
-        self._vote = AVERAGES[self.average] if continuous else majority_action
+        self.vote = AVERAGES[self.average] if continuous else majority_action
 
     def prepare(self, context: Context) -> None:
-        """Takes the standard deviations, if they are the unit of noise."""
-        self._noise.prepare(context)
+        self.noise.prepare(context)
 
     def around(self, policy: Policy, draws: LaneDraws) -> Policy:
-        """Returns the policy that evaluates `policy` on every copy."""
-        return VotingPolicy(policy, self._noise, draws, self.copies, self._vote)
+        return VotingPolicy(policy, self, draws)
 
 
 class VotingPolicy(DelegatingPolicy):
     """Evaluates a policy on noisy copies of each observation and returns the vote; its state is one state per copy."""
 
-    def __init__(
-        self,
-        policy: Policy,
-        noise: GaussianObservation,
-        draws: LaneDraws,
-        copies: int,
-        vote: Callable[[np.ndarray], np.ndarray],
-    ) -> None:
-        self._policy, self._noise, self._draws, self._copies, self._vote = policy, noise, draws, copies, vote
+    def __init__(self, policy: Policy, ensemble: Ensemble, draws: LaneDraws) -> None:
+        self._policy, self._ensemble, self._draws = policy, ensemble, draws
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, draws: LaneDraws) -> None:
         super().bind(observation_space, action_space, draws)
@@ -90,44 +80,29 @@ class VotingPolicy(DelegatingPolicy):
         step = Step(np.ones(lanes), np.zeros(lanes, dtype=bool), self._draws)
         actions, states = [], []
         # One call per copy, because a policy draws and keeps buffers for the number of lanes that it was bound with.
-        for memory in state or [None] * self._copies:
+        for memory in state or [None] * self._ensemble.copies:
             self._policy_draws.at(self._policy_draws.episodes, self._policy_draws.steps)
-            copy = self._noise.perturb_observation(observation, step)
+            copy = self._ensemble.noise.perturb_observation(observation, step)
             action, memory = self._policy.predict(copy, memory, episode_start, *args, **kwargs)
             actions.append(np.array(action))
             states.append(memory)
-        return self._vote(np.stack(actions)), states
+        return self._ensemble.vote(np.stack(actions)), states
 
 
 def mean_action(actions: np.ndarray) -> np.ndarray:
-    """Returns the mean over the first axis; exactly the action if all are the same.
-
-    Example:
-        >>> mean_action(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
-        [0.1, 3.0]
-    """
+    """Returns the mean over the first axis; exactly the action if all are the same."""
     # Summed one by one, because the order of `np.sum` depends on the number of lanes.
     total = sum(action.astype(np.float64) - actions[0] for action in actions[1:])
     return np.asarray(actions[0] + total / len(actions)).astype(actions.dtype)
 
 
 def median_action(actions: np.ndarray) -> np.ndarray:
-    """Returns the median over the first axis.
-
-    Example:
-        >>> median_action(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]])).tolist()
-        [0.1, 2.0]
-    """
+    """Returns the median over the first axis."""
     return np.asarray(np.median(actions, axis=0)).astype(actions.dtype)
 
 
 def majority_action(actions: np.ndarray) -> np.ndarray:
-    """Returns the most frequent value over the first axis, the lowest one of several.
-
-    Example:
-        >>> majority_action(np.array([[3, 2], [1, 2], [3, 1], [1, 0]])).tolist()
-        [1, 2]
-    """
+    """Returns the most frequent value over the first axis, the lowest one of several."""
     ordered = np.sort(actions, axis=0)
     votes = (ordered[:, None] == ordered[None]).sum(axis=1)
     return np.take_along_axis(ordered, votes.argmax(axis=0)[None], axis=0)[0]

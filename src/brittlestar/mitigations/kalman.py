@@ -84,7 +84,6 @@ class ConstantVelocity:
         self._place = self._velocity = self._p_place = self._p_both = self._p_velocity = np.zeros(1)
 
     def __call__(self, array: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Returns the estimates after one more observation."""
         array = array.astype(np.float64)
         p_place = self._p_place + 2 * self._p_both + self._p_velocity + self._moves / 4
         p_both = self._p_both + self._p_velocity + self._moves / 2

@@ -95,10 +95,8 @@ class HoldLastObservation(ObservationFilter):
         if isinstance(self.missing, bool) or not (
             self.missing in MISSING_VALUES or isinstance(self.missing, int | float)
         ):
-            raise UserError(f"`missing` must be zero, nan or a number, got {self.missing!r}; {self._meant()}")
+            meant = nearest(str(self.missing), MISSING_VALUES)
+            raise UserError(f"`missing` must be zero, nan or a number, got {self.missing!r}; {meant}")
 
     def new_filter(self, key: str) -> ArrayFilter:
         return HoldLast(MISSING_VALUES[self.missing] if isinstance(self.missing, str) else float(self.missing))
-
-    def _meant(self) -> str:
-        return nearest(str(self.missing), MISSING_VALUES)

@@ -18,13 +18,6 @@ if TYPE_CHECKING:
         SaturatedAction,
         UniformAction,
     )
-    from brittlestar.perturbations.additive import (
-        BiasObservation,
-        DriftObservation,
-        RandomSignObservation,
-        SpikeObservation,
-        UniformObservation,
-    )
     from brittlestar.perturbations.adversarial import (
         AdversarialObservation,
         FgsmObservation,
@@ -35,9 +28,8 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
     from brittlestar.perturbations.compose import ComposedPerturbation, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
+    from brittlestar.perturbations.delays import DelayedObservation, HoldObservation, StuckObservation
     from brittlestar.perturbations.discrete import ConfusedObservation, PermutedAction, RandomAction
-    from brittlestar.perturbations.distorted import QuantisedObservation, ScaleObservation
-    from brittlestar.perturbations.gaussian import GaussianObservation
     from brittlestar.perturbations.goals import GoalNoise
     from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
     from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
@@ -47,12 +39,26 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.observations import ObservationPerturbation, ScaledObservation
     from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
     from brittlestar.perturbations.push import Push
-    from brittlestar.perturbations.reward_stressors import RewardNoise, ValenceInversion
-    from brittlestar.perturbations.rewards import DelayedReward, InvertedReward, NoisyReward, ScaledReward
+    from brittlestar.perturbations.rewards import (
+        DelayedReward,
+        InvertedReward,
+        NoisyReward,
+        RewardNoise,
+        ScaledReward,
+        ValenceInversion,
+    )
+    from brittlestar.perturbations.sensor_errors import (
+        BiasObservation,
+        DriftObservation,
+        GaussianObservation,
+        QuantisedObservation,
+        RandomSignObservation,
+        ScaleObservation,
+        SpikeObservation,
+        UniformObservation,
+    )
     from brittlestar.perturbations.step import Step
-    from brittlestar.perturbations.timing import DelayedObservation, HoldObservation, StuckObservation
-    from brittlestar.perturbations.world import WorldChange
-    from brittlestar.perturbations.world_attributes import ControlTimestep, EnvParameter
+    from brittlestar.perturbations.world import ControlTimestep, EnvParameter, WorldChange
     from brittlestar.perturbations.world_fields import (
         ActuatorGain,
         BodyMass,

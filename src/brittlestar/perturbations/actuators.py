@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import Finite, Fraction, NonNegative, UserError
 from brittlestar.perturbations.actions import ActionPerturbation
-from brittlestar.perturbations.additive import Draw, per_episode
+from brittlestar.perturbations.sensor_errors import Draw, per_episode
 from brittlestar.perturbations.step import Step
 
 
@@ -118,8 +118,8 @@ class BacklashAction(ActionPerturbation):
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         """Moves the output only as far as the input pushes it."""
         half = np.asarray(step.of(self, "width", action), dtype=np.float64) / 2
-        rest = np.where(step.first_for(action), 0.0, self._past)
-        self._past = np.clip(rest, action - half, action + half)
+        past = np.where(step.first_for(action), 0.0, self._past)
+        self._past = np.clip(past, action - half, action + half)
         return self._past
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import NonNegative, Positive, PositiveInt, UserError
-from brittlestar.perturbations.additive import draw_start, sign
 from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.objectives import distance, margin
-from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.observations import ScaledObservation, entry_name
+from brittlestar.perturbations.sensor_errors import draw_start, sign
 from brittlestar.perturbations.step import Step, for_lanes
 from brittlestar.policies.base import Answer, GradientError, Policy
 from brittlestar.policies.differences import by_differences
@@ -37,6 +37,7 @@ class AdversarialObservation(ScaledObservation):
     """
 
     strength_field: ClassVar[str] = "epsilon"
+    steps = restarts = 1
     epsilon: NonNegative
     gradient: Literal["auto", "exact", "numeric"] = field(default="auto", kw_only=True)
     """`exact`: from the network; `numeric`: by finite differences of continuous actions, with two queries per observed
@@ -51,8 +52,7 @@ class AdversarialObservation(ScaledObservation):
         name, continuous = type(self).__name__, isinstance(action_space, spaces.Box)
         for key, space in self.touched(observation_space):
             if not np.issubdtype(space.dtype, np.floating):
-                where = f"`{key}`" if key else "the observation"
-                raise UserError(f"{name} needs floating-point observations, {where} holds {space.dtype}")
+                raise UserError(f"{name} needs floating-point observations, {entry_name(key)} holds {space.dtype}")
         if self.gradient == "numeric" and not continuous:
             raise UserError(f"{name}: `gradient: numeric` needs actions in a Box, got {action_space}; use `exact`")
         self._objective = distance if continuous else margin(action_space)
@@ -79,14 +79,6 @@ class AdversarialObservation(ScaledObservation):
             raise UserError(f"{type(self).__name__} needs the policy that acts, which a loop of your own does not pass")
         return self._policy
 
-    def _searches(self) -> tuple[int, int]:
-        """Returns the number of starts, and of steps after each."""
-        return 1, 1
-
-    def _stride(self, array: np.ndarray, step: Step) -> Any:
-        """Returns the length of the steps after the first, as a fraction of the radius."""
-        return 0.0
-
     def _radius(self, array: np.ndarray, key: str, step: Step) -> np.ndarray:
         step.key = key
         return np.broadcast_to(step.of(self, "epsilon", array) * self.unit(step), array.shape)
@@ -94,22 +86,21 @@ class AdversarialObservation(ScaledObservation):
     def _search(self, observation: Any, radius: Arrays, step: Step) -> Arrays:
         clean = self._ask(observation, radius, step).outputs.astype(np.float64)
         best, height = radius, np.full(len(clean), -np.inf)
-        starts, steps = self._searches()
         if step.parameter in ("steps", "restarts"):
             raise UserError(
                 f"`stress_schedule.parameter` cannot be `{step.parameter}`: an attack needs a whole number of them"
             )
-        for search in range(starts):
+        for search in range(self.restarts):
             start = {key: draw_start(reach, step) for key, reach in radius.items()}
             moved = {key: (OFFSET if search == 0 else 1.0) * reach * start[key] for key, reach in radius.items()}
             _, pull = self._look(observation, moved, clean, radius, step)
-            for turn in range(steps):
+            for turn in range(self.steps):
                 signs = self._signs(pull(), observation, start, step)
                 for key, reach in radius.items():
                     # Twice the radius reaches a corner from any point. Where the gradient is 0, the sign of the start
                     # decides, because the other slopes hold at the start.
                     way = signs[key] if turn else np.where(signs[key] == 0, sign(start[key]), signs[key])
-                    stride = self._stride(reach, step) if turn else 2.0
+                    stride = step.of(self, "step_size", reach) if turn else 2.0
                     moved[key] = np.clip(moved[key] + stride * reach * way, -reach, reach)
                 value, pull = self._look(observation, moved, clean, radius, step)
                 better, height = value > height, np.maximum(value, height)
@@ -186,12 +177,6 @@ class MadObservation(AdversarialObservation):
     step_size: Positive = 0.5
     """Length of all steps but the first, as a fraction of the radius."""
 
-    def _searches(self) -> tuple[int, int]:
-        return 1, self.steps
-
-    def _stride(self, array: np.ndarray, step: Step) -> Any:
-        return step.of(self, "step_size", array)
-
 
 @dataclass
 class PgdObservation(MadObservation):
@@ -205,6 +190,3 @@ class PgdObservation(MadObservation):
     steps: int = 10
     restarts: PositiveInt = 4
     """Number of searches."""
-
-    def _searches(self) -> tuple[int, int]:
-        return self.restarts, self.steps

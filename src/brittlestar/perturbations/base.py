@@ -27,6 +27,8 @@ class Perturbation:
 
     strength_field: ClassVar[str | None] = None
     """Name of the field that is the strength, the x axis of the curve. Strength 0 is exactly the identity."""
+    needs_world = False
+    """Whether it edits the simulator. Every lane then has its own model, and EnvPool cannot run it."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -54,11 +56,6 @@ class Perturbation:
         value, kinds = self.strength * factor, {f.name: f.type for f in fields(self)}
         whole = kinds[self.strength_field] in ("int", int)
         return replace(self, **{self.strength_field: round(value) if whole else value})
-
-    @property
-    def needs_world(self) -> bool:
-        """Whether it edits the simulator. Every lane then has its own model, and EnvPool cannot run it."""
-        return False
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         """Checks the spaces and resets the state of all lanes; called once before a rollout."""

@@ -4,11 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from brittlestar.errors import require_choice
 from brittlestar.perturbations.step import Step
 from brittlestar.randomness import LaneDraws
-
-CARRY_MODES = ("shock", "episode")
 
 Advance = Callable[[float, float, LaneDraws, int, int], float]
 """`(state, level, draws, episode, steps)` to the state after that many steps of an episode."""
@@ -89,8 +86,8 @@ class CarriedState:
         self._moved[lane] = 0
 
     def _predict_starts(self, episode: int) -> None:
-        for each in range(max(self._predicted, 1), episode + 1):
-            self._starts[each] = self._end_of(each - 1)
+        for following in range(max(self._predicted, 1), episode + 1):
+            self._starts[following] = self._end_of(following - 1)
         self._predicted = max(self._predicted, episode + 1)
 
     def _end_of(self, episode: int) -> float:
@@ -112,14 +109,3 @@ class CarriedState:
             np.concatenate([values, np.zeros(missing + len(values), dtype=values.dtype)])
             for values in (self._starts, self._used, self._ends, self._lengths, self._done)
         )
-
-
-def choose_carry(carry: str | None, published: bool) -> str:
-    """Returns the carry mode; None is `shock` for a published protocol and `episode` otherwise.
-
-    A carried state couples episodes, so that confidence intervals over episodes are too narrow.
-    """
-    if carry is None:
-        return "shock" if published else "episode"
-    require_choice("carry", carry, CARRY_MODES)
-    return carry

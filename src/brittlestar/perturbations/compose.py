@@ -59,6 +59,7 @@ class ComposedPerturbation(Composition, Perturbation):
         super().__post_init__()
         self.parts = named_parts(self.parts, Perturbation)
         self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
+        self.needs_world = any(part.needs_world for part in self.acting.values())
 
     def _scaled(self, name: str, part: Perturbation) -> Perturbation:
         # With scale 1 the parts are used as they are, whatever their class.
@@ -71,12 +72,7 @@ class ComposedPerturbation(Composition, Perturbation):
 
     @property
     def is_identity(self) -> bool:
-        """Whether the scale is 0 or every part is the identity."""
         return self.scale == 0 or all(part.is_identity for part in self.acting.values())
-
-    @property
-    def needs_world(self) -> bool:
-        return any(part.needs_world for part in self.acting.values())
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         for part in self.acting.values():
@@ -95,10 +91,10 @@ class ComposedPerturbation(Composition, Perturbation):
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         for name, part in self.acting.items():
             if part.needs_world and not part.is_identity:
-                own = step.part(name)
-                own.effects = {}
-                part.perturb_world(worlds, own)
-                for effect, values in own.effects.items():
+                part_step = step.part(name)
+                part_step.effects = {}
+                part.perturb_world(worlds, part_step)
+                for effect, values in part_step.effects.items():
                     step.report_effect(effect, values)
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
@@ -117,7 +113,7 @@ class ComposedPerturbation(Composition, Perturbation):
 
 
 @dataclass
-class Scheduled(Perturbation):
+class Scheduled(Composition, Perturbation):
     """A perturbation with a schedule of its own, for a part of a composition.
 
     Its level multiplies the level of the cell's `stress_schedule`.
@@ -134,6 +130,7 @@ class Scheduled(Perturbation):
 
     def __post_init__(self) -> None:
         check_parameter(self.perturbation, self.schedule.parameter, "schedule.parameter")
+        self.acting, self.needs_world = {"": self.perturbation}, self.perturbation.needs_world
 
     @property
     def strength(self) -> float:
@@ -145,16 +142,6 @@ class Scheduled(Perturbation):
     @property
     def is_identity(self) -> bool:
         return self.perturbation.is_identity
-
-    @property
-    def needs_world(self) -> bool:
-        return self.perturbation.needs_world
-
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        self.perturbation.bind(observation_space, action_space, lanes)
-
-    def prepare(self, context: Context) -> None:
-        self.perturbation.prepare(context)
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         return self.perturbation.observation_space(space)
@@ -172,7 +159,6 @@ class Scheduled(Perturbation):
         self.perturbation.perturb_world(worlds, self._step(step))
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns the episodes that the perturbation must run again."""
         return self.perturbation.episodes_to_rerun(episodes)
 
     def _step(self, step: Step) -> Step:

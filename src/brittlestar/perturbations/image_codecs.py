@@ -2,11 +2,11 @@
 
 import io
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from brittlestar.errors import UserError, require
+from brittlestar.errors import Bound, UserError
 from brittlestar.perturbations.images import ImagePerturbation
 from brittlestar.perturbations.step import Step
 
@@ -31,12 +31,8 @@ class BlurredImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "radius_pixels"
-    radius_pixels: float
+    radius_pixels: Annotated[float, Bound("at least 0", lambda radius: 0 <= radius < np.inf)]
     kernel: Literal["gaussian", "box"] = "gaussian"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(0 <= self.radius_pixels < np.inf, "radius_pixels", "at least 0", self.radius_pixels)
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         radius = np.broadcast_to(step.of(self, "radius_pixels", step.level), step.level.shape)
@@ -76,10 +72,7 @@ class JpegImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "loss"
-    loss: float
-
-    def __post_init__(self) -> None:
-        require(0 <= self.loss <= 99, "loss", "in [0, 99]", self.loss)
+    loss: Annotated[float, Bound("in [0, 99]", lambda loss: 0 <= loss <= 99)]
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         losses = np.rint(np.broadcast_to(step.of(self, "loss", step.level), step.level.shape)).astype(int)
@@ -107,16 +100,11 @@ def _through_jpeg(picture: np.ndarray, quality: int) -> np.ndarray:
 
 
 def _coded(picture: np.ndarray, quality: int) -> np.ndarray:
-    image: Any = _pillow()
-    file = io.BytesIO()
-    image.fromarray(np.ascontiguousarray(picture)).save(file, "JPEG", quality=quality)
-    with image.open(file) as opened:
-        return np.asarray(opened)
-
-
-def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError:
         raise UserError("JpegImage needs Pillow: `pip install pillow`") from None
-    return Image
+    file = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(picture)).save(file, "JPEG", quality=quality)
+    with Image.open(file) as opened:
+        return np.asarray(opened)

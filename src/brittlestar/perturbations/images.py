@@ -1,13 +1,13 @@
 """The base class of image perturbations; image noise, brightness and contrast."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import Fraction, NonNegative, UserError, require
-from brittlestar.perturbations.observations import ObservationPerturbation
+from brittlestar.errors import Bound, Fraction, NonNegative, UserError
+from brittlestar.perturbations.observations import ObservationPerturbation, entry_name
 from brittlestar.perturbations.step import Step
 
 _WHITES = (1.0, 255.0)
@@ -36,7 +36,6 @@ class ImagePerturbation(ObservationPerturbation):
         self._whites = {key: self._white(key, space) for key, space in self.touched(observation_space)}
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
-        """Returns the same space: a perturbed image is an image."""
         return space
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
@@ -63,10 +62,9 @@ class ImagePerturbation(ObservationPerturbation):
         kind = space.dtype == np.uint8 or np.issubdtype(space.dtype, np.floating)
         if len(space.shape) in (2, 3) and bounded and white in _WHITES and kind:
             return white
-        where = f"`{key}`" if key else "the observation"
         raise UserError(
             f"{type(self).__name__} needs an image (H, W), (H, W, C) or (C, H, W), uint8 in 0..255 or floats in "
-            f"[0, 1], {where} is {space}"
+            f"[0, 1], {entry_name(key)} is {space}"
         )
 
 
@@ -102,10 +100,7 @@ class BrightnessImage(ImagePerturbation):
     """
 
     strength_field: ClassVar[str] = "shift"
-    shift: float
-
-    def __post_init__(self) -> None:
-        require(-1 <= self.shift <= 1, "shift", "in [-1, 1]", self.shift)
+    shift: Annotated[float, Bound("in [-1, 1]", lambda shift: -1 <= shift <= 1)]
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         floats, shift = self.in_floats(pixels, "shift", step)

@@ -51,9 +51,9 @@ def margin(space: spaces.Space) -> Objective:
         slope, lanes, start = np.zeros_like(outputs), np.arange(len(outputs)), 0
         for count in counts:
             chosen = start + clean[:, start : start + count].argmax(axis=1)
-            others = outputs[:, start : start + count].copy()
-            others[lanes, chosen - start] = -np.inf
-            slope[lanes, start + others.argmax(axis=1)] += 1.0
+            scores = outputs[:, start : start + count].copy()
+            scores[lanes, chosen - start] = -np.inf
+            slope[lanes, start + scores.argmax(axis=1)] += 1.0
             slope[lanes, chosen] -= 1.0
             start += count
         return _sum(slope * outputs), slope

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import NonNegative, require
-from brittlestar.perturbations.carried_state import CarriedState, choose_carry
+from brittlestar.errors import Bound, NonNegative, require, require_choice
+from brittlestar.perturbations.carried_state import CarriedState
 from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step, for_lanes
@@ -79,7 +79,35 @@ class ObservationNoise(ObservationStressor):
 
 
 @dataclass
-class ConceptDrift(ObservationStressor):
+class CarryingStressor(ObservationStressor):
+    """A stressor whose state passes from step to step: a subclass implements `advance` and plans it in `prepare`.
+
+    With `carry: shock` stressed episodes pass it on, too. That couples them, so that confidence intervals over episodes
+    are too narrow. None is `shock` for a published protocol and `episode` otherwise.
+    """
+
+    carry: Literal["shock", "episode"] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.carry is None:
+            self.carry = "shock" if self.published else "episode"
+        require_choice("carry", self.carry, ("shock", "episode"))
+
+    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        super().bind(observation_space, action_space, lanes)
+        self._carried = CarriedState(lanes, self.carry == "shock", self.advance)
+
+    def episodes_to_rerun(self, episodes: int) -> list[int]:
+        return self._carried.episodes_to_rerun(episodes)
+
+    def advance(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+        """Returns the state after some steps of an episode."""
+        raise NotImplementedError
+
+
+@dataclass
+class ConceptDrift(CarryingStressor):
     """Adds `d_t * std` to every observed number, with one walk `d_t = clip(d_{t-1} + level * s * N(0, 1), -3, 3)`.
 
     With `carry: episode` the walk starts at 0 in each episode, and `s = k / sqrt(median length)`. With `carry: shock`
@@ -90,16 +118,7 @@ class ConceptDrift(ObservationStressor):
 
     strength_field: ClassVar[str] = "k"
     k: NonNegative
-    carry: str | None = None
     reward_sigma: NonNegative = 0.05
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.carry = choose_carry(self.carry, self.published)
-
-    def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        super().bind(observation_space, action_space, lanes)
-        self._walk = CarriedState(lanes, self.carry == "shock", self._end_of_walk)
 
     def prepare(self, context: Context) -> None:
         super().prepare(context)
@@ -107,32 +126,29 @@ class ConceptDrift(ObservationStressor):
         unit = self._mean_std if self.published else 1.0
         self._step = self.k * unit / math.sqrt(max(1.0, context.reference().median_length) * episodes)
         self._bound = math.floor(3.0 * unit / self._step * _QUANTA) if self._step else 0.0
-        self._walk.plan(context.levels, context.reference().median_length)
+        self._carried.plan(context.levels, context.reference().median_length)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         return array + for_lanes(self._drift(), array) * self._std[step.key]
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Advances the walk after every step, the last one included, and adds noise to the reward."""
-        self._walk.begin(step)
+        self._carried.begin(step)
         if not step.level.any():
             return reward
         moves = self._moves(step.of(self, "k", reward), step.draws.normal())
         # Twice as fast as np.clip for a few numbers.
-        self._walk.move(np.minimum(np.maximum(self._walk.state + moves, -self._bound), self._bound), step)
+        self._carried.move(np.minimum(np.maximum(self._carried.state + moves, -self._bound), self._bound), step)
         step.report_effect("regret", np.abs(self._drift()) * (step.level > 0))
         return (reward + step.level * self.reward_sigma * step.draws.normal()).astype(reward.dtype, copy=False)
 
-    def episodes_to_rerun(self, episodes: int) -> list[int]:
-        return self._walk.episodes_to_rerun(episodes)
-
     def _drift(self) -> np.ndarray:
-        return self._walk.state * (self._step / _QUANTA)
+        return self._carried.state * (self._step / _QUANTA)
 
     def _moves(self, k: Any, normal: np.ndarray) -> np.ndarray:
         return np.asarray(np.rint(k / self.k * normal * _QUANTA))
 
-    def _end_of_walk(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+    def advance(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
         moves = self._moves(self.k * level, draws.ahead(episode, steps))
         path = state + np.cumsum(moves)
         if np.abs(path).max(initial=0.0) <= self._bound:
@@ -143,7 +159,7 @@ class ConceptDrift(ObservationStressor):
 
 
 @dataclass
-class SensorBlackout(ObservationStressor):
+class SensorBlackout(CarryingStressor):
     """Shows zeros in random windows of `shortest..longest` steps, on average in a share `level * share` of all steps.
 
     Outside of windows, one starts with probability `share / (mean window * (1 - share))`. In a published protocol a
@@ -151,50 +167,42 @@ class SensorBlackout(ObservationStressor):
     """
 
     strength_field: ClassVar[str] = "share"
-    share: float
-    shortest: int = 3
+    share: Annotated[float, Bound("in [0, 1)", lambda share: 0 <= share < 1)]
+    shortest: Annotated[int, Bound("at least 2", lambda steps: steps >= 2)] = 3
     longest: int = 15
-    carry: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(0 <= self.share < 1, "share", "in [0, 1)", self.share)
-        require(self.shortest >= 2, "shortest", "at least 2", self.shortest)
         require(self.longest >= self.shortest, "longest", f"at least shortest = {self.shortest}", self.longest)
-        self.carry = choose_carry(self.carry, self.published)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         super().bind(observation_space, action_space, lanes)
-        self._left = CarriedState(lanes, self.carry == "shock", self._steps_left)
         self._dark = np.zeros(lanes, dtype=bool)
 
     def prepare(self, context: Context) -> None:
         """Takes the time limit of episodes; needs no calibration."""
-        self._left.plan(context.levels, context.max_steps or 0)
+        self._carried.plan(context.levels, context.max_steps or 0)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
         return np.where(for_lanes(self._dark, array), 0, array)
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Draws whether a window covers the observation of this step."""
-        self._left.begin(step)
+        self._carried.begin(step)
         if not step.level.any():
             return reward
         share = step.of(self, "share", reward)
-        starts = (step.draws.uniform() < self._chance(share)) & (self._left.state == 0)
-        left = self._left.state
+        starts = (step.draws.uniform() < self._chance(share)) & (self._carried.state == 0)
+        left = self._carried.state
         if starts.any():
             left = np.where(starts, self._windows(step.draws.uniform()), left)
         self._dark = left > 0
-        self._left.move(np.maximum(left - 1.0, 0.0), step)
+        self._carried.move(np.maximum(left - 1.0, 0.0), step)
         lost = self._dark & (step.level > 0)
         step.report_effect(
             "regret", np.where(lost, self._magnitude(step.observation), 0.0) if lost.any() else np.zeros(len(lost))
         )
         return reward
-
-    def episodes_to_rerun(self, episodes: int) -> list[int]:
-        return self._left.episodes_to_rerun(episodes)
 
     def _chance(self, share: Any) -> Any:
         return share / ((self.shortest + self.longest) / 2.0 * (1.0 - share))
@@ -202,7 +210,7 @@ class SensorBlackout(ObservationStressor):
     def _windows(self, uniform: np.ndarray) -> np.ndarray:
         return self.shortest + np.floor(uniform * (self.longest - self.shortest + 1)) - self.published
 
-    def _steps_left(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
+    def advance(self, state: float, level: float, draws: LaneDraws, episode: int, steps: int) -> float:
         starts = np.flatnonzero(draws.ahead(episode, steps, "uniform") < self._chance(self.share * level))
         windows = self._windows(draws.ahead(episode, steps, "uniform", 1)[starts])
         end = state

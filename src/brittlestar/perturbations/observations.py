@@ -97,7 +97,6 @@ class ScaledObservation(ObservationPerturbation):
     clean pass of the same policy."""
 
     def prepare(self, context: Context) -> None:
-        """Takes the standard deviations, if they are the unit."""
         if self.scale == "std":
             self._std = context.calibrate().std
 
@@ -127,9 +126,13 @@ def check_kinds(
     """Refuses entries of an observation whose space is none of `kinds`."""
     for key, space in entries:
         if not isinstance(space, kinds):
-            where = f"`{key}`" if key else "the observation"
             names = " or ".join(kind.__name__ for kind in kinds)
-            raise UserError(f"{type(owner).__name__} needs a {names} observation, {where} is {space}")
+            raise UserError(f"{type(owner).__name__} needs a {names} observation, {entry_name(key)} is {space}")
+
+
+def entry_name(key: str) -> str:
+    """Returns the name of an entry of the observation for messages."""
+    return f"`{key}`" if key else "the observation"
 
 
 def as_dtype(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -1,11 +1,11 @@
 """Occluded cameras: a square patch, or rectangles of random pixels."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from brittlestar.errors import Fraction, PositiveInt, require
+from brittlestar.errors import Bound, Fraction, PositiveInt
 from brittlestar.perturbations.images import ImagePerturbation
 from brittlestar.perturbations.step import Step
 
@@ -55,12 +55,8 @@ class ErasedImage(ImagePerturbation):
     strength_field: ClassVar[str] = "area"
     area: Fraction
     p: Fraction = 1.0
-    aspect: float = 3.0
+    aspect: Annotated[float, Bound("at least 1", lambda aspect: 1 <= aspect < np.inf)] = 3.0
     rectangles: PositiveInt = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(1 <= self.aspect < np.inf, "aspect", "at least 1", self.aspect)
 
     @property
     def is_identity(self) -> bool:

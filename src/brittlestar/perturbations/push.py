@@ -29,6 +29,7 @@ class Push(Perturbation):
     """
 
     strength_field: ClassVar[str] = "newtons"
+    needs_world = True
     newtons: float
     body: str | None = None
     """Name of the pushed body; None takes the first that can move."""
@@ -46,11 +47,6 @@ class Push(Perturbation):
         way = self.direction
         valid = way is None or (len(way) == 3 and np.isfinite(way).all() and np.any(way))
         require(valid, "direction", "null or three numbers that are not all 0", way)
-
-    @property
-    def needs_world(self) -> bool:
-        """True, so that cells of all strengths run in the same simulator."""
-        return True
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         self._owner, self._body = new_owner(), -1

@@ -8,8 +8,11 @@ from gymnasium import spaces
 
 from brittlestar.errors import Finite, Fraction, NonNegative
 from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.delays import Delayed
 from brittlestar.perturbations.step import Step
+
+_LEAST_STD = 0.1
 
 
 @dataclass
@@ -29,10 +32,8 @@ class InvertedReward(RewardPerturbation):
     """Shows `(1 - 2 * level * inversion) * r`: 0.5 hides the reward, 1 inverts its sign.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.array([1.0, 0.5]), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> InvertedReward(inversion=1.0).perturb_reward(np.array([2.0, 2.0]), step).tolist()
-        [-2.0, 0.0]
+        >>> InvertedReward(inversion=0.75).perturb_reward(np.array([2.0]), Step.full()).tolist()
+        [-1.0]
     """
 
     strength_field: ClassVar[str] = "inversion"
@@ -47,10 +48,8 @@ class ScaledReward(RewardPerturbation):
     """Shows `(1 + level * gain) * r`: -1 hides the reward, 1 doubles it.
 
     Example:
-        >>> from brittlestar.randomness import LaneDraws
-        >>> step = Step(level=np.array([1.0, 0.5]), first=np.ones(2, bool), draws=LaneDraws(0, "noise", 2))
-        >>> ScaledReward(gain=-0.5).perturb_reward(np.array([2.0, 2.0]), step).tolist()
-        [1.0, 1.5]
+        >>> ScaledReward(gain=-0.5).perturb_reward(np.array([2.0]), Step.full()).tolist()
+        [1.0]
     """
 
     strength_field: ClassVar[str] = "gain"
@@ -95,3 +94,45 @@ class DelayedReward(Delayed, RewardPerturbation):
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
         return self._due.add(reward, self.draw_delay(step), step.first)
+
+
+@dataclass
+class RewardStressor(RewardPerturbation):
+    """Reports the absolute change of each reward as `regret`; draws nothing while no lane is stressed."""
+
+    def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
+        if not step.level.any():
+            return reward
+        perturbed = super().perturb_reward(reward, step)
+        step.report_effect("regret", np.abs(perturbed - reward))
+        return perturbed
+
+
+@dataclass
+class ValenceInversion(RewardStressor, InvertedReward):
+    """Shows `(1 - 2 * level * inversion) * r` in place of the reward `r`.
+
+    Example:
+        >>> step = Step.full()
+        >>> ValenceInversion(inversion=1.0).perturb_reward(np.array([2.0]), step), step.effects["regret"]
+        (array([-2.]), array([4.]))
+    """
+
+
+@dataclass
+class RewardNoise(RewardStressor):
+    """Shows `r + level * scale * std * N(0, 1)`.
+
+    `std` is the standard deviation of the rewards of a clean pass. It is 1 if that is below 0.1, because rewards that
+    hardly differ (1 at every step) have no meaningful unit.
+    """
+
+    strength_field: ClassVar[str] = "scale"
+    scale: NonNegative
+
+    def prepare(self, context: Context) -> None:
+        std = context.reference().reward_std
+        self._unit = std if std >= _LEAST_STD else 1.0
+
+    def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
+        return reward + step.of(self, "scale", reward) * self._unit * step.draws.normal()

@@ -12,7 +12,7 @@ from brittlestar.randomness import LaneDraws
 
 @dataclass
 class Step:
-    """What a perturbation or a mitigation receives beside the data.
+    """What a perturbation or a mitigation receives next to the data.
 
     Attributes:
         level: `(lanes,)` in [0, 1], from the stress schedule; multiplies the strength.

@@ -1,4 +1,4 @@
-"""The base class of changes to the simulator: a number that is scaled or moved for an episode."""
+"""Changes of the simulator: a number that is scaled or moved for an episode, found by name."""
 
 import itertools
 import math
@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.envs.worlds import Edit, World
-from brittlestar.errors import require
+from brittlestar.envs.worlds import DURATIONS, SUBSTEPS, Edit, World
+from brittlestar.errors import UserError, require
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.step import Step
 
@@ -28,6 +28,7 @@ class WorldChange(Perturbation):
     """
 
     strength_field: ClassVar[str] = "change"
+    needs_world = True
     may_vanish: ClassVar[bool] = True
     """Whether the number may become 0."""
     any_target: ClassVar[bool] = False
@@ -53,11 +54,6 @@ class WorldChange(Perturbation):
         bound = f" with low {'at least' if self.may_vanish else 'above'} 0" if not self.any_target else ""
         require(pair and (self.any_target or self._is_physical(self.to[0])), "to", f"[low, high]{bound}", self.to)
 
-    @property
-    def needs_world(self) -> bool:
-        """True, so that cells of all strengths run in the same simulator."""
-        return True
-
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         self._owner, self._amounts, self._moved = new_owner(), np.zeros(lanes), np.zeros(lanes)
         self._level, self._effect = np.zeros(lanes), np.zeros(lanes)
@@ -77,9 +73,9 @@ class WorldChange(Perturbation):
         changed = np.flatnonzero(amounts != self._amounts)
         if len(changed):
             for (amount, target), lanes in self._equal_edits(worlds, changed, amounts, targets):
-                leader, *others = [worlds[lane] for lane in lanes]
+                leader, *followers = [worlds[lane] for lane in lanes]
                 self._moved[lanes] = self._change(leader, amount, target)
-                leader.share_edits(others)
+                leader.share_edits(followers)
             self._amounts[changed] = amounts[changed]
 
     def _equal_edits(
@@ -147,3 +143,68 @@ def reset_restored(owner: int, worlds: Sequence[World], step: Step, *states: np.
             if not worlds[lane].holds(owner):
                 for values in states:
                     values[lane] = 0
+
+
+@dataclass
+class ControlTimestep(WorldChange):
+    """Sets the duration of a step to `duration * (1 + level * change * d)`; in MuJoCo, at least 1 whole substep.
+
+    `to` is in seconds. The metric `cycle_time` is missing, because steps differ in duration.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
+        >>> env = PerturbedEnv(gym.make("Hopper-v5"), ControlTimestep(0.5))
+        >>> observation, _ = env.reset(seed=0)
+        >>> before, _ = env.unwrapped.frame_skip, env.step(env.action_space.sample())
+        >>> before, env.unwrapped.frame_skip
+        (4, 6)
+    """
+
+    may_vanish: ClassVar[bool] = False
+
+    def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
+        name = next((name for name in DURATIONS if hasattr(world.env, name)), None)
+        if name is None:
+            names = ", ".join(f"`{name}`" for name in DURATIONS)
+            raise UserError(
+                f"ControlTimestep changes one of the attributes {names}; {type(world.env).__name__} has none of them"
+            )
+        whole = name in SUBSTEPS
+        unit = world.model.opt.timestep if whole and world.model is not None else 1.0
+        factor = self.ratio(world.original(name) * unit, amount, target)
+        return {name: lambda value: max(1, round(value * factor)) if whole else value * factor}
+
+
+@dataclass
+class EnvParameter(WorldChange):
+    """Sets an attribute of the environment to `value * (1 + level * change * d)`, and updates what derives from it.
+
+    It changes any number: `length` of CartPole, `l` of Pendulum, `LINK_MASS_1` of Acrobot, `dof_armature` of a MuJoCo
+    model.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> from brittlestar.engine.perturbed_env import PerturbedEnv
+        >>> env = PerturbedEnv(gym.make("CartPole-v1"), EnvParameter(1.0, attribute="length"))
+        >>> _ = env.reset(seed=0), env.step(0)
+        >>> env.unwrapped.length, env.unwrapped.polemass_length
+        (1.0, 0.1)
+    """
+
+    may_vanish: ClassVar[bool] = False
+    any_target: ClassVar[bool] = True
+    attribute: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.attribute not in SUBSTEPS, "attribute", "changed by perturbation=control_timestep", self.attribute)
+
+    def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
+        """Changes the attribute; refuses a relative change of 0."""
+        if self.to is not None:
+            return {self.attribute: lambda value: value + amount * (target - value)}
+        if not np.any(world.original(self.attribute)):
+            where = type(world.env).__name__
+            raise UserError(f"`{self.attribute}` of {where} is 0, a relative change leaves it 0: set `to`")
+        return {self.attribute: lambda value: value * (1 + amount)}

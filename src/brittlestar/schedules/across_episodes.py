@@ -1,11 +1,11 @@
 """Levels that change from episode to episode."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from brittlestar.errors import Fraction, NonNegativeInt, PositiveInt, require
+from brittlestar.errors import Bound, Fraction, NonNegativeInt, PositiveInt, require
 from brittlestar.schedules.base import StressSchedule
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -40,10 +40,7 @@ class Spread(StressSchedule):
         [0.24, 0.0, 0.71, 0.0]
     """
 
-    calm: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(0 <= self.calm < 1, "calm", "at least 0 and below 1", self.calm)
+    calm: Annotated[float, Bound("at least 0 and below 1", lambda calm: 0 <= calm < 1)] = 0.0
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         # Multiples of the golden ratio cover the unit interval more evenly than random numbers, for any count.
@@ -89,7 +86,6 @@ class Phases(StressSchedule):
         self._ends = np.cumsum([episodes for _, episodes, _ in parts])[:-1]
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Returns the level of the segment of each lane's episode."""
         return self._levels[np.searchsorted(self._ends, episodes, side="right")]
 
     def phase(self, episode: int) -> str:
@@ -99,8 +95,8 @@ class Phases(StressSchedule):
 def _segment(segment: Any) -> tuple[str, int, float]:
     syntax = "[name, episodes] or [name, episodes, level]"
     require(isinstance(segment, list | tuple) and len(segment) in (2, 3), "segments", f"a list of {syntax}", segment)
-    name, episodes, *rest = segment
-    level = rest[0] if rest else float(str(name).startswith("shock"))
+    name, episodes, *levels = segment
+    level = levels[0] if levels else float(str(name).startswith("shock"))
     whole = isinstance(episodes, int) and not isinstance(episodes, bool)
     require(whole and episodes >= 0, "segments", f"{syntax} with at least 0 episodes", segment)
     valid = isinstance(level, int | float) and 0 <= level <= 1

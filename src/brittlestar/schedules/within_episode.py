@@ -1,10 +1,11 @@
 """Levels that change from step to step and are the same in every episode."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from brittlestar.errors import Fraction, NonNegativeInt, PositiveInt, require
+from brittlestar.errors import Bound, Fraction, NonNegativeInt, PositiveInt, require
 from brittlestar.schedules.base import StressSchedule
 
 
@@ -48,10 +49,7 @@ class Cosine(StressSchedule):
         [0.0, 0.5, 1.0]
     """
 
-    period_steps: int
-
-    def __post_init__(self) -> None:
-        require(self.period_steps >= 2, "period_steps", "at least 2", self.period_steps)
+    period_steps: Annotated[int, Bound("at least 2", lambda steps: steps >= 2)]
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         return (1.0 - np.cos(2.0 * np.pi * steps / self.period_steps)) / 2.0

@@ -1,4 +1,3 @@
-import mujoco
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -27,46 +26,21 @@ from brittlestar.schedules import Bursts, Constant
 BOX = spaces.Box(-1.0, 1.0, (4,), np.float32)
 
 
-def saved(model):
-    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
-    mujoco.mj_saveModel(model, None, buffer)
-    return buffer.tobytes()
-
-
-def everything(lanes):
-    """Everything that a change could leave behind: models, forces, attributes."""
-    envs = [env.unwrapped for env in lanes.envs]
-    skips = [vars(env).get("frame_skip", vars(env).get("n_substeps")) for env in envs]
-    return [saved(env.model) for env in envs], [env.data.xfrc_applied.tobytes() for env in envs], skips
-
-
-@pytest.fixture(scope="module")
-def lanes():
-    made = {}
-
-    def make(env_id):
-        if env_id not in made:
-            made[env_id] = Lanes(EnvSpec(id=env_id, max_steps=8), 2, own_models=True)
-        return made[env_id]
-
-    return make
-
-
-def test_a_lane_with_shared_edits_is_edited_on_access():
+def test_a_lane_with_shared_edits_is_edited_on_access(model_bytes):
     lanes = Lanes(EnvSpec(id="HalfCheetah-v5", max_steps=20), 3, own_models=True)
     worlds, change = lanes.worlds(), BodyMass(0.5)
-    clean = saved(worlds[2].model)
+    clean = model_bytes(worlds[2].model)
     change.bind(BOX, BOX, lanes=3)
     draws = LaneDraws(0, "test", 3)
     for number, level in enumerate((0.2, 0.7)):
         draws.at(np.arange(3), np.full(3, number))
         change.perturb_world(worlds, Step(np.full(3, level), np.full(3, number == 0), draws))
-    assert saved(worlds[2].model) == clean
+    assert model_bytes(worlds[2].model) == clean
     assert worlds[0].edits is worlds[2].edits
     np.testing.assert_allclose(worlds[2].value("body_mass"), 1.35 * worlds[2].original("body_mass"))
-    assert saved(worlds[2].model) == saved(worlds[0].model) != clean
+    assert model_bytes(worlds[2].model) == model_bytes(worlds[0].model) != clean
     worlds[2].restore()
-    assert saved(worlds[2].model) == clean
+    assert model_bytes(worlds[2].model) == clean
 
 
 def test_lanes_that_shared_a_model_are_given_their_own():
@@ -113,7 +87,7 @@ DRAWN = {
     ("env_id", "max_steps"),
     [("HalfCheetah-v5", 14), ("Hopper-v5", 40), pytest.param("FetchPush-v4", 14, marks=pytest.mark.slow)],
 )
-def test_one_shared_model_gives_the_bits_of_many(env_id, max_steps, name, schedule, monkeypatch):
+def test_one_shared_model_gives_the_bits_of_many(env_id, max_steps, name, schedule, monkeypatch, simulator_state):
     monkeypatch.setattr(lane_group, "_CACHED_MODELS", 1)
     written = []
     numbers = SharedModel.numbers
@@ -122,9 +96,9 @@ def test_one_shared_model_gives_the_bits_of_many(env_id, max_steps, name, schedu
     for alone in (True, False):
         used = Lanes(spec, 1 if alone else 5, 1 if alone else 2, own_models=True)
         used._fast = [] if alone else used._fast
-        before = everything(used)
+        before = simulator_state(used)
         rows.append(rollout(used, Parts(RandomPolicy(), DRAWN[name], schedule=schedule), Plan(7, seed=2)))
-        assert everything(used) == before
+        assert simulator_state(used) == before
         assert bool(written) != alone
     assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
 

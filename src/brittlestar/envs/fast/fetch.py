@@ -88,9 +88,9 @@ class FastFetch(FastEnv):
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(members) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
         driven, is_relative = model.nu > 0, model.actuator_biastype != 0
-        for fast, own, move, grip in zip(members, group.models, actions[:, :3] * 0.05, grips, strict=True):
+        for fast, its_model, move, grip in zip(members, group.models, actions[:, :3] * 0.05, grips, strict=True):
             if driven:
-                relative = is_relative if own is model else own.actuator_biastype != 0
+                relative = is_relative if its_model is model else its_model.actuator_biastype != 0
                 fast.ctrl[:] = np.where(relative, fast.qpos[fast.driven_qpos] + grip, grip)
             np.add(fast.xpos, move, out=fast.mocap_pos)
             np.add(fast.xquat, _ROTATION, out=fast.mocap_quat)

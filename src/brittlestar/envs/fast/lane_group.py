@@ -50,13 +50,13 @@ class LaneGroup:
             return
         leaders: dict[tuple, World] = {}
         by_edits: dict[int, World] = {}
-        for own, world in zip(edits, worlds, strict=True):
-            if id(own) not in by_edits:
-                by_edits[id(own)] = leaders.setdefault(own.state, world)
+        for value, world in zip(edits, worlds, strict=True):
+            if id(value) not in by_edits:
+                by_edits[id(value)] = leaders.setdefault(value.state, world)
         for world in leaders.values():
             world.apply_edits()
-        self.models = [by_edits[id(own)].model for own in edits]
-        self._one_timestep = len(leaders) == 1 or not any("opt.timestep" in own.by_field for own in edits)
+        self.models = [by_edits[id(value)].model for value in edits]
+        self._one_timestep = len(leaders) == 1 or not any("opt.timestep" in value.by_field for value in edits)
         self.forget_times()
         # Where most models change at every step, reading their numbers costs more than it saves.
         self._most_changed = 2 * changed > len(edits)
@@ -76,8 +76,8 @@ class LaneGroup:
         # The numbers of earlier edits are still right, if they are of the same fields.
         earlier = self._numbers if self.targets is shared.targets else {}
         self._numbers = {key: earlier.get(key) or shared.numbers(world.model) for key, world in worlds.items()}
-        self.targets, numbers = shared.targets, [self._numbers[id(own)] for own in edits]
-        self.turns = [(shared.model, fast.data, each) for fast, each in zip(self.members, numbers, strict=True)]
+        self.targets, numbers = shared.targets, [self._numbers[id(value)] for value in edits]
+        self.turns = [(shared.model, fast.data, row) for fast, row in zip(self.members, numbers, strict=True)]
 
     def every(self, name: str) -> list[Any]:
         """Returns one attribute of every member; arrays are views of the simulator's memory."""

@@ -40,14 +40,14 @@ class FastRunner(FastEnv):
         mujoco.mj_getState(self.model, self.data, state, kind)
         action = np.linspace(-0.9, 0.7, self.model.nu, dtype=np.float32)
         results, flags = [], self.model.opt.disableflags
-        for step, more in ((type(env).step.__get__(env), 0), (self.step, _NO_ISLANDS)):
-            self.model.opt.disableflags = flags | more
+        for step, flag in ((type(env).step.__get__(env), 0), (self.step, _NO_ISLANDS)):
+            self.model.opt.disableflags = flags | flag
             try:
-                observation, *rest, info = step(action)
+                observation, *scalars, info = step(action)
             finally:
                 mujoco.mj_setState(self.model, self.data, state, kind)
                 self.model.opt.disableflags = flags
-            results.append([observation.tobytes(), *map(_exactly, rest), {k: _exactly(v) for k, v in info.items()}])
+            results.append([observation.tobytes(), *map(_exactly, scalars), {k: _exactly(v) for k, v in info.items()}])
         return bool(results[0] == results[1])
 
     def install(self) -> None:

@@ -1,4 +1,4 @@
-"""Additive sensor errors: uniform noise, random signs, a constant bias, a random walk, spikes."""
+"""Sensor errors: noise, bias, drift, spikes, a wrong gain, quantisation."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -6,11 +6,28 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from brittlestar.errors import Finite, Fraction, NonNegative
-from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.observations import ObservationPerturbation, ScaledObservation
 from brittlestar.perturbations.step import Step
 
 Draw = Literal["fixed", "normal"]
 """How an error that is constant within an episode is drawn."""
+
+
+@dataclass
+class GaussianObservation(ScaledObservation):
+    """Adds `level * sigma * unit * N(0, 1)` to every observed number.
+
+    Example:
+        >>> noisy = GaussianObservation(sigma=0.1).perturb_observation(np.zeros((2, 3)), Step.full(2))
+        >>> noisy.shape, bool(np.all(noisy != 0))
+        ((2, 3), True)
+    """
+
+    strength_field: ClassVar[str] = "sigma"
+    sigma: NonNegative
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        return array + step.of(self, "sigma", array) * self.unit(step) * step.draws.normal(array.shape[1:])
 
 
 @dataclass
@@ -123,3 +140,40 @@ def draw_start(array: np.ndarray, step: Step) -> np.ndarray:
 def sign(values: np.ndarray) -> np.ndarray:
     """Returns -1 or 1, never 0."""
     return np.where(values < 0, -1.0, 1.0)
+
+
+@dataclass
+class ScaleObservation(ObservationPerturbation):
+    """Multiplies every observed number by `1 + level * gain_error * d`; `d` is 1, or N(0, 1) for each episode.
+
+    Example:
+        >>> half = ScaleObservation(gain_error=-0.5, draw="fixed")
+        >>> half.perturb_observation(np.full((2, 2), 3.0), Step.full(2)).tolist()
+        [[1.5, 1.5], [1.5, 1.5]]
+    """
+
+    strength_field: ClassVar[str] = "gain_error"
+    gain_error: Finite
+    draw: Draw = "normal"
+    """`fixed`: the same gain for every number and episode; `normal`: a new one for each."""
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        return array * (1.0 + step.of(self, "gain_error", array) * per_episode(self.draw, array, step))
+
+
+@dataclass
+class QuantisedObservation(ScaledObservation):
+    """Rounds every observed number to the nearest multiple of `level * step_size * unit`.
+
+    Example:
+        >>> QuantisedObservation(step_size=0.5).perturb_observation(np.array([[0.2, 0.3, -1.6]]), Step.full()).tolist()
+        [[0.0, 0.5, -1.5]]
+    """
+
+    strength_field: ClassVar[str] = "step_size"
+    step_size: NonNegative
+
+    def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
+        size = np.asarray(step.of(self, "step_size", array) * self.unit(step))
+        coarse = np.rint(array / np.where(size > 0, size, 1.0)) * size
+        return np.where(size > 0, coarse, array)
