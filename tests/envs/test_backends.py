@@ -34,7 +34,7 @@ def test_auto_chooses_envpool_only_for_the_same_environment(backend, env_id, opt
 
 
 def test_an_impossible_backend_is_refused():
-    with pytest.raises(UserError, match="`env.backend` 'envpol' does not exist; did you mean `envpool`"):
+    with pytest.raises(UserError, match="`env.backend` cannot be 'envpol'; did you mean `envpool`"):
         backends.choose_backend("envpol", "CartPole-v1")
     with pytest.raises(UserError, match="does not show the model"):
         backends.choose_backend("envpool", "CartPole-v1", needs_model=True)

@@ -28,7 +28,7 @@ def test_the_spec_sets_the_time_limit():
 
 
 def test_an_unknown_backend_is_refused():
-    with pytest.raises(ValueError, match="`env.backend` must be one of auto, gymnasium, envpool, got 'brax'"):
+    with pytest.raises(UserError, match="`env.backend` cannot be 'brax'; valid: auto, envpool, gymnasium"):
         EnvSpec(id="CartPole-v1", backend="brax")
 
 

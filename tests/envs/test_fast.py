@@ -34,11 +34,11 @@ def choose(space, observation, rng):
     return action.astype(space.dtype)
 
 
-def numbers_of(env, observation, *rest):
+def numbers_of(env, observation, *results):
     parts = [observation[key] for key in sorted(observation)] if isinstance(observation, dict) else [observation]
     data = getattr(env.unwrapped, "data", None)
     state = () if data is None else (data.qpos, data.qvel, data.qacc_warmstart, data.mocap_pos, data.ctrl)
-    return [np.array(part).tobytes() for part in (*parts, *rest, *state)]
+    return [np.array(part).tobytes() for part in (*parts, *results, *state)]
 
 
 def episode(env, seed, steps=50):
@@ -85,10 +85,10 @@ def test_accelerated_steps_return_the_same_types(env_id):
     answers = []
     for env in (plain, fast):
         env.reset(seed=0)
-        observation, *rest, info = env.step(np.zeros(env.action_space.shape, np.float32))
+        observation, *results, info = env.step(np.zeros(env.action_space.shape, np.float32))
         entries = observation if isinstance(observation, dict) else {"": observation}
         kinds = {key: (type(value), value.dtype, value.shape) for key, value in entries.items()}
-        answers.append((kinds, [type(value) for value in rest], {key: type(value) for key, value in info.items()}))
+        answers.append((kinds, [type(value) for value in results], {key: type(value) for key, value in info.items()}))
     assert answers[0] == answers[1]
 
 

@@ -42,7 +42,7 @@ def test_a_return_threshold_decides_at_the_end_only():
 
 
 def test_bad_success_definitions_are_refused():
-    with pytest.raises(ValueError, match="`when` must be one of any, final, got 'last'"):
+    with pytest.raises(UserError, match="`when` cannot be 'last'; valid: any, final"):
         GoalReached(when="last")
     with pytest.raises(UserError, match="'nowhere:f' is not a `module:function`"):
         Predicate(path="nowhere:f")

@@ -154,9 +154,9 @@ def test_rows_are_the_same_in_any_number_of_lanes():
     assert rows[0].tobytes() == rows[1].tobytes() == rows[2].tobytes()
     # Each part has an effect.
     for name in mitigation.parts:
-        others = ComposedMitigation({key: part for key, part in mitigation.parts.items() if key != name})
+        reduced = ComposedMitigation({key: part for key, part in mitigation.parts.items() if key != name})
         fewer = rollout(
-            Lanes(EnvSpec(id="Pendulum-v1", max_steps=30), 4), Parts(parts.policy, parts.perturbation, others), Plan(9)
+            Lanes(EnvSpec(id="Pendulum-v1", max_steps=30), 4), Parts(parts.policy, parts.perturbation, reduced), Plan(9)
         )
         assert fewer.values.tobytes() != rows[0].tobytes(), name
 

@@ -109,10 +109,10 @@ def test_noise_depends_on_episode_and_step_alone():
             np.zeros((len(episodes), 2))
         )[0]
 
-    three, one = answer([4, 5, 6], 7), answer([5], 7)
-    assert one.tobytes() == three[1:2].tobytes()
-    assert not np.allclose(one, answer([5], 8))
-    assert not np.allclose(one, answer([4], 7))
+    together, alone = answer([4, 5, 6], 7), answer([5], 7)
+    assert alone.tobytes() == together[1:2].tobytes()
+    assert not np.allclose(alone, answer([5], 8))
+    assert not np.allclose(alone, answer([4], 7))
 
 
 class Counts(Policy):
@@ -126,15 +126,15 @@ class Counts(Policy):
 def test_each_copy_is_remembered_on_its_own():
     around = wrapped(Ensemble(sigma=1.0, copies=3), Counts())
     first, later = np.ones(2, dtype=bool), np.array([False, True])
-    _, one = around.predict(np.zeros((2, 2)), None, first)
-    action, two = around.predict(np.zeros((2, 2)), one, later)
+    _, states = around.predict(np.zeros((2, 2)), None, first)
+    action, later_states = around.predict(np.zeros((2, 2)), states, later)
     noise = LaneDraws(0, "mitigation", 2)
     noise.at(np.arange(2), np.zeros(2, dtype=np.int64))
     draws = [noise.normal((2,)) for _ in range(6)]
     for copy in range(3):
         expected = draws[copy + 3] + np.array([[1.0], [0.0]]) * draws[copy]
-        np.testing.assert_allclose(two[copy], expected)
-    np.testing.assert_allclose(action, np.mean(two, axis=0))
+        np.testing.assert_allclose(later_states[copy], expected)
+    np.testing.assert_allclose(action, np.mean(later_states, axis=0))
 
 
 def net(outputs, seed=0, **options):

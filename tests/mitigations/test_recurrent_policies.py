@@ -90,10 +90,10 @@ def rows(path, acts, mitigation, lanes, perturbation):
 
 def check(path, acts, mitigation):
     noise = GaussianObservation(sigma=0.3) if "HoldLast" not in repr(mitigation) else Dropped()
-    one, four, nine = (rows(path, acts, mitigation, lanes, noise) for lanes in (1, 4, 9))
-    assert one.tobytes() == four.tobytes() == nine.tobytes()
-    assert len(np.unique(one, axis=0)) == 9
-    assert one.tobytes() != rows(path, acts, ComposedMitigation([]), 4, noise).tobytes()
+    alone, four, nine = (rows(path, acts, mitigation, lanes, noise) for lanes in (1, 4, 9))
+    assert alone.tobytes() == four.tobytes() == nine.tobytes()
+    assert len(np.unique(alone, axis=0)) == 9
+    assert alone.tobytes() != rows(path, acts, ComposedMitigation([]), 4, noise).tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -134,9 +134,9 @@ def test_same_seed_same_output_other_seed_another(part, space, make_step):
     if isinstance(part, MixedAction):
         part = dataclasses.replace(part, mix=1.0)
     actions = commands(space, lanes=8)
-    one, two, other = (play(part, actions, make_step, space, seed=seed) for seed in (0, 0, 1))
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
+    noise, repeated, other = (play(part, actions, make_step, space, seed=seed) for seed in (0, 0, 1))
+    assert np.array_equal(noise, repeated)
+    assert not np.array_equal(noise, other)
 
 
 @pytest.mark.parametrize(("part", "space"), CASES)
@@ -277,6 +277,6 @@ def test_discrete_actions_may_start_anywhere(part, make_step):
 )
 def test_episodes_do_not_depend_on_the_lanes_they_run_in(env_id, part):
     spec = EnvSpec(id=env_id, max_steps=30)
-    one, three = (rollout(Lanes(spec, lanes), Parts(RandomPolicy(), part), Plan(7, seed=2)) for lanes in (1, 3))
-    np.testing.assert_array_equal(one.values, three.values)
-    assert (one.column("action_change") > 0).any()
+    alone, together = (rollout(Lanes(spec, lanes), Parts(RandomPolicy(), part), Plan(7, seed=2)) for lanes in (1, 3))
+    np.testing.assert_array_equal(alone.values, together.values)
+    assert (alone.column("action_change") > 0).any()

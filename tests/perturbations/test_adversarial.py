@@ -90,9 +90,9 @@ def test_strength_zero_is_the_identity(kind, make_step):
 @pytest.mark.parametrize("kind", LADDER)
 def test_same_seed_same_attack_other_seed_other_attack(kind, make_step):
     true = numbers(3, 4)
-    one, two, other = (ready(kind(epsilon=0.5)).perturb_observation(true, make_step(seed=s)) for s in (0, 0, 4))
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
+    noise, repeated, other = (ready(kind(epsilon=0.5)).perturb_observation(true, make_step(seed=s)) for s in (0, 0, 4))
+    assert np.array_equal(noise, repeated)
+    assert not np.array_equal(noise, other)
 
 
 @pytest.mark.parametrize("output", ["clip", "tanh"])

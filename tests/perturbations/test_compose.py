@@ -54,10 +54,10 @@ def test_parts_of_one_channel_act_from_first_to_last(make_step):
 
 def test_scale_multiplies_every_part(make_step):
     parts = {"a": GaussianObservation(sigma=0.1), "b": GaussianObservation(sigma=0.3)}
-    one, half = (
+    full, half = (
         ComposedPerturbation(parts, scale=s).perturb_observation(np.zeros((3, 4)), make_step()) for s in (1.0, 0.5)
     )
-    np.testing.assert_allclose(half, one / 2)
+    np.testing.assert_allclose(half, full / 2)
 
 
 def test_equal_parts_draw_different_noise(make_step):

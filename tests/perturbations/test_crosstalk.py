@@ -48,13 +48,13 @@ def test_a_given_matrix_mixes_the_actuators(mix, expected, make_step):
 
 def test_a_drawn_matrix_keeps_lengths_and_depends_on_the_seed_alone(make_step):
     action = np.random.default_rng(0).normal(size=(3, 3))
-    one, same, other = (
+    mixed, same, other = (
         bound(MixedAction(mix=1.0, seed=seed)).perturb_action(action, make_step(seed=noise))
         for seed, noise in [(0, 0), (0, 1), (1, 0)]
     )
-    np.testing.assert_allclose(np.linalg.norm(one, axis=1), np.linalg.norm(action, axis=1))
-    assert np.array_equal(one, same)
-    assert not np.allclose(one, other)
+    np.testing.assert_allclose(np.linalg.norm(mixed, axis=1), np.linalg.norm(action, axis=1))
+    assert np.array_equal(mixed, same)
+    assert not np.allclose(mixed, other)
 
 
 def test_noise_on_the_mixed_action_has_its_size(make_step):

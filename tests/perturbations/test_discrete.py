@@ -43,14 +43,14 @@ def test_several_states_at_once(play):
 def test_strength_seed_dtype_and_nesting(play):
     space, truth = spaces.Discrete(5), STATES.astype(np.int32)
     assert np.array_equal(play(ConfusedObservation(p=0.0), truth, space=space), truth)
-    one, two, other = (play(ConfusedObservation(p=0.5), truth, space=space, seed=seed) for seed in (0, 0, 1))
-    assert one.dtype == np.int32
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
-    more = play(ConfusedObservation(p=0.9), truth, space=space)
-    assert np.array_equal(more[one != truth], one[one != truth])
+    noise, repeated, other = (play(ConfusedObservation(p=0.5), truth, space=space, seed=seed) for seed in (0, 0, 1))
+    assert noise.dtype == np.int32
+    assert np.array_equal(noise, repeated)
+    assert not np.array_equal(noise, other)
+    stronger = play(ConfusedObservation(p=0.9), truth, space=space)
+    assert np.array_equal(stronger[noise != truth], noise[noise != truth])
     alone = play(ConfusedObservation(p=0.5), truth[:, [7]], space=space, episodes=[7])
-    assert np.array_equal(alone[:, 0], one[:, 7])
+    assert np.array_equal(alone[:, 0], noise[:, 7])
 
 
 def test_real_environments_are_confused_as_often_as_asked():

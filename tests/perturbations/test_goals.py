@@ -49,13 +49,13 @@ def test_only_the_goal_is_disturbed_at_every_step_or_through_an_episode(per, mak
 
 def test_strength_seed_and_level(make_step):
     assert np.array_equal(play_goal(GoalNoise(sigma=0.0), make_step)[0]["desired_goal"], CLEAN["desired_goal"])
-    one, two, other, weak = (
+    noise, repeated, other, weak = (
         play_goal(GoalNoise(sigma=0.1), make_step, seed=seed, level=level)[0]["desired_goal"]
         for seed, level in [(0, 1.0), (0, 1.0), (1, 1.0), (0, 0.5)]
     )
-    assert np.array_equal(one, two)
-    assert not np.isclose(one, other).any()
-    np.testing.assert_allclose(2 * (weak - 2), one - 2, atol=1e-12)
+    assert np.array_equal(noise, repeated)
+    assert not np.isclose(noise, other).any()
+    np.testing.assert_allclose(2 * (weak - 2), noise - 2, atol=1e-12)
 
 
 def test_scores_use_the_true_goal_and_an_observed_reward_the_shown_one(reach):

@@ -115,9 +115,9 @@ def test_strength_zero_is_exactly_the_identity(part, space, make_step):
 @pytest.mark.parametrize("part", RANDOM)
 def test_same_seed_same_output_other_seed_another(part, make_step):
     images = pictures(lanes=8)
-    one, two, other = (show(part, images, make_step, seed=seed)[0] for seed in (0, 0, 1))
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
+    noise, repeated, other = (show(part, images, make_step, seed=seed)[0] for seed in (0, 0, 1))
+    assert np.array_equal(noise, repeated)
+    assert not np.array_equal(noise, other)
 
 
 @pytest.mark.parametrize("space", [SPACES[0], SPACES[6]])
@@ -248,11 +248,11 @@ gym.register("Film-v0", Film, max_episode_steps=4)
 
 def test_a_sweep_records_the_share_of_pixels_that_changed():
     spec, part = EnvSpec(id="Film-v0"), PatchImage(share=0.5)
-    one, two = (rollout(Lanes(spec, lanes), Parts(RandomPolicy(), part), Plan(3)) for lanes in (1, 2))
+    alone, together = (rollout(Lanes(spec, lanes), Parts(RandomPolicy(), part), Plan(3)) for lanes in (1, 2))
     # A patch of 5 x 5 on 12 x 10; a pixel there is rarely black already.
-    assert measure(part, one)["pixels_changed"] == pytest.approx(25 / 120, rel=0.01)
-    np.testing.assert_array_equal(one.values, two.values)
-    np.testing.assert_array_equal(one.effects["pixels_changed"], two.effects["pixels_changed"])
+    assert measure(part, alone)["pixels_changed"] == pytest.approx(25 / 120, rel=0.01)
+    np.testing.assert_array_equal(alone.values, together.values)
+    np.testing.assert_array_equal(alone.effects["pixels_changed"], together.effects["pixels_changed"])
 
 
 def test_a_learner_sees_images_in_the_same_space():

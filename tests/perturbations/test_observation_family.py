@@ -46,20 +46,20 @@ CASES = {
 DRAWN = [name for name in CASES if not name.startswith("fixed") and name not in ("quantised", "delayed")]
 TRUTH = np.random.default_rng(0).normal(5.0, 3.0, size=(12, 4, 6))
 
-each = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
 def with_strength(case, value):
     return dataclasses.replace(case, **{case.strength_field: value})
 
 
-@each
+@every_case
 def test_it_changes_the_observation(case, play):
     assert not case.is_identity
     assert not np.array_equal(play(case, TRUTH), TRUTH)
 
 
-@each
+@every_case
 def test_strength_zero_and_level_zero_are_exactly_the_identity(case, play):
     nothing = with_strength(case, 0)
     assert nothing.is_identity
@@ -67,7 +67,7 @@ def test_strength_zero_and_level_zero_are_exactly_the_identity(case, play):
     assert np.array_equal(play(case, TRUTH, level=0.0), TRUTH)
 
 
-@each
+@every_case
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 def test_dtype_shape_and_input_are_kept(case, dtype, play):
     truth = TRUTH.astype(dtype)
@@ -77,7 +77,7 @@ def test_dtype_shape_and_input_are_kept(case, dtype, play):
     assert np.array_equal(truth, before)
 
 
-@each
+@every_case
 def test_only_the_named_keys_of_a_dict_are_touched(case, make_step):
     case = dataclasses.replace(case, keys=["a"])
     box = spaces.Box(-np.inf, np.inf, (6,))
@@ -105,12 +105,12 @@ def test_what_is_kept_of_one_key_is_not_mixed_up_with_another(name, make_step):
 
 @pytest.mark.parametrize("case", [CASES[name] for name in DRAWN], ids=DRAWN)
 def test_same_seed_same_noise_other_seed_other_noise(case, play):
-    one, two, other = (play(case, TRUTH, seed=seed) for seed in (0, 0, 1))
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
+    noise, repeated, other = (play(case, TRUTH, seed=seed) for seed in (0, 0, 1))
+    assert np.array_equal(noise, repeated)
+    assert not np.array_equal(noise, other)
 
 
-@each
+@every_case
 def test_a_lane_does_not_depend_on_others_nor_on_its_place(case, play):
     together = play(case, TRUTH)
     order = [2, 0, 3, 1]
@@ -119,7 +119,7 @@ def test_a_lane_does_not_depend_on_others_nor_on_its_place(case, play):
         assert np.array_equal(play(case, TRUTH[:, [lane]], episodes=[lane])[:, 0], together[:, lane])
 
 
-@each
+@every_case
 def test_an_episode_does_not_depend_on_the_previous_one_in_its_lane(case, play):
     """Lane 1 starts episode 7 in the middle of episode 0 of lane 0."""
     fresh = play(case, TRUTH[:6, [1]], episodes=[7])[:, 0]
@@ -155,8 +155,8 @@ def test_every_number_can_be_scheduled(name, parameter, play):
 @pytest.mark.parametrize("name", ["uniform", "bias", "drift", "scale", "fixed_bias", "fixed_scale"])
 def test_the_strength_scales_a_draw_that_does_not_depend_on_it(name, play):
     case = CASES[name]
-    one, ten = (play(with_strength(case, s * case.strength), TRUTH) - TRUTH for s in (1, 10))
-    np.testing.assert_allclose(ten, 10 * one, rtol=1e-9, atol=1e-12)
+    weak, strong = (play(with_strength(case, s * case.strength), TRUTH) - TRUTH for s in (1, 10))
+    np.testing.assert_allclose(strong, 10 * weak, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["spike", "hold", "stuck", "mask_channel", "mask_random", "mask_block", "mask_group"])
@@ -167,7 +167,7 @@ def test_what_is_hit_at_a_low_probability_is_hit_at_a_high_one(name, play):
     assert not (few & ~many).any()
 
 
-@each
+@every_case
 def test_it_works_as_a_scheduled_part_of_a_composition(case, make_step):
     late = ComposedPerturbation({"late": Scheduled(case, StepSchedule(onset_step=6))})
     box = spaces.Box(-np.inf, np.inf, (6,))

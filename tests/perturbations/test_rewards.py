@@ -77,9 +77,9 @@ def test_strength_zero_is_exactly_the_identity(part, make_step):
 
 @pytest.mark.parametrize("part", [NoisyReward(sigma=0.5), DelayedReward(delay_steps=2, jitter_steps=2)])
 def test_same_seed_same_output_other_seed_another(part, make_step):
-    one, two, other = (play(part, some_rewards(), make_step, seed=seed) for seed in (0, 0, 1))
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
+    noise, repeated, other = (play(part, some_rewards(), make_step, seed=seed) for seed in (0, 0, 1))
+    assert np.array_equal(noise, repeated)
+    assert not np.array_equal(noise, other)
 
 
 @pytest.mark.parametrize("part", PARTS)

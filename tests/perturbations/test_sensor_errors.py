@@ -68,9 +68,9 @@ def test_strength_zero_is_the_identity(make_step):
 
 def test_same_seed_same_noise_other_seed_other_noise(make_step):
     clean, noise = np.zeros((3, 4)), GaussianObservation(sigma=1.0)
-    one, two, other = (noise.perturb_observation(clean, make_step(seed=seed)) for seed in (0, 0, 1))
-    assert np.array_equal(one, two)
-    assert not np.isclose(one, other).any()
+    seen, repeated, other = (noise.perturb_observation(clean, make_step(seed=seed)) for seed in (0, 0, 1))
+    assert np.array_equal(seen, repeated)
+    assert not np.isclose(seen, other).any()
 
 
 def test_noise_removes_the_bounds_of_the_space():

@@ -136,13 +136,13 @@ def test_start_states_are_those_of_the_clean_model():
 @pytest.mark.parametrize("name", CHANGES)
 def test_rows_do_not_depend_on_the_number_of_lanes(name):
     spec, plan = EnvSpec(id="HalfCheetah-v5", max_steps=6), Plan(5, seed=2)
-    one, many = (
+    alone, together = (
         rollout(Lanes(spec, count, threads), Parts(RandomPolicy(), CHANGES[name], schedule=Linear(10)), plan)
         for count, threads in ((1, 1), (3, 2))
     )
-    assert np.array_equal(one.values, many.values, equal_nan=True)
-    for name in one.effects:
-        assert np.array_equal(one.effects[name], many.effects[name]), name
+    assert np.array_equal(alone.values, together.values, equal_nan=True)
+    for name in alone.effects:
+        assert np.array_equal(alone.effects[name], together.effects[name]), name
 
 
 RAMPED = {

@@ -118,8 +118,8 @@ def test_lanes_that_step_together_last_as_long_as_each_of_them_alone(env_id):
     for lane, env in enumerate(alone):
         lanes.reset(lane, lane)
         env.reset(seed=lane)
-        for each in (env, lanes.envs[lane]):
-            setattr(each.unwrapped, field, 2 + 3 * lane)
+        for stepped in (env, lanes.envs[lane]):
+            setattr(stepped.unwrapped, field, 2 + 3 * lane)
     for _ in range(8):
         actions = rng.uniform(-1, 1, (3, *lanes.action_space.shape)).astype(np.float32)
         batch = lanes.step(actions, active)
@@ -135,5 +135,5 @@ def test_lanes_that_step_together_last_as_long_as_each_of_them_alone(env_id):
 def test_rows_do_not_depend_on_the_number_of_lanes(change):
     spec, plan = EnvSpec(id="Pendulum-v1", max_steps=9, backend="gymnasium"), Plan(5)
     parts = Parts(RandomPolicy(), change, schedule=Bursts(onset_step=2, duration_steps=3))
-    one, many = (rollout(Lanes(spec, count), parts, plan).values for count in (1, 3))
-    assert np.array_equal(one, many, equal_nan=True)
+    alone, together = (rollout(Lanes(spec, count), parts, plan).values for count in (1, 3))
+    assert np.array_equal(alone, together, equal_nan=True)

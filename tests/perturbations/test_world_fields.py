@@ -132,16 +132,16 @@ def test_targets_are_drawn_per_episode_in_their_range(at, bound, make_world):
 def test_changes_of_the_same_field_add_up_and_leave_one_by_one(at, bound, model_bytes, make_world):
     world = make_world("Ant-v5")
     before, original = model_bytes(world.model), world.value("body_mass")
-    more, less = bound(BodyMass(1.0)), bound(BodyMass(-0.25, names=["torso"]))
-    at(more, world)
+    heavier, lighter = bound(BodyMass(1.0)), bound(BodyMass(-0.25, names=["torso"]))
+    at(heavier, world)
     alone = model_bytes(world.model)
-    at(less, world)
+    at(lighter, world)
     expected = 2 * original
     expected[1] *= 0.75
     np.testing.assert_allclose(world.value("body_mass"), expected)
-    at(less, world, level=0.0, step=1)
+    at(lighter, world, level=0.0, step=1)
     assert model_bytes(world.model) == alone
-    at(more, world, level=0.0, step=1)
+    at(heavier, world, level=0.0, step=1)
     assert model_bytes(world.model) == before
 
 

@@ -19,8 +19,6 @@ _ATARI = re.compile(r"ALE/.+|.+NoFrameskip-v\d")
 _NOOP, _FIRE, _MOVE = 0, 1, 2
 _LUMA = np.array([9798, 19235, 3735], dtype=np.float32)
 
-Taps = list[tuple[np.ndarray, np.ndarray]]
-
 
 def is_atari(env_id: str) -> bool:
     """Returns whether an id, such as `ALE/Pong-v5` or `PongNoFrameskip-v4`, is that of an Atari game."""
@@ -50,7 +48,6 @@ class AtariSpec(EnvSpec):
             raise UserError("Atari runs on ale-py: `env.backend` must be auto or gymnasium, got envpool")
 
     def simulator(self, consecutive: bool = False, needs_model: bool = False) -> dict[str, str]:
-        """Returns the backend and the version of the emulator."""
         return super().simulator(consecutive, needs_model) | {"ale-py": package_version("ale-py")}
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
@@ -162,7 +159,7 @@ def shrink(picture: np.ndarray, size: int) -> np.ndarray:
 
 
 @functools.cache
-def _taps(length: int, size: int) -> Taps:
+def _taps(length: int, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Returns the indices of the pixels that each new pixel covers, and their shares of it."""
     if size > length:
         raise UserError(f"`env.screen_size` must be at most {length}, got {size}")

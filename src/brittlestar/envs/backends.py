@@ -6,7 +6,7 @@ import importlib.util
 import re
 from collections.abc import Iterable
 
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, require_choice
 
 BACKENDS = ("auto", "gymnasium", "envpool")
 
@@ -75,8 +75,7 @@ def choose_backend(
         >>> choose_backend("auto", "FetchReach-v4")
         'gymnasium'
     """
-    if backend not in BACKENDS:
-        raise UserError(f"`env.backend` {backend!r} does not exist; {nearest(str(backend), BACKENDS)}")
+    require_choice("env.backend", backend, BACKENDS)
     if backend == "envpool" and needs_model:
         raise UserError("`env.backend=envpool` does not show the model that this cell needs: take `gymnasium`")
     if needs_model and is_old(env_id):
@@ -87,11 +86,6 @@ def choose_backend(
         return backend
     if not envpool_available() or needs_model:
         return "gymnasium"
-    if is_old(env_id):
-        return "envpool"
-    return "envpool" if _is_same(env_id, arguments) and not consecutive else "gymnasium"
-
-
-def _is_same(env_id: str, arguments: Iterable[str]) -> bool:
     valid = _SAME_ARGUMENTS if env_id in _WITH_ARGUMENTS else set()
-    return env_id in _SAME and valid.issuperset(arguments)
+    same = env_id in _SAME and valid.issuperset(arguments) and not consecutive
+    return "envpool" if same or is_old(env_id) else "gymnasium"

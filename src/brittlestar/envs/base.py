@@ -14,7 +14,7 @@ from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose_backend,
 from brittlestar.envs.fast import accelerate
 from brittlestar.envs.model_sharing import share_model
 from brittlestar.envs.success import Success
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, nearest, require, require_choice
 
 
 @dataclass
@@ -77,12 +77,10 @@ class EnvSpec:
     """What steps the copies: `gymnasium`, `envpool`, or `auto` for EnvPool where it is the same environment."""
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise ValueError(f"`env.backend` must be one of {', '.join(BACKENDS)}, got {self.backend!r}")
+        require_choice("env.backend", self.backend, BACKENDS)
         self.returns = _record(Returns, self.returns, "env.returns")
         self.signals = _record(Signals, self.signals, "env.signals")
-        if self.max_steps is not None and self.max_steps < 1:
-            raise ValueError(f"`env.max_steps` must be at least 1, got {self.max_steps}")
+        require(self.max_steps is None or self.max_steps >= 1, "env.max_steps", "at least 1", self.max_steps)
 
     @property
     def measure(self) -> str:
@@ -92,12 +90,7 @@ class EnvSpec:
         return "normalised_return" if self.returns.is_complete else "return"
 
     def simulator(self, consecutive: bool = False, needs_model: bool = False) -> dict[str, str]:
-        """Returns the backend that steps the lanes, and versions of packages that belong to it.
-
-        Args:
-            consecutive: whether the reset seeds are those of a published table.
-            needs_model: whether a perturbation edits the simulator's model.
-        """
+        """Returns the backend that steps the lanes, see `choose_backend`, and versions of its packages."""
         # A subclass makes its environments in its own way, which EnvPool does not know.
         if type(self) is not EnvSpec:
             return {"backend": "gymnasium"}
@@ -105,11 +98,7 @@ class EnvSpec:
         return {"backend": backend} | ({"envpool": package_version("envpool")} if backend == "envpool" else {})
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
-        """Makes one environment with Gymnasium, whatever the backend; refuses a bad id with the nearest valid one.
-
-        Args:
-            like: an environment of the same spec; the new one shares its MuJoCo model, if it has one.
-        """
+        """Makes one environment with Gymnasium, whatever the backend; it shares the MuJoCo model of `like`, if any."""
         register_robotics(self.id)
         try:
             with warnings.catch_warnings(), share_model(like):
@@ -119,7 +108,8 @@ class EnvSpec:
         except (gym.error.Error, ImportError) as error:
             if is_old(self.id):
                 raise UserError(_two_ways_out(self.id)) from None
-            raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{_suggest(self.id)}") from None
+            hint = "" if self.id in gym.registry else f" ({nearest(self.id, gym.registry)})"
+            raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{hint}") from None
         except TypeError as error:
             raise UserError(f"`env.kwargs` do not fit {self.id}: {_one_line(error)}") from None
         accelerate(env)
@@ -166,10 +156,6 @@ def _two_ways_out(env_id: str) -> str:
         f"`env.id` {env_id!r} cannot be made by Gymnasium any more: evaluate it with EnvPool ({INSTALL_ENVPOOL}), "
         f"or take the newer `{env_id.rpartition('-v')[0]}-v{newest}`, which is not the same environment"
     )
-
-
-def _suggest(env_id: str) -> str:
-    return "" if env_id in gym.registry else f" ({nearest(env_id, gym.registry)})"
 
 
 def _one_line(error: Exception) -> str:

@@ -3,14 +3,12 @@
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from brittlestar.envs.batches import take_row
-from brittlestar.errors import UserError
-
-WHEN = ("any", "final")
+from brittlestar.errors import UserError, check_fields
 
 
 @dataclass
@@ -20,11 +18,10 @@ class Success:
     Every row records any-step and final-step success; the headline is the one that `when` names.
     """
 
-    when: str = "any"
+    when: Literal["any", "final"] = "any"
 
     def __post_init__(self) -> None:
-        if self.when not in WHEN:
-            raise ValueError(f"`when` must be one of {', '.join(WHEN)}, got {self.when!r}")
+        check_fields(self)
 
     def at_reset(self, observation: Any) -> np.ndarray | None:
         """Returns which lanes are solved before the first step; None if only a step can show it."""

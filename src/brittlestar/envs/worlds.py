@@ -112,13 +112,13 @@ class World(Fields):
             self._derive(fields)
         return moved[0]
 
-    def share_edits(self, others: Iterable[World]) -> None:
+    def share_edits(self, followers: Iterable[World]) -> None:
         """Gives other worlds the edits of this one; all had the same before, and are `interchangeable`.
 
         Their models remain as they are, because a step uses the one of this world; `apply_edits` edits them.
         """
         edits, retimed = self.edits, self.retimed
-        for world in others:
+        for world in followers:
             if edits.outside or world.edits.outside:
                 world._copy_attributes(self)
             world.edits, world.retimed = edits, world.retimed or retimed

@@ -25,19 +25,18 @@ if TYPE_CHECKING:
         PgdObservation,
     )
     from brittlestar.perturbations.base import Perturbation
+    from brittlestar.perturbations.camera_faults import BlurredImage, ErasedImage, JpegImage, PatchImage
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
     from brittlestar.perturbations.compose import ComposedPerturbation, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
     from brittlestar.perturbations.delays import DelayedObservation, HoldObservation, StuckObservation
     from brittlestar.perturbations.discrete import ConfusedObservation, PermutedAction, RandomAction
     from brittlestar.perturbations.goals import GoalNoise
-    from brittlestar.perturbations.image_codecs import BlurredImage, JpegImage
     from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
     from brittlestar.perturbations.masking import MaskObservation
     from brittlestar.perturbations.model_changes import ModelChange, NamedChange
     from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
     from brittlestar.perturbations.observations import ObservationPerturbation, ScaledObservation
-    from brittlestar.perturbations.occlusions import ErasedImage, PatchImage
     from brittlestar.perturbations.push import Push
     from brittlestar.perturbations.rewards import (
         DelayedReward,

@@ -57,7 +57,6 @@ class ResourceConstraint(ActionStressor, DefaultAction):
     p: Fraction = 0.4
 
     def prepare(self, context: Context) -> None:
-        """Takes the default of the environment, unless the protocol is a published one."""
         if self.protocol == "rigorous":
             super().prepare(context)
 

@@ -76,7 +76,6 @@ class DefaultAction(ActionPerturbation):
             self._take(self.default_action, "default_action")
 
     def prepare(self, context: Context) -> None:
-        """Takes the default of the environment, unless `default_action` is set."""
         if self.default_action is None and context.default_action is not None:
             self._take(context.default_action, "env.default_action")
 

@@ -116,7 +116,6 @@ class BacklashAction(ActionPerturbation):
     width: NonNegative
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
-        """Moves the output only as far as the input pushes it."""
         half = np.asarray(step.of(self, "width", action), dtype=np.float64) / 2
         past = np.where(step.first_for(action), 0.0, self._past)
         self._past = np.clip(past, action - half, action + half)

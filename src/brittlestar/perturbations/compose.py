@@ -29,12 +29,10 @@ class Composition:
     """The parts that act, by name."""
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Binds every part."""
         for part in self.acting.values():
             part.bind(observation_space, action_space, lanes)
 
     def prepare(self, context: Context) -> None:
-        """Prepares every part."""
         for part in self.acting.values():
             part.prepare(context)
 

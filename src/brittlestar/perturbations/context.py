@@ -76,11 +76,6 @@ class Context:
     default_action: float | list[float] | None = None
     sensor_groups: dict[str, list[int]] | None = None
 
-    @property
-    def stressed_episodes(self) -> int:
-        """Number of planned episodes with a level above 0."""
-        return int((self.levels > 0).sum())
-
     def reference(self) -> Calibration:
         """Returns the calibration on the larger number of episodes."""
         return (self.calibrate_longer or self.calibrate)()

@@ -145,7 +145,6 @@ class HoldObservation(ObservationPerturbation):
     hold_steps: PositiveInt = 5
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        """Counts the steps since the last drop-out of each number, and shows the last value while it is held."""
         dropped = step.draws.uniform(array.shape[1:]) < step.of(self, "p", array)
         since, last = self.memory.get(step.key, (np.full(array.shape, _LONG_AGO), array))
         since = np.where(step.first_for(array), _LONG_AGO, np.where(dropped, 0, since + 1))

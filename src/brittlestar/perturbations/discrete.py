@@ -102,7 +102,6 @@ class PermutedAction(ActionPerturbation):
             require(sorted(order) == places != order, "permutation", f"another order of {places}", order)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Draws the permutation, or checks that `permutation` has a place for every action."""
         super().bind(observation_space, action_space, lanes)
         size = _check_size(self, action_space)
         if self.permutation is not None and len(self.permutation) != size:

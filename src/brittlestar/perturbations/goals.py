@@ -46,7 +46,6 @@ class GoalNoise(ScaledObservation):
         super().bind(observation_space, action_space, lanes)
 
     def prepare(self, context: Context) -> None:
-        """Takes the unit of the noise and the reward function of the environment."""
         super().prepare(context)
         self._compute_reward = context.compute_reward
         if self.reward == "observed" and context.compute_reward is None:
@@ -58,7 +57,6 @@ class GoalNoise(ScaledObservation):
         return self.memory[step.key]
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
-        """Computes the reward from the shown goal, if `reward` is `observed`."""
         goal, true = self.memory.get(GOAL), step.observation
         if self.reward == "truth" or goal is None or self._compute_reward is None:
             return reward

@@ -22,13 +22,7 @@ class ImagePerturbation(ObservationPerturbation):
     """
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        """Returns the perturbed pixels.
-
-        Args:
-            pixels: `(lanes, H, W, channels)`, in the dtype of the observation.
-            white: the largest value.
-            step: the step of all lanes.
-        """
+        """Returns the perturbed pixels, `(lanes, H, W, channels)`; `white` is the largest value of a pixel."""
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:

@@ -79,7 +79,6 @@ class MaskObservation(ObservationPerturbation):
             raise UserError(f"`r` = {self.r} of {max(sizes)} numbers masks none; at least 1 / {max(sizes)} masks one")
 
     def prepare(self, context: Context) -> None:
-        """Takes the groups of the environment, and the statistics that the fill needs."""
         if self.kind == "group" and not isinstance(self.groups, dict):
             self._members = _members("env.sensor_groups", _choose(self.groups, context.sensor_groups), self._size)
         if self.fill == "mean" or (self.fill in _NOISY and self.where == "before"):
@@ -103,7 +102,6 @@ class MaskObservation(ObservationPerturbation):
                 self._mean[key], self._std[key] = self._zero[key], std
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
-        """Draws which lanes are masked, then masks every chosen array."""
         self._hit = step.draws.uniform() < step.of(self, "p", step.level)
         return super().perturb_observation(observation, step)
 
@@ -157,22 +155,12 @@ def _members(where: str, groups: dict[str, list[int]], size: int) -> np.ndarray:
 
 
 def whole(ratio: Ratio, size: int) -> Any:
-    """Returns `ratio * size`, rounded down.
-
-    Example:
-        >>> [int(whole(ratio, 100)) for ratio in (0.29, 0.299)]
-        [29, 29]
-    """
+    """Returns `ratio * size`, rounded down."""
     return np.floor(np.asarray(ratio) * size + _ROUNDING)
 
 
 def channel_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
-    """Masks exactly `floor(ratio * size)` random numbers.
-
-    Example:
-        >>> channel_mask(LaneDraws(0, "mask", lanes=2), size=4, ratio=0.5).sum(axis=1).tolist()
-        [2, 2]
-    """
+    """Masks exactly `floor(ratio * size)` random numbers."""
     numbers, count = draws.uniform((size,)), whole(ratio, size)
     if count.ndim == 0 and count > 0:
         # With one count for all lanes, the count-th smallest draw is found faster than the order of all draws.
@@ -187,12 +175,7 @@ def random_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
 
 
 def block_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
-    """Masks `floor(ratio * size)` neighbours.
-
-    Example:
-        >>> block_mask(LaneDraws(0, "mask", lanes=1), size=4, ratio=0.5).astype(int).tolist()
-        [[0, 1, 1, 0]]
-    """
+    """Masks `floor(ratio * size)` neighbours."""
     count = whole(ratio, size)
     start = np.floor(draws.uniform((1,)) * (size - count + 1))
     places = np.arange(size)
@@ -200,13 +183,7 @@ def block_mask(draws: LaneDraws, size: int, ratio: Ratio) -> np.ndarray:
 
 
 def group_mask(draws: LaneDraws, members: np.ndarray, ratio: Ratio) -> np.ndarray:
-    """Masks `floor(ratio * groups)` whole groups, at least one where the ratio is above 0.
-
-    Args:
-        draws: random numbers.
-        members: `(groups, size)`, true where a number belongs to a group.
-        ratio: share of the groups.
-    """
+    """Masks `floor(ratio * groups)` groups, at least one if the ratio is above 0; `members` is `(groups, size)`."""
     count = np.where(np.asarray(ratio) > 0, np.maximum(whole(ratio, len(members)), 1), 0)
     masked = _ranks(draws.uniform((len(members),))) < count
     return np.asarray((masked[:, :, None] & members).any(axis=1))

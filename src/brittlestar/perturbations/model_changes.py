@@ -25,7 +25,6 @@ class ModelChange(WorldChange):
     """Whether 0 means that the part has no such property, so that `to` keeps it."""
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        """Resets the state of all lanes and the selected rows."""
         super().bind(observation_space, action_space, lanes)
         self._rows: Any = None
 

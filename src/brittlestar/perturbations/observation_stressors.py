@@ -46,7 +46,6 @@ class ObservationStressor(ObservationPerturbation):
         self._touched = [key for key, _ in self.touched(observation_space)]
 
     def prepare(self, context: Context) -> None:
-        """Takes the standard deviation of every perturbed number."""
         std = context.reference().std
         self._std = {key: np.asarray(std[key], dtype=np.float64) for key in self._touched}
         self._mean_std = float(np.mean(np.concatenate([values.ravel() for values in self._std.values()])))
@@ -122,7 +121,7 @@ class ConceptDrift(CarryingStressor):
 
     def prepare(self, context: Context) -> None:
         super().prepare(context)
-        episodes = max(1, context.stressed_episodes) if self.carry == "shock" else 1
+        episodes = max(1, int((context.levels > 0).sum())) if self.carry == "shock" else 1
         unit = self._mean_std if self.published else 1.0
         self._step = self.k * unit / math.sqrt(max(1.0, context.reference().median_length) * episodes)
         self._bound = math.floor(3.0 * unit / self._step * _QUANTA) if self._step else 0.0

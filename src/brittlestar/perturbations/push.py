@@ -12,7 +12,7 @@ from brittlestar.errors import PositiveInt, UserError, nearest, require
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.model_changes import part_names, require_model
 from brittlestar.perturbations.step import Step
-from brittlestar.perturbations.world import WORLD_CHANGE, new_owner, reset_restored
+from brittlestar.perturbations.world import OWNERS, WORLD_CHANGE, reset_restored
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Push(Perturbation):
         require(valid, "direction", "null or three numbers that are not all 0", way)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        self._owner, self._body = new_owner(), -1
+        self._owner, self._body = next(OWNERS), -1
         self._sizes, self._felt, self._gives_way = np.zeros(lanes), np.zeros(lanes), [False] * lanes
         self._ends, self._ways = np.zeros(lanes, dtype=np.int64), np.zeros((lanes, 3))
 

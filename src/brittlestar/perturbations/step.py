@@ -40,10 +40,7 @@ class Step:
     def of(self, owner: Any, name: str, array: np.ndarray) -> Any:
         """Returns a numeric field of a perturbation, times the level if the schedule acts on this field.
 
-        Args:
-            owner: the perturbation.
-            name: its field.
-            array: the array that the value is combined with; a scheduled value has as many axes, lanes first.
+        A scheduled value has as many axes as the `array` that it is combined with, lanes first.
 
         Example:
             >>> from brittlestar.perturbations import GaussianObservation

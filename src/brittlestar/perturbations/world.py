@@ -15,7 +15,8 @@ from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.step import Step
 
 WORLD_CHANGE = "world_change"
-_OWNERS = itertools.count()
+OWNERS = itertools.count()
+"""Identifiers for the edits of one perturbation each; unlike `id`, copies of the perturbation share it."""
 
 
 @dataclass
@@ -55,11 +56,10 @@ class WorldChange(Perturbation):
         require(pair and (self.any_target or self._is_physical(self.to[0])), "to", f"[low, high]{bound}", self.to)
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        self._owner, self._amounts, self._moved = new_owner(), np.zeros(lanes), np.zeros(lanes)
+        self._owner, self._amounts, self._moved = next(OWNERS), np.zeros(lanes), np.zeros(lanes)
         self._level, self._effect = np.zeros(lanes), np.zeros(lanes)
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
-        """Edits the simulators whose value changes at this step."""
         # Within an episode the number follows the level.
         if step.first.any() or not np.array_equal(step.level, self._level):
             self._edit(worlds, step)
@@ -104,13 +104,7 @@ class WorldChange(Perturbation):
         return world.edit_all(self._owner, self.edits(world, amount, target), (amount, str(target)))
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
-        """Returns the edit of each changed field.
-
-        Args:
-            world: the simulator.
-            amount: `level * change * d`.
-            target: value that the number moves to; nan without `to`.
-        """
+        """Returns the edit of each changed field for `amount = level * change * d`; `target` is nan without `to`."""
         raise NotImplementedError
 
     def ratio(self, original: Any, amount: float, target: float) -> Any:
@@ -128,11 +122,6 @@ class WorldChange(Perturbation):
 
     def _is_physical(self, value: float) -> bool:
         return value >= 0 if self.may_vanish else value > 0
-
-
-def new_owner() -> int:
-    """Returns an identifier for the edits of one perturbation; unlike `id`, copies of the perturbation share it."""
-    return next(_OWNERS)
 
 
 def reset_restored(owner: int, worlds: Sequence[World], step: Step, *states: np.ndarray) -> None:
@@ -201,7 +190,6 @@ class EnvParameter(WorldChange):
         require(self.attribute not in SUBSTEPS, "attribute", "changed by perturbation=control_timestep", self.attribute)
 
     def edits(self, world: World, amount: float, target: float) -> dict[str, Edit]:
-        """Changes the attribute; refuses a relative change of 0."""
         if self.to is not None:
             return {self.attribute: lambda value: value + amount * (target - value)}
         if not np.any(world.original(self.attribute)):

@@ -62,11 +62,11 @@ def test_lanes_with_equal_edits_step_with_one_model():
     active = np.arange(4)
     lanes.step(np.zeros((4, 6), np.float32), active)
     used = lanes._group(active).models
-    own = [env.unwrapped.model for env in lanes.envs]
-    assert used == [own[0], own[0], own[2], own[3]]
+    models = [env.unwrapped.model for env in lanes.envs]
+    assert used == [models[0], models[0], models[2], models[3]]
     worlds[0].restore()
     lanes.step(np.zeros((4, 6), np.float32), active)
-    assert lanes._group(active).models == [own[0], own[1], own[2], own[0]]
+    assert lanes._group(active).models == [models[0], models[1], models[2], models[0]]
 
 
 DRAWN = {

@@ -34,7 +34,9 @@ def test_arrays_at_other_distances_in_another_model_are_not_written(model, monke
     address = shared_model._address
     moved = {"body_inertia": 64}
     monkeypatch.setattr(
-        shared_model, "_address", lambda each, name: address(each, name) + (moved.get(name, 0) if each is model else 0)
+        shared_model,
+        "_address",
+        lambda owner, name: address(owner, name) + (moved.get(name, 0) if owner is model else 0),
     )
     assert SharedModel(model).covers(["body_mass"])
     assert not SharedModel(model).covers(["body_mass", "body_inertia"])

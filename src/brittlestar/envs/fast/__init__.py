@@ -9,14 +9,11 @@ __all__ = ["FastEnv", "LaneGroup", "accelerate", "fast_env"]
 
 
 def accelerate(env: gym.Env) -> bool:
-    """Makes an environment step faster, in place.
+    """Makes an environment step faster, in place, and returns whether it is faster now.
 
     The fast step reads private attributes of Gymnasium's runners and of Fetch. An unknown environment, or one whose
     own methods give other numbers than the fast ones, remains as it is. Fields of the model may be edited before or
     after.
-
-    Returns:
-        Whether the environment is faster now.
 
     Example:
         >>> accelerate(gym.make("CartPole-v1"))

@@ -10,7 +10,6 @@ from brittlestar.envs.batches import take_row
 from brittlestar.envs.fast.base import FastEnv, StepResults
 from brittlestar.envs.fast.lane_group import LaneGroup
 
-_PACKAGE = "gymnasium_robotics.envs.fetch."
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])
 _EPS4 = np.finfo(np.float64).eps * 4.0
 _FINGERS = {"robot0:r_gripper_finger_joint", "robot0:l_gripper_finger_joint"}
@@ -19,14 +18,11 @@ _PROBE = np.array([0.3, -0.7, 0.5, 0.9], dtype=np.float32)
 
 def fast_fetch(env: Any) -> FastEnv | None:
     """Returns the faster Fetch environment, None for any other environment."""
-    return FastFetch(env) if _is_fetch(env) else None
-
-
-def _is_fetch(env: Any) -> bool:
     if not hasattr(env, "_mujoco") or env.render_mode == "human":
-        return False
+        return None
     one_weld = (env.model.nmocap, *env.model.eq_type) == (1, env._mujoco.mjtEq.mjEQ_WELD)
-    return one_weld and env.model.nu in (0, 2) and set(_robot_joints(env)[-2:]) == _FINGERS
+    is_fetch = one_weld and env.model.nu in (0, 2) and set(_robot_joints(env)[-2:]) == _FINGERS
+    return FastFetch(env) if is_fetch else None
 
 
 def _robot_joints(env: Any) -> list[str]:
@@ -59,7 +55,6 @@ class FastFetch(FastEnv):
         self.driven_qpos = model.jnt_qposadr[model.actuator_trnid[:, 0]]
 
     def agrees(self) -> bool:
-        """Compares numbers of the environment's own methods, in its present state."""
         env, plain = self.env, type(self.env)
         want = [*plain._get_obs(env).values(), *self._effect_of(lambda: plain._set_action(env, _PROBE))]
         have = [*self._get_obs().values(), *self._effect_of(lambda: self.begin(self.alone, _PROBE[None]))]
@@ -88,9 +83,9 @@ class FastFetch(FastEnv):
         actions = np.minimum(np.maximum(actions, env.action_space.low), env.action_space.high)
         grips = [0.0] * len(members) if env.block_gripper else actions[:, 3].astype(np.float64).tolist()
         driven, is_relative = model.nu > 0, model.actuator_biastype != 0
-        for fast, its_model, move, grip in zip(members, group.models, actions[:, :3] * 0.05, grips, strict=True):
+        for fast, lane_model, move, grip in zip(members, group.models, actions[:, :3] * 0.05, grips, strict=True):
             if driven:
-                relative = is_relative if its_model is model else its_model.actuator_biastype != 0
+                relative = is_relative if lane_model is model else lane_model.actuator_biastype != 0
                 fast.ctrl[:] = np.where(relative, fast.qpos[fast.driven_qpos] + grip, grip)
             np.add(fast.xpos, move, out=fast.mocap_pos)
             np.add(fast.xquat, _ROTATION, out=fast.mocap_quat)
@@ -155,5 +150,5 @@ def _euler(mat: np.ndarray) -> np.ndarray:
     (xx, xy, xz), (_, _, yz), (_, _, zz) = mat
     cy = np.sqrt(zz * zz + yz * yz)
     if not cy > _EPS4:
-        return np.asarray(sys.modules[f"{_PACKAGE}fetch_env"].rotations.mat2euler(mat))
+        return np.asarray(sys.modules["gymnasium_robotics.envs.fetch.fetch_env"].rotations.mat2euler(mat))
     return np.array([-np.arctan2(yz, zz), -np.arctan2(-xz, cy), -np.arctan2(xy, xx)])

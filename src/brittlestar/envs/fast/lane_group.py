@@ -39,11 +39,7 @@ class LaneGroup:
         self.forget_times()
 
     def share_models(self, worlds: list[World]) -> None:
-        """Steps members with equal edits on one model, because many models do not fit into the caches.
-
-        Args:
-            worlds: the simulator of every member.
-        """
+        """Steps members with equal edits on one model, because many models do not fit into the caches."""
         edits = [world.edits for world in worlds]
         changed = sum(map(operator.is_not, edits, self._edits)) if self._edits else len(edits)
         if not changed and not self._most_changed and self._targets_are_current():

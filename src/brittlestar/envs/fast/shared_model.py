@@ -68,11 +68,7 @@ class SharedModel:
         self._sources: dict[Any, list[tuple[int, int]]] = {}
 
     def covers(self, fields: Sequence[str]) -> bool:
-        """Returns whether models may differ in these fields, too; new fields change `targets`.
-
-        Args:
-            fields: in which a model may differ from how it was made.
-        """
+        """Returns whether a model may differ from how it was made in these fields, too; new ones change `targets`."""
         if self._fields.issuperset(fields):
             return True
         new = [name for name in fields if name not in self._fields]
