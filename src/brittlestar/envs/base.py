@@ -11,6 +11,7 @@ import gymnasium as gym
 from gymnasium import spaces
 
 from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose_backend, is_old, package_version
+from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.envs.fast import accelerate
 from brittlestar.envs.model_sharing import share_model
 from brittlestar.envs.success import Success
@@ -118,11 +119,10 @@ class EnvSpec:
 
 def check_spaces(env: Any) -> None:
     """Refuses observation and action types that no lane can hold."""
-    flat = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
     observed = env.observation_space
     parts = observed.spaces.values() if isinstance(observed, spaces.Dict) else [observed]
     for space in [*parts, env.action_space]:
-        if not isinstance(space, flat):
+        if not isinstance(space, ARRAY_SPACES):
             raise UserError(f"{type(space).__name__} spaces are not supported, got {space}")
 
 

@@ -7,6 +7,9 @@ from gymnasium import spaces
 
 from brittlestar.errors import HarnessError
 
+ARRAY_SPACES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+"""Spaces whose values of all lanes fit into one array."""
+
 
 def empty_batch(space: spaces.Space, count: int) -> Any:
     """Returns observations of zeros for `count` lanes."""

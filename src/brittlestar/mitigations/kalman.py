@@ -71,12 +71,9 @@ class KalmanObservation(ObservationFilter):
 
 
 class ConstantVelocity:
-    """The filter for arrays of lanes, separate for each number; sizes are standard deviations, one or one per number.
+    """The filter for arrays of lanes, separate for each number.
 
-    Args:
-        measurement: noise of the observation.
-        process: change of speed per step.
-        speed: speed at the start.
+    Its arguments are standard deviations: of the noise, of the change of speed per step, and of the speed at the start.
     """
 
     def __init__(self, measurement: Any, process: Any, speed: Any) -> None:

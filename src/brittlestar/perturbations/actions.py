@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.errors import UserError
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.context import Context
@@ -59,12 +60,7 @@ class ActionPerturbation(Perturbation):
 class DefaultAction(ActionPerturbation):
     """An action perturbation that sends `default_action` where it sends nothing else."""
 
-    kinds: ClassVar[tuple[type[spaces.Space], ...]] = (
-        spaces.Box,
-        spaces.Discrete,
-        spaces.MultiDiscrete,
-        spaces.MultiBinary,
-    )
+    kinds: ClassVar[tuple[type[spaces.Space], ...]] = ARRAY_SPACES
     default_action: float | list[float] | None = field(default=None, kw_only=True)
     """None takes that of the environment, else the action of a Box nearest to zero, or the first one of a Discrete."""
 

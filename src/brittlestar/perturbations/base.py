@@ -83,10 +83,7 @@ class Perturbation:
         """Edits the simulators before they step; every edit is undone at the end of the episode."""
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
-        """Returns which of the first `episodes` must run again.
-
-        Only a perturbation that carries state from one episode to the next returns any, see `CarriedState`.
-        """
+        """Returns which of the first `episodes` must run again, if episodes pass state on; see `CarriedState`."""
         return []
 
 

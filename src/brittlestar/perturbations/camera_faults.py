@@ -8,6 +8,7 @@ import numpy as np
 
 from brittlestar.errors import Bound, Fraction, PositiveInt, UserError
 from brittlestar.perturbations.images import ImagePerturbation
+from brittlestar.perturbations.observations import as_dtype
 from brittlestar.perturbations.step import Step
 
 _REACH = 3
@@ -106,9 +107,8 @@ class PatchImage(ImagePerturbation):
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
         side = step.of(self, "share", step.level) * min(pixels.shape[1:3])
         position = step.draws.uniform((2,), per_episode=self.per_episode)
-        colour = white * np.asarray(step.of(self, "fill", pixels))
-        colour = np.rint(colour) if pixels.dtype == np.uint8 else colour
-        return np.where(rectangle(position, side, side, pixels.shape), colour.astype(pixels.dtype), pixels)
+        colour = as_dtype(white * np.asarray(step.of(self, "fill", pixels)), pixels.dtype)
+        return np.where(rectangle(position, side, side, pixels.shape), colour, pixels)
 
 
 @dataclass

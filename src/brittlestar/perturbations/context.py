@@ -26,10 +26,6 @@ class Calibration:
         acceleration: root mean square of the change of that change.
         median_length: median length of the episodes, in steps.
         reward_std: standard deviation of the rewards of all steps.
-
-    Example:
-        >>> Calibration({"": np.zeros(2)}, {"": np.array([1.0, 0.1])}).std[""].tolist()
-        [1.0, 0.1]
     """
 
     mean: dict[str, np.ndarray]

@@ -87,13 +87,7 @@ class MixedAction(ActionPerturbation):
 
 
 def orthogonal(size: int, seed: int) -> np.ndarray:
-    """Returns a uniformly distributed rotation or reflection; for one dimension, always the reflection.
-
-    Example:
-        >>> turn = orthogonal(3, seed=0)
-        >>> bool(np.allclose(turn @ turn.T, np.eye(3)))
-        True
-    """
+    """Returns a uniformly distributed rotation or reflection; for one dimension, always the reflection."""
     if size == 1:
         return -np.eye(1)
     basis, triangle = np.linalg.qr(generator(seed, "mixed_action").standard_normal((size, size)))

@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.errors import Fraction, PositiveInt, require
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step, for_lanes
 
 _LONG_AGO = 2**40
-_ANY_SPACE = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
-"""A past observation is valid in any space."""
 
 
 class LaneRing:
@@ -112,7 +111,7 @@ class DelayedObservation(Delayed, ObservationPerturbation):
         [0, 0, 0, 1, 2]
     """
 
-    takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANY_SPACE
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = ARRAY_SPACES
 
     def perturb_observation(self, observation: Any, step: Step) -> Any:
         """Draws one delay for all entries, because they arrive in one message."""
@@ -139,7 +138,7 @@ class HoldObservation(ObservationPerturbation):
         [0, 0, 0]
     """
 
-    takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANY_SPACE
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = ARRAY_SPACES
     strength_field: ClassVar[str] = "p"
     p: Fraction
     hold_steps: PositiveInt = 5
@@ -168,7 +167,7 @@ class StuckObservation(ObservationPerturbation):
         [7, 7, 7]
     """
 
-    takes: ClassVar[tuple[type[spaces.Space], ...]] = _ANY_SPACE
+    takes: ClassVar[tuple[type[spaces.Space], ...]] = ARRAY_SPACES
     strength_field: ClassVar[str] = "p"
     p: Fraction
     within_steps: PositiveInt = 50

@@ -38,12 +38,10 @@ class ObservationStressor(ObservationPerturbation):
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         super().bind(observation_space, action_space, lanes)
-        self._range = {
-            key: (int(space.start), int(space.start + space.n) - 1)
-            for key, space in self.touched(observation_space)
-            if isinstance(space, spaces.Discrete)
-        }
-        self._touched = [key for key, _ in self.touched(observation_space)]
+        entries = self.touched(observation_space)
+        self._touched = [key for key, _ in entries]
+        discrete = {key: space for key, space in entries if isinstance(space, spaces.Discrete)}
+        self._range = {key: (int(space.start), int(space.start + space.n) - 1) for key, space in discrete.items()}
 
     def prepare(self, context: Context) -> None:
         std = context.reference().std
@@ -198,9 +196,8 @@ class SensorBlackout(CarryingStressor):
         self._dark = left > 0
         self._carried.move(np.maximum(left - 1.0, 0.0), step)
         lost = self._dark & (step.level > 0)
-        step.report_effect(
-            "regret", np.where(lost, self._magnitude(step.observation), 0.0) if lost.any() else np.zeros(len(lost))
-        )
+        magnitude: Any = self._magnitude(step.observation) if lost.any() else 0.0
+        step.report_effect("regret", np.where(lost, magnitude, 0.0))
         return reward
 
     def _chance(self, share: Any) -> Any:

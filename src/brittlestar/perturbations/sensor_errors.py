@@ -44,8 +44,7 @@ class UniformObservation(ScaledObservation):
     width: NonNegative
 
     def perturb(self, array: np.ndarray, step: Step) -> np.ndarray:
-        draw = 2.0 * step.draws.uniform(array.shape[1:]) - 1.0
-        return array + step.of(self, "width", array) * self.unit(step) * draw
+        return array + step.of(self, "width", array) * self.unit(step) * draw_start(array, step)
 
 
 @dataclass
