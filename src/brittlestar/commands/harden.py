@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from brittlestar.commands.hydra_app import prints_help, read_arguments, run_hydra
+from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
 from brittlestar.commands.terminal import command, use_one_thread
 
 
 @command
 def main() -> None:
     """Hardens one policy, or a grid of policies with `-m`."""
-    if prints_help("harden"):
-        return
+    print_help("harden")
     use_one_thread()
     read_arguments()
     from brittlestar.studies.hardening.schema import HardenConfig

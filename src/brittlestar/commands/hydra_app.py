@@ -11,14 +11,13 @@ from brittlestar.commands.terminal import WRONG_USAGE, leave
 from brittlestar.errors import UserError, nearest
 
 
-def prints_help(name: str) -> bool:
-    """Prints the help of a command if its arguments ask for it."""
-    if not {"-h", "--help"} & set(sys.argv[1:]):
-        return False
-    from brittlestar.commands.help import help_text
+def print_help(name: str) -> None:
+    """Prints the help of a command and exits, if its arguments ask for it."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        from brittlestar.commands.help import help_text
 
-    print(help_text(name))
-    return True
+        print(help_text(name))
+        sys.exit()
 
 
 def read_arguments() -> None:

@@ -4,7 +4,7 @@ import gc
 import sys
 from typing import Any
 
-from brittlestar.commands.hydra_app import prints_help, read_arguments, run_hydra
+from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
 from brittlestar.commands.terminal import command, use_one_thread
 from brittlestar.errors import UserError
 
@@ -12,8 +12,7 @@ from brittlestar.errors import UserError
 @command
 def main() -> None:
     """Evaluates one cell, or a sweep with `-m`."""
-    if prints_help("run"):
-        return
+    print_help("run")
     if "--list" in sys.argv[1:]:
         from brittlestar.commands import list as list_command
 

@@ -4,7 +4,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from brittlestar.commands.hydra_app import prints_help, read_arguments, run_hydra
+from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
 from brittlestar.commands.terminal import command
 from brittlestar.errors import UserError
 
@@ -12,8 +12,7 @@ from brittlestar.errors import UserError
 @command
 def main() -> None:
     """Trains one policy, or a grid with `-m`."""
-    if prints_help("train"):
-        return
+    print_help("train")
     read_arguments()
     from brittlestar.training.schema import TrainConfig
 

@@ -42,9 +42,6 @@ def env_option(env_id: str) -> str:
 
 def _algorithm(env_id: str) -> str:
     """Returns an algorithm that is tuned for an environment, else one for any environment."""
-    for name in _FIRST:
-        # A search in the text is quicker than a composition by Hydra.
-        text = (config_folder() / "algo" / f"{name}.yaml").read_text()
-        if re.search(rf"^  {re.escape(env_id)}:", text, re.MULTILINE):
-            return name
-    return _ANY
+    # A search in the text is quicker than a composition by Hydra.
+    texts = {name: (config_folder() / "algo" / f"{name}.yaml").read_text() for name in _FIRST}
+    return next((name for name, text in texts.items() if f"\n  {env_id}:" in text), _ANY)

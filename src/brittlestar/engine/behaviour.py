@@ -112,23 +112,19 @@ def describe_episode(
     total = _total(rewards)
     seen_total = total if seen_rewards is rewards else _total(seen_rewards)
     actions = np.ascontiguousarray(actions.reshape(len(actions), -1))
-    parts = _discrete(layout, actions[:, 0]) if layout.actions else _vector(actions)
+    described = _discrete(layout, actions[:, 0]) if layout.actions else _vector(actions)
+    entropies, roughness, moments, entries, change = described
     seen = seen_rewards.astype(np.float32)
-    scalars = (len(actions), total, seen_total, *sums, *parts.entropies, parts.roughness, _digest(actions))
-    signature = np.concatenate([parts.moments, [parts.roughness, seen.mean(), seen.std()]]).astype(np.float32)
-    return np.concatenate([scalars, signature, parts.entries, parts.change])
+    scalars = (len(actions), total, seen_total, *sums, *entropies, roughness, _digest(actions))
+    signature = np.concatenate([moments, [roughness, seen.mean(), seen.std()]]).astype(np.float32)
+    return np.concatenate([scalars, signature, entries, change])
 
 
-@dataclass(frozen=True)
-class _Parts:
-    entropies: tuple[float, float]
-    roughness: float
-    moments: np.ndarray
-    entries: np.ndarray
-    change: np.ndarray
+_Described = tuple[tuple[float, float], float, np.ndarray, np.ndarray, np.ndarray]
+"""Both entropies, roughness, moments, entries and change."""
 
 
-def _discrete(layout: Layout, actions: np.ndarray) -> _Parts:
+def _discrete(layout: Layout, actions: np.ndarray) -> _Described:
     whole = actions.astype(np.int64)
     half, steps, switches = len(whole) // 2, len(whole), whole[1:] != whole[:-1]
     counts = [np.bincount(part - layout.start, minlength=layout.actions) for part in (whole[:half], whole[half:])]
@@ -138,14 +134,14 @@ def _discrete(layout: Layout, actions: np.ndarray) -> _Parts:
     if half:
         change = np.abs(_shares(counts[1], switches[half:]) - _shares(counts[0], switches[: half - 1]))
     moments = np.array([both @ np.arange(layout.start, layout.start + len(both)) / steps, whole.std()])
-    return _Parts((count_entropy(both),) * 2, float(entries[-1]), moments, entries, change)
+    return (count_entropy(both),) * 2, float(entries[-1]), moments, entries, change
 
 
 def _shares(counts: np.ndarray, switches: np.ndarray) -> np.ndarray:
     return np.append(counts / counts.sum(), np.count_nonzero(switches) / max(len(switches), 1))
 
 
-def _vector(actions: np.ndarray) -> _Parts:
+def _vector(actions: np.ndarray) -> _Described:
     # In single precision from the start, as the benchmark does: the sums of long episodes show it.
     single, half = actions.astype(np.float32), len(actions) // 2
     jerks = np.diff(single, n=2, axis=0)
@@ -153,7 +149,7 @@ def _vector(actions: np.ndarray) -> _Parts:
     moments = np.concatenate([single.mean(axis=0), single.std(axis=0)])
     entries = _entries(actions)
     change = np.abs(_entries(actions[half:]) - _entries(actions[:half])) if half else np.zeros_like(entries)
-    return _Parts((action_entropy(actions), axis_entropy(actions)), roughness, moments, entries, change)
+    return (action_entropy(actions), axis_entropy(actions)), roughness, moments, entries, change
 
 
 def _entries(actions: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from brittlestar.engine.behaviour import Layout
 from brittlestar.engine.behaviour_recorder import BehaviourRecorder
 from brittlestar.engine.calibration import CALIBRATION_EPISODES, REFERENCE_EPISODES, NoiseRecorder, ObservationRecorder
-from brittlestar.engine.effects import BOOKKEEPING, EffectLog
+from brittlestar.engine.delivery import BOOKKEEPING, EffectLog
 from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.metrics import COLUMNS, EpisodeMetrics
