@@ -96,9 +96,8 @@ def help_text(name: str) -> str:
         config, flags, groups = "config", _FLAGS, [*GROUPS, "study", "experiment"]
         usage = _RUN.format(commands=columns(COMMANDS.items()))
     text = (config_folder() / f"{config}.yaml").read_text()
-    return "\n".join(
-        [usage, *(_group(group, text) for group in groups), _keys(text), f"Flags\n{columns(flags.items())}"]
-    )
+    options_of_groups = [_group(group, text) for group in groups]
+    return "\n".join([usage, *options_of_groups, _keys(text), f"Flags\n{columns(flags.items())}"])
 
 
 def columns(rows: Iterable[tuple[str, str]]) -> str:

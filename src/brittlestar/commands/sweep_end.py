@@ -101,9 +101,8 @@ def failure_lines(failures: list[dict[str, Any]]) -> str:
 
     groups = failure_groups(failures)
     lines = [f"{counted(len(failures), 'cell')} failed"]
-    lines += [
-        f"  {counted(group['cells'], 'cell')}: {group['error']}{_place(group)}" for group in groups[:MOST_REASONS]
-    ]
+    for group in groups[:MOST_REASONS]:
+        lines.append(f"  {counted(group['cells'], 'cell')}: {group['error']}{_place(group)}")
     if len(groups) > MOST_REASONS:
         lines.append(f"  {len(groups) - MOST_REASONS} more reasons in failures.csv")
     return "\n".join(lines)

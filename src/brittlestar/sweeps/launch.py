@@ -46,15 +46,10 @@ def _resolved(job: Job) -> Job:
 
 def _refuse_common_mistake(jobs: list[Job]) -> None:
     """Raises a `UserError` before a sweep starts, if all cells would fail for one reason that their configs show."""
-    reason = ""
     # A study adds cells to a sweep that may be right where its own cells are wrong.
     jobs = [job for job in jobs if job.config["role"] is None]
-    for job in jobs:
-        mistake = _mistake(job)
-        if not mistake or (reason and mistake != reason):
-            return
-        reason = mistake
-    if jobs:
+    reason = _mistake(jobs[0]) if jobs else ""
+    if reason and all(_mistake(job) == reason for job in jobs[1:]):
         raise UserError(reason if len(jobs) == 1 else f"all {len(jobs)} cells would fail: {reason}")
 
 

@@ -35,8 +35,8 @@ class CellSweeper(BasicSweeper):
         # Hydra puts the overrides of the experiment first.
         overrides = expand_options(without_policies(overrides, len(self.params)), loader)
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
-            (rest,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
-            jobs += [[*combination, *model.values()] for combination in rest]
+            (combinations,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
+            jobs += [[*combination, *model.values()] for combination in combinations]
         jobs = add_extra_cells(self.launcher, jobs)
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
 
