@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brittlestar.policies.recorded_return import RecordedReturn
+from brittlestar.policies.base import RecordedReturn
 from brittlestar.results.baseline_check import (
     ABOVE,
     MISMATCH,

@@ -30,7 +30,7 @@ class AlgorithmFacts:
     """Whether `algo.coach` works with it."""
     aliases: tuple[str, ...] = ()
     """Other names, as rl-zoo uses them."""
-    policy_module: str = ""
+    module: str = ""
     """Start of the module of its policy classes, where no other algorithm shares it."""
     tensor: str = ""
     """Start of a tensor's name that no other algorithm has."""
@@ -50,34 +50,20 @@ _ROWS = (
     AlgorithmFacts("trpo", f"{_CONTRIB}.TRPO", setting="cg_damping"),
     AlgorithmFacts("ppo", f"{_SB3}.PPO", setting="clip_range"),
     AlgorithmFacts("a2c", f"{_SB3}.A2C", setting="gae_lambda"),
-    AlgorithmFacts(
-        "recurrent_ppo", f"{_CONTRIB}.RecurrentPPO", policy="MlpLstmPolicy", dict_policy="MultiInputLstmPolicy",
-        aliases=("ppo_lstm",), policy_module=f"{_CONTRIB}.common.recurrent.", tensor="lstm_actor.",
-    ),
-    AlgorithmFacts(
-        "maskable_ppo", f"{_CONTRIB}.MaskablePPO", trainable=False, policy_module=f"{_CONTRIB}.common.maskable."
-    ),
-    AlgorithmFacts(
-        "ars", f"{_CONTRIB}.ARS", on_policy=None, policy="LinearPolicy", policy_module=f"{_CONTRIB}.ars.",
-        setting="delta_std_schedule",
-    ),
-    AlgorithmFacts(
-        "qrdqn", f"{_CONTRIB}.QRDQN", **_Q_LEARNING, policy_module=f"{_CONTRIB}.qrdqn.", tensor="quantile_net."
-    ),
-    AlgorithmFacts("dqn", f"{_SB3}.DQN", **_Q_LEARNING, policy_module=f"{_SB3}.dqn.", tensor="q_net."),
-    AlgorithmFacts(
-        "tqc", f"{_CONTRIB}.TQC", **_REPLAY, coachable=True, policy_module=f"{_CONTRIB}.tqc.",
-        setting="top_quantiles_to_drop_per_net",
-    ),
-    AlgorithmFacts("td3", f"{_SB3}.TD3", **_REPLAY, policy_module=f"{_SB3}.td3.", setting="target_policy_noise"),
+    AlgorithmFacts("recurrent_ppo", f"{_CONTRIB}.RecurrentPPO", policy="MlpLstmPolicy", aliases=("ppo_lstm",),
+        dict_policy="MultiInputLstmPolicy", module=f"{_CONTRIB}.common.recurrent.", tensor="lstm_actor."),
+    AlgorithmFacts("maskable_ppo", f"{_CONTRIB}.MaskablePPO", trainable=False, module=f"{_CONTRIB}.common.maskable."),
+    AlgorithmFacts("ars", f"{_CONTRIB}.ARS", on_policy=None, policy="LinearPolicy", module=f"{_CONTRIB}.ars.",
+        setting="delta_std_schedule"),
+    AlgorithmFacts("qrdqn", f"{_CONTRIB}.QRDQN", **_Q_LEARNING, module=f"{_CONTRIB}.qrdqn.", tensor="quantile_net."),
+    AlgorithmFacts("dqn", f"{_SB3}.DQN", **_Q_LEARNING, module=f"{_SB3}.dqn.", tensor="q_net."),
+    AlgorithmFacts("tqc", f"{_CONTRIB}.TQC", **_REPLAY, coachable=True, module=f"{_CONTRIB}.tqc.",
+        setting="top_quantiles_to_drop_per_net"),
+    AlgorithmFacts("td3", f"{_SB3}.TD3", **_REPLAY, module=f"{_SB3}.td3.", setting="target_policy_noise"),
     AlgorithmFacts("ddpg", f"{_SB3}.DDPG", **_REPLAY),
-    AlgorithmFacts(
-        "crossq", f"{_CONTRIB}.CrossQ", **_REPLAY, policy_module=f"{_CONTRIB}.crossq.",
-        tensor="actor.latent_pi.0.ra_mean",
-    ),
-    AlgorithmFacts(
-        "sac", f"{_SB3}.SAC", **_REPLAY, coachable=True, aliases=("her",), policy_module=f"{_SB3}.sac."
-    ),
+    AlgorithmFacts("crossq", f"{_CONTRIB}.CrossQ", **_REPLAY, module=f"{_CONTRIB}.crossq.",
+        tensor="actor.latent_pi.0.ra_mean"),
+    AlgorithmFacts("sac", f"{_SB3}.SAC", **_REPLAY, coachable=True, aliases=("her",), module=f"{_SB3}.sac."),
 )  # fmt: skip
 
 ALGORITHMS = {facts.name: facts for facts in _ROWS}
@@ -92,7 +78,7 @@ def find_algorithm(policy_class: str, data: Mapping[str, Any], weights: Iterable
         'ppo'
     """
     tensors = tuple(weights)
-    by_module = (row.name for row in _ROWS if row.policy_module and policy_class.startswith(row.policy_module))
+    by_module = (row.name for row in _ROWS if row.module and policy_class.startswith(row.module))
     by_tensor = (row.name for row in _ROWS if row.tensor and any(name.startswith(row.tensor) for name in tensors))
     by_setting = (row.name for row in _ROWS if row.setting and row.setting in data)
     name = next((name for names in (by_module, by_tensor, by_setting) for name in names), None)

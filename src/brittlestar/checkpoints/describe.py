@@ -36,6 +36,8 @@ def describe_path(path: str) -> str:
 
 def _describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in checkpoint.versions.items() if name != "OS")
+    arrays = actor_weights(checkpoint.weights).items()
+    shapes = {name: f"{' x '.join(map(str, array.shape)) or 'scalar'} {array.dtype}" for name, array in arrays}
     settings = {
         "activation": checkpoint.activation or "default",
         "net_arch": "default" if checkpoint.net_arch is None else printable(checkpoint.net_arch),
@@ -50,7 +52,7 @@ def _describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
         _line("observations", _space(checkpoint.observation_space)),
         _line("actions", _space(checkpoint.action_space)),
         _line("settings", ", ".join(f"{name} {value}" for name, value in settings.items())),
-        *(_line("layer", f"{name} {_shape(array)}") for name, array in actor_weights(checkpoint.weights).items()),
+        *(_line("layer", f"{name} {shape}") for name, shape in shapes.items()),
         _line("timesteps", "unknown" if checkpoint.num_timesteps is None else f"{checkpoint.num_timesteps}"),
         _line("versions", versions or "not recorded"),
         *(_line("would run", f"{name} (if Stable-Baselines3 loads it)") for name in checkpoint.pickles),
@@ -103,10 +105,6 @@ def _describe_statistics(path: str) -> list[str]:
 def _space(space: Space) -> str:
     text = printable(str(space), 200)
     return text if len(text) <= 100 else describe_space(space)
-
-
-def _shape(array: np.ndarray) -> str:
-    return f"{' x '.join(map(str, array.shape)) or 'scalar'} {array.dtype}"
 
 
 def _line(name: str, value: str) -> str:

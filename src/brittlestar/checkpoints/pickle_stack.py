@@ -84,8 +84,10 @@ class PickleStack:
             self._stack[-1] = target.build(built(state))
             self._memo.update(dict.fromkeys(target.memo, self._stack[-1]))
         elif isinstance(target, Stub):
+            # Classes with `__slots__` have a state (dict, slots).
+            has_slots = isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict) and not state[0]
             # Not copied: one large state for a million objects would fill the memory.
-            target.state = _attributes(state)
+            target.state = state[1] if has_slots else state
 
     def remember(self, key: int | None = None) -> None:
         """Stores the top in the memo, by default under the next number."""
@@ -128,13 +130,6 @@ def _value(value: Any) -> Any:
     if value is MARK:
         raise ValueError("a mark where a value should be")
     return value
-
-
-def _attributes(state: Any) -> Any:
-    # Classes with `__slots__` have a state (dict, slots).
-    if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict) and not state[0]:
-        return state[1]
-    return state
 
 
 def built(value: Any) -> Any:

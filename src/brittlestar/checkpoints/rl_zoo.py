@@ -50,7 +50,7 @@ def read_folder(path: str | Path) -> ZooFolder:
     folder = existing(path, "folder")
     checkpoint = _from_hub(str(path)) if str(path).startswith(HUB) else _checkpoint(folder)
     settings = folder / checkpoint.stem if (folder / checkpoint.stem).is_dir() else folder
-    args, config = (_settings(settings / name) for name in (ARGUMENTS, SETTINGS))
+    args, config = (read_yaml(settings / name) for name in (ARGUMENTS, SETTINGS))
     statistics, where = find_statistics(checkpoint), str(settings / SETTINGS)
     kwargs = _normalize(config.get("normalize"), where)
     normalized = kwargs is not None if (settings / SETTINGS).is_file() else statistics is not None
@@ -124,10 +124,6 @@ def _checkpoint(folder: Path) -> Path:
         return next(iter(zips.values()))
     several = f"none of its {len(zips)} zips is {name}; {printable(nearest(name, zips), 300)}"
     raise UserError(f"{folder} is not a folder of rl-zoo: {several if zips else 'it has no zip'}")
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    return read_yaml(path) if path.is_file() and path.stat().st_size else {}
 
 
 def _normalize(value: Any, where: str) -> dict[str, Any] | None:

@@ -50,8 +50,10 @@ _PlainLoader.add_multi_constructor("tag:yaml.org,2002:python/", _PlainLoader.con
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Returns the settings of a yaml file whose top level is a dict."""
-    content = read_file(path, MAX_YAML_BYTES)
+    """Returns the settings of a yaml file whose top level is a dict; none without the file, or if it is empty."""
+    content = read_file(path, MAX_YAML_BYTES) if path.is_file() else b""
+    if not content:
+        return {}
     try:
         # This loader is stricter than SafeLoader.
         settings = yaml.load(content, Loader=_PlainLoader)
@@ -77,9 +79,9 @@ def read_expression(text: str, where: str) -> Any:
             # Python warns about the style of the text.
             warnings.simplefilter("ignore")
             body = ast.parse(text.strip(), mode="eval").body
-        is_dict = isinstance(body, ast.Call) and isinstance(body.func, ast.Name) and body.func.id == "dict"
-        if is_dict and isinstance(body, ast.Call) and not body.args and all(part.arg for part in body.keywords):
-            return {str(part.arg): ast.literal_eval(part.value) for part in body.keywords}
+        match body:
+            case ast.Call(ast.Name("dict"), [], keywords) if all(part.arg for part in keywords):
+                return {str(part.arg): ast.literal_eval(part.value) for part in keywords}
         return ast.literal_eval(body)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         raise unreadable(where, f"`{printable(text, 60)}` is not a plain setting") from None

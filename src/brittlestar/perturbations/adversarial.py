@@ -14,7 +14,7 @@ from brittlestar.perturbations.observations import ScaledObservation, entry_name
 from brittlestar.perturbations.sensor_errors import draw_start, sign
 from brittlestar.perturbations.step import Step, for_lanes
 from brittlestar.policies.base import Answer, GradientError, Policy
-from brittlestar.policies.differences import by_differences
+from brittlestar.policies.gradients import by_differences
 
 OFFSET = 0.1
 """Distance of the first start from the truth, as a fraction of the radius; at the truth the gradient is 0."""

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,16 +34,32 @@ class GradientError(UserError):
 
 @dataclass(frozen=True)
 class Answer:
-    """The deterministic outputs of a policy and their gradient function.
-
-    Attributes:
-        outputs: `(lanes, n)`: the actions of a Box, flattened; for choices, the scores that decide them.
-        pull: takes `dL/doutputs`, `(lanes, n)`, and returns `dL/dobservation` by entry (`""` for a plain observation).
-            Entries that the policy ignores are absent.
-    """
+    """The deterministic outputs of a policy and their gradient function."""
 
     outputs: np.ndarray
+    """`(lanes, n)`: the actions of a Box, flattened; for choices, the scores that decide them."""
     pull: Callable[[np.ndarray], dict[str, np.ndarray]]
+    """Takes `dL/doutputs`, `(lanes, n)`, and returns `dL/dobservation` by entry, without those that are ignored."""
+
+
+@dataclass(frozen=True)
+class RecordedReturn:
+    """The return per episode that a policy's author measured; a bare mean counts as one episode."""
+
+    mean: float
+    std: float = 0.0
+    episodes: int = 1
+
+    @classmethod
+    def of(cls, returns: np.ndarray) -> Self:
+        """Summarises measured returns.
+
+        Example:
+            >>> RecordedReturn.of(np.array([1.0, 2.0, 3.0]))
+            RecordedReturn(mean=2.0, std=1.0, episodes=3)
+        """
+        values = np.asarray(returns, dtype=np.float64).ravel()
+        return cls(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values))
 
 
 class Policy:

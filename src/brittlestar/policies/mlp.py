@@ -1,10 +1,8 @@
 """A multi-layer perceptron actor in plain numpy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,7 +61,7 @@ class MlpPolicy(Policy):
         self._buffers: list[np.ndarray] = []
 
     @classmethod
-    def random(cls, sizes: Sequence[int], seed: int = 0, activation: str = "tanh", output: str = "clip") -> MlpPolicy:
+    def random(cls, sizes: Sequence[int], seed: int = 0, activation: str = "tanh", output: str = "clip") -> Self:
         """Returns a network with random weights, for example of `sizes=[17, 256, 256, 6]`."""
         rng = generator(seed, "mlp")
         layers = []

@@ -34,7 +34,9 @@ def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
         layers, head = _random_search(checkpoint, weights)
     else:
         raise _refusal(checkpoint, f"its weights ({', '.join(list(weights)[:3])}, ...) belong to no known algorithm")
-    activation = _activation(checkpoint, on_policy="action_net.weight" in weights)
+    activation = checkpoint.activation or ("tanh" if "action_net.weight" in weights else "relu")
+    if activation not in ACTIVATIONS:
+        raise _refusal(checkpoint, f"its activation `{activation}` is not one of {', '.join(ACTIVATIONS)}")
     return MlpPolicy(layers, activation, head, _with_memory(checkpoint, inputs))
 
 
@@ -66,13 +68,6 @@ def _with_memory(checkpoint: Checkpoint, inputs: Inputs) -> Inputs | LstmInputs:
         return LstmInputs(inputs, lstm_layers(checkpoint.weights, "lstm_actor"))
     except UserError as error:
         raise _refusal(checkpoint, str(error)) from None
-
-
-def _activation(checkpoint: Checkpoint, on_policy: bool) -> str:
-    name = checkpoint.activation or ("tanh" if on_policy else "relu")
-    if name not in ACTIVATIONS:
-        raise _refusal(checkpoint, f"its activation `{name}` is not one of {', '.join(ACTIVATIONS)}")
-    return name
 
 
 def _on_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], Head]:

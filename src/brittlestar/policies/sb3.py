@@ -16,10 +16,9 @@ from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.rl_zoo import read_scores
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError, require, require_choice
-from brittlestar.policies.base import DelegatingPolicy, Policy
+from brittlestar.policies.base import DelegatingPolicy, Policy, RecordedReturn
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
-from brittlestar.policies.recorded_return import RecordedReturn
 from brittlestar.policies.scaling import Fit, Scaling
 
 HER_KEYS = ["observation", "desired_goal"]

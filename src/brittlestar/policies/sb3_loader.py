@@ -1,7 +1,5 @@
 """Loads checkpoints with Stable-Baselines3, which runs code from the file, if the user sets `policy.trust`."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import logging
@@ -42,7 +40,7 @@ _TRAINING_ONLY = (
 """Settings that only training needs; new versions cannot read those of old files."""
 
 
-def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> LoadedPolicy:
+def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> Policy:
     """Loads the zip of a checkpoint with Stable-Baselines3; `algorithm` is its name, if the file does not name it."""
     path = checkpoint.path
     name = (checkpoint.algorithm or algorithm or "").lower()

@@ -43,7 +43,5 @@ class Fit:
             >>> Fit(keep=2, width=4).apply(np.array([[1.0, 2.0, 3.0]]))
             array([[1., 2., 0., 0.]])
         """
-        fitted = np.zeros((len(row), self.width), row.dtype)
-        count = min(self.keep, row.shape[1])
-        fitted[:, :count] = row[:, :count]
-        return fitted
+        numbers = row[:, : self.keep]
+        return np.pad(numbers, ((0, 0), (0, self.width - numbers.shape[1])))

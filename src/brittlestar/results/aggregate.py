@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.errors import UserError
-from brittlestar.policies.recorded_return import RecordedReturn
+from brittlestar.policies.base import RecordedReturn
 from brittlestar.results.baseline_check import BaselineCheck, check_baseline, other_limit
 from brittlestar.results.curve import Curve
 from brittlestar.results.curve_intervals import CurveIntervals, curve_intervals, interval_method, threshold_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.policies.recorded_return import RecordedReturn
+from brittlestar.policies.base import RecordedReturn
 from brittlestar.results.format import bounded
 from brittlestar.statistics.intervals import t_half_width, welch_half_width
 

@@ -1,14 +1,12 @@
 """The algorithm of a training, with its settings for each environment."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gymnasium import spaces
 
@@ -66,7 +64,7 @@ class Algorithm:
         """Whether it learns from a replay buffer."""
         return self.facts.on_policy is False
 
-    def settings(self, spec: EnvSpec) -> Algorithm:
+    def settings(self, spec: EnvSpec) -> Self:
         """Returns the algorithm with its settings for one environment."""
         options = dict(self.by_env.get(spec.id, {}))
         fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in options}

@@ -32,27 +32,22 @@ class Coach:
     3. until `until`: the actor learns from the coach and from its critics,
     4. afterwards: the actor learns from its critics.
 
-    Args:
-        policy: the coach.
-        sees: `truth` for the true observations, or `same` for the disturbed ones of the learner.
-        unjudged: end of phase 1.
-        alone: end of phase 2.
-        until: end of phase 3.
-        lessons: imitation steps for every update in phases 1 and 2; one in phase 3.
-        learning_rate: of these steps at the start; it falls to a tenth until the end of phase 2.
-        memory: how many answers are stored.
-        batch: how many answers an imitation step uses.
     """
 
     policy: Policy
     sees: str = "truth"
+    """`truth` for the true observations, or `same` for the disturbed ones of the learner."""
     unjudged: int = 25_000
     alone: int = 50_000
     until: int = 200_000
     lessons: int = 6
+    """Imitation steps for every update in phases 1 and 2; one in phase 3."""
     learning_rate: float = 0.001
+    """Of these steps at the start; it falls to a tenth until the end of phase 2."""
     memory: int = 200_000
+    """How many answers are stored."""
     batch: int = 256
+    """How many answers an imitation step uses."""
 
     def __post_init__(self) -> None:
         require_choice("sees", self.sees, ("truth", "same"))

@@ -1,9 +1,7 @@
 """What to train, and how."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from brittlestar.config.build import build
 from brittlestar.engine.stack import Parts
@@ -39,7 +37,7 @@ class TrainingSpec:
         require(self.episodes >= 5, "episodes", "at least 5", self.episodes)
 
     @classmethod
-    def build(cls, config: dict[str, Any], threads: int) -> TrainingSpec:
+    def build(cls, config: dict[str, Any], threads: int) -> Self:
         """Builds the parts of a resolved config; `threads` is for the simulators where the config has null."""
         env = build(config["env"], "env")
         algo = build(config["algo"], "algo").settings(env)

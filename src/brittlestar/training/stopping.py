@@ -1,11 +1,9 @@
 """Ends a training early: after its next step, with a checkpoint."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
-from typing import Any
+from typing import Any, Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -17,7 +15,7 @@ class StopRequest:
         self.received = False
         self._handlers: list[Any] = []
 
-    def __enter__(self) -> StopRequest:
+    def __enter__(self) -> Self:
         # Python allows signal handlers in the main thread only.
         if threading.current_thread() is threading.main_thread():
             self._handlers = [signal.signal(number, self._receive) for number in _SIGNALS]

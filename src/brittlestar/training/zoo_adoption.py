@@ -91,8 +91,7 @@ def _read(training: Path, file: str) -> dict[str, Any]:
     path = training / file
     if not path.is_file():
         raise UserError(f"{training} is not a finished training: it has no {file}")
-    content: dict[str, Any] = json.loads(path.read_text())
-    return content
+    return dict(json.loads(path.read_text()))
 
 
 def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict[str, Any]) -> None:

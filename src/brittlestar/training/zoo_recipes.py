@@ -45,14 +45,9 @@ def store_override(folder: str) -> str:
 def train_side_by_side(
     names: Sequence[str], jobs: int, store: str, overrides: Sequence[str] = (), home: Path = HOME
 ) -> list[str]:
-    """Trains recipes in processes of their own, each on its share of the cores; returns those that failed.
+    """Trains recipes in processes of their own, `jobs` at a time; returns those that failed.
 
-    Args:
-        names: the names of the recipes.
-        jobs: how many at a time.
-        store: folder of the trainings, and of a log for each.
-        overrides: further overrides of the trainings.
-        home: folder of the policies.
+    Each has its share of the cores. The folder `store` gets the trainings and a log for each.
     """
     shares = _shares(jobs)
     Path(store).mkdir(parents=True, exist_ok=True)

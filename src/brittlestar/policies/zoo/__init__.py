@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.checkpoints.file_names import POLICY
-from brittlestar.policies.base import DelegatingPolicy
-from brittlestar.policies.recorded_return import RecordedReturn
+from brittlestar.policies.base import DelegatingPolicy, RecordedReturn
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.zoo import cards as zoo
 
@@ -35,5 +34,4 @@ class ZooPolicy(DelegatingPolicy):
     @staticmethod
     def trained_env(node: dict[str, Any]) -> str:
         """Returns the id of the environment that `env=auto` means for a config node of this class."""
-        env_id: str = zoo.read_card(node["name"])["env"]
-        return env_id
+        return str(zoo.read_card(node["name"])["env"])

@@ -25,8 +25,7 @@ def recipes() -> dict[str, list[str]]:
     """
     import yaml  # type: ignore[import-untyped]
 
-    overrides: dict[str, list[str]] = yaml.safe_load((HOME / "recipes.yaml").read_text())
-    return overrides
+    return dict(yaml.safe_load((HOME / "recipes.yaml").read_text()))
 
 
 def recipe(name: str) -> list[str]:
@@ -62,8 +61,7 @@ def read_card(name: str, home: Path = HOME) -> dict[str, Any]:
     recipe(name)
     if not is_shipped(name, home):
         raise UserError(f"the zoo's `{name}` is not trained yet: `brittlestar zoo train {name}`")
-    card: dict[str, Any] = json.loads((home / name / CARD).read_text())
-    return card
+    return dict(json.loads((home / name / CARD).read_text()))
 
 
 def files(folder: Path) -> list[Path]:
