@@ -153,8 +153,8 @@ def agent(**changes) -> dict[str, bytes]:
     return {name: content for name, content in entries.items() if content is not None}
 
 
-def rms(mean, var, count=10.0, /, **more: bytes) -> bytes:
-    state = {"mean": plain(np.asarray(mean)), "var": plain(np.asarray(var)), "count": plain(count)} | more
+def rms(mean, var, count=10.0, /, **fields: bytes) -> bytes:
+    state = {"mean": plain(np.asarray(mean)), "var": plain(np.asarray(var)), "count": plain(count)} | fields
     return instance("stable_baselines3.common.running_mean_std.RunningMeanStd", mapping(state))
 
 

@@ -36,7 +36,7 @@ def test_default_policies_exist(facts):
 @ROWS
 def test_policies_are_recognised_by_their_module(facts):
     modules = {policy.__module__ for policy in facts.load_class().policy_aliases.values()}
-    assert not facts.policy_module or all(f"{module}.".startswith(facts.policy_module) for module in modules)
+    assert not facts.module or all(f"{module}.".startswith(facts.module) for module in modules)
 
 
 @pytest.mark.parametrize(

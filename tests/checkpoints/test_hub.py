@@ -122,8 +122,8 @@ def _at(endpoint, cache):
     return download
 
 
-def settings(server, tmp_path, **more):
-    return {"HF_ENDPOINT": server[1], "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_TELEMETRY": "1"} | more
+def settings(server, tmp_path, **variables):
+    return {"HF_ENDPOINT": server[1], "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_TELEMETRY": "1"} | variables
 
 
 def test_a_zip_comes_with_the_files_that_belong_to_it(online, saved):

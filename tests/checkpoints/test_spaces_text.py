@@ -1,4 +1,4 @@
-"""Spaces from the text beside their pickles, as gym and gymnasium print them."""
+"""Spaces from the text next to their pickles, as gym and gymnasium print them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def entry(kind: str, library: str = "gymnasium", **fields) -> dict:
     return {":type:": f"<class '{library}.spaces.{module}.{kind}'>", **fields}
 
 
-def box(low, high, shape, dtype="float32", **more) -> dict:
-    return entry("Box", low=low, high=high, _shape=shape, dtype=dtype, **more)
+def box(low, high, shape, dtype="float32", **fields) -> dict:
+    return entry("Box", low=low, high=high, _shape=shape, dtype=dtype, **fields)
 
 
 BIG = "[-inf -inf -inf ... -inf -inf -inf]"

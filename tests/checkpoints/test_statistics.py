@@ -80,10 +80,10 @@ def test_bad_settings_are_refused(build, save, changes, message):
 
 
 @pytest.mark.parametrize("name", ["os.system", "builtins.eval", "setstate", "reduce_ex", "pickle loads"])
-@pytest.mark.parametrize("place", ["whole", "epsilon", "obs_rms", "inside", "beside"])
+@pytest.mark.parametrize("place", ["whole", "epsilon", "obs_rms", "inside", "next to"])
 def test_payloads_stay_inert_anywhere(build, save, marker, name, place):
     payload = build.payloads(marker)[name]
-    if place == "beside":
+    if place == "next to":
         read = read_statistics(save(build.statistics(old_reward=payload)))
         assert read.count == 10
         return

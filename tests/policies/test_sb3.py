@@ -138,7 +138,7 @@ def test_a_zoo_folder_is_normalised_as_in_training():
 
 
 @needs_agents
-def test_statistics_beside_a_zip_are_found():
+def test_statistics_next_to_a_zip_are_found():
     space, acts = spaces.Box(-np.inf, np.inf, (17,)), spaces.Box(-1, 1, (6,))
     policy = bound(Sb3Policy(zip_of("ppo/HalfCheetah-v3_1")), space, acts, lanes=3)
     folder = bound(ZooFolderPolicy(str(AGENTS / "ppo/HalfCheetah-v3_1")), space, acts, lanes=3)

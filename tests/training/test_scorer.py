@@ -20,12 +20,12 @@ ALGO = Algorithm("ppo", steps=64, envs=2, options={"policy_kwargs": {"net_arch":
 CARTPOLE = EnvSpec(id="CartPole-v1", success=ReturnAtLeast(threshold=10.0, when="final"))
 
 
-def spec(perturbation=None, mitigation=None, env=CARTPOLE, algo=ALGO, **more):
-    return TrainingSpec(env, algo, Parts(None, perturbation or Perturbation(), mitigation or Mitigation()), **more)
+def spec(perturbation=None, mitigation=None, env=CARTPOLE, algo=ALGO, **settings):
+    return TrainingSpec(env, algo, Parts(None, perturbation or Perturbation(), mitigation or Mitigation()), **settings)
 
 
-def trained(folder, *parts, **more):
-    session = Session(spec(*parts, **more), folder)
+def trained(folder, *parts, **settings):
+    session = Session(spec(*parts, **settings), folder)
     session.run()
     session.close()
     return json.loads((folder / "metadata.json").read_text())

@@ -23,13 +23,13 @@ OFF = Algorithm("sac", steps=60, envs=2, options=SMALL | {"learning_starts": 10,
 NORMALISED = Algorithm("a2c", steps=64, envs=4, normalise=True, options=SMALL)
 
 
-def spec(algo, perturbation=None, **more):
+def spec(algo, perturbation=None, **settings):
     env = EnvSpec(id="Pendulum-v1", max_steps=20)
-    return TrainingSpec(env, algo, Parts(None, perturbation or Perturbation()), episodes=5, **more)
+    return TrainingSpec(env, algo, Parts(None, perturbation or Perturbation()), episodes=5, **settings)
 
 
-def weights_after(folder: Path, algo, **more) -> dict[str, bytes]:
-    session = Session(spec(algo, **more), folder)
+def weights_after(folder: Path, algo, **settings) -> dict[str, bytes]:
+    session = Session(spec(algo, **settings), folder)
     session.run()
     session.close()
     return {name: value.numpy().tobytes() for name, value in session.model.policy.state_dict().items()}

@@ -34,7 +34,7 @@ def test_a_finished_training_is_done_once_and_adopted_to_the_same_bytes(tiny):
 def test_trainings_run_side_by_side(tmp_path):
     names, home = ["cartpole_ppo", "pendulum_ddpg", "cartpole_a2c"], tmp_path / "policies"
     # DDPG has no such argument.
-    more = [*SMALL, "+algo.options.vf_coef=0.5"]
-    assert train_side_by_side(names, 2, str(tmp_path / "store"), more, home) == ["pendulum_ddpg"]
+    overrides = [*SMALL, "+algo.options.vf_coef=0.5"]
+    assert train_side_by_side(names, 2, str(tmp_path / "store"), overrides, home) == ["pendulum_ddpg"]
     assert [name for name in names if zoo.is_shipped(name, home)] == ["cartpole_ppo", "cartpole_a2c"]
     assert "do not fit DDPG" in (tmp_path / "store" / "pendulum_ddpg.log").read_text()
