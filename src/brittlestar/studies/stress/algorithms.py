@@ -51,10 +51,8 @@ def _find(policy: str) -> str:
             # No download for a label.
             name = path.split("/")[1].partition("-")[0].lower()
             return name if name in ALGORITHMS else ""
-        if target in ("Sb3Policy", "ZooFolderPolicy"):
-            algorithm = _from_files(target, path)
-            if algorithm:
-                return algorithm
+        if target in ("Sb3Policy", "ZooFolderPolicy") and (algorithm := _from_files(target, path)):
+            return algorithm
     return next((folder for folder in reversed(Path(path.lower()).parts[:-1]) if folder in ALGORITHMS), "")
 
 

@@ -12,7 +12,7 @@ from brittlestar.statistics.effects import Effect, event_effect, paired_effect
 from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.statistics.intervals import LEVEL, Interval, at_least_wilson, t_half_width, t_interval
 from brittlestar.studies.stress.agent_scores import calm_events
-from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
+from brittlestar.studies.stress.agents import Agent, StressorRuns
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import cvar, phase_summary
 from brittlestar.studies.stress.runs import SILENT, acts_the_same
@@ -132,9 +132,10 @@ def _effects(agent: Agent, stressor: StressorRuns) -> Row:
     shocks = [run.scored.within("shock") for run, _ in pairs]
     # Only shocks of one length can be compared.
     if len({int(shock.sum()) for shock in shocks}) == 1 and shocks[0].any():
-        stressed, calm = ([(pair[side], shock) for pair, shock in zip(pairs, shocks, strict=True)] for side in (0, 1))
-        events = event_effect(_events(stressed), _events(calm))
-        returns = paired_effect(_returns(stressed), _returns(calm), generator(0, "stress/returns"))
+        sides = [[(pair[side], shock) for pair, shock in zip(pairs, shocks, strict=True)] for side in (0, 1)]
+        events = event_effect(*(np.array([run.scored.event[shock] for run, shock in side]) for side in sides))
+        true = [np.array([run.episodes.behaviour.column("return")[shock] for run, shock in side]) for side in sides]
+        returns = paired_effect(true[0], true[1], generator(0, "stress/returns"))
         if all(acts_the_same(run, clean) for run, clean in pairs):
             count = sum(int(shock.sum()) for shock in shocks)
             verdict = f"{SILENT}: identical actions in {count} of {count} episodes"
@@ -142,14 +143,6 @@ def _effects(agent: Agent, stressor: StressorRuns) -> Row:
     for name, p_name, effect in (("excess", "p_value", events), ("return_effect", "return_p_value", returns)):
         row |= {name: effect.difference, f"{name}_low": effect.low, f"{name}_high": effect.high, p_name: effect.p_value}
     return row | {"verdict": verdict}
-
-
-def _events(runs: list[tuple[Run, np.ndarray]]) -> np.ndarray:
-    return np.array([run.scored.event[shock] for run, shock in runs])
-
-
-def _returns(runs: list[tuple[Run, np.ndarray]]) -> np.ndarray:
-    return np.array([run.episodes.behaviour.column("return")[shock] for run, shock in runs])
 
 
 def _verdict(row: Row) -> str:

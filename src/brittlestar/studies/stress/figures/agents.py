@@ -57,8 +57,8 @@ def leaderboard(tables: FigureTables) -> Figure:
     figure, axes = one_panel(8.4, 1.9 + 0.22 * len(drawn))
     for y, row in enumerate(drawn):
         score = Mean.of(row, "robust_score")
-        face = {"facecolor": COLOURS[5], "hatch": "////"} if row["sampled"] else {"facecolor": COLOURS[0]}
-        axes.barh(y, score.value, 0.72, edgecolor="white", label=row["mode"], **face)
+        colour, hatch = (COLOURS[5], "////") if row["sampled"] else (COLOURS[0], None)
+        axes.barh(y, score.value, 0.72, edgecolor="white", label=row["mode"], facecolor=colour, hatch=hatch)
         draw_interval(axes, y, score, across=True)
         text = bounded_column(row, "rank_robust", "g").replace(" [", "  [")
         axes.text(1.01, y, text, transform=axes.get_yaxis_transform(), va="center", fontsize=7)

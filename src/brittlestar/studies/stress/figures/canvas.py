@@ -110,12 +110,7 @@ def correlation_text(correlation: Correlation) -> str:
 
 
 def policies(count: int) -> str:
-    """Writes a number of policies.
-
-    Example:
-        >>> policies(1), policies(2)
-        ('n = 1 policy', 'n = 2 policies')
-    """
+    """Writes a number of policies as `n = 2 policies`."""
     return f"n = {counted(count, 'policy', 'policies')}"
 
 

@@ -79,7 +79,7 @@ class FigureTables:
         alpha: accepted false-alarm rate.
         stressors: in the order to draw them: the baseline, those that act, those that cannot.
         silent: stressors that changed no action of any agent.
-        names: names the rows.
+        names: for rows of `episodes`.
     """
 
     stress: list[Row]
@@ -209,13 +209,10 @@ def by_policy(rows: Iterable[Row], name: str) -> dict[str, float]:
 
 
 def _replace_proven(rows: list[Row]) -> None:
-    def key(row: Row) -> tuple:
-        return row["agent"], row["mode"], row.get("seed")
-
-    calm = {key(row): row for row in rows if row["stressor"] == BASELINE}
+    calm = {(row["agent"], row["mode"], row.get("seed")): row for row in rows if row["stressor"] == BASELINE}
     for row in rows:
         if row["proven"]:
-            same = calm.get(key(row), {})
+            same = calm.get((row["agent"], row["mode"], row.get("seed")), {})
             row |= {name: same.get(name) for name in ("rate_shock", "rate_shock_low", "rate_shock_high")}
             row |= {"excess": 0.0, "excess_low": 0.0, "excess_high": 0.0}
 
