@@ -12,8 +12,9 @@ from brittlestar.statistics.hypothesis_tests import (
     bootstrap_test,
     boschloo,
     holm,
+    holm_levels,
     mcnemar_exact,
-    t_test,
+    sign_flip_test,
     two_proportion_z,
 )  # fmt: skip
 
@@ -116,10 +117,18 @@ def test_holm_family_wise_error():
     assert rejections > bonferroni
 
 
-def test_t_test_agrees_with_scipy():
-    values = np.random.default_rng(0).normal(0.5, size=7)
-    assert t_test(values) == pytest.approx(reference.ttest_1samp(values, 0).pvalue)
-    assert (t_test(np.zeros(3)), t_test(np.ones(3))) == (1.0, 0.0)
+def test_holm_levels_agree_with_adjusted_p_values(rng):
+    for _ in range(300):
+        p_values = rng.random(rng.integers(1, 8)) ** 3
+        assert ((p_values < holm_levels(p_values)) == (holm(p_values) < 0.05)).all()
+    assert holm_levels([]).size == holm([]).size == 0
+
+
+def test_sign_flips_count_every_sum_that_is_as_large():
+    """Of the four signs of two equal gaps, two give a sum as large; so do all signs of gaps without a sum."""
+    rng = np.random.default_rng(0)
+    assert sign_flip_test(np.array([0.1, 0.1]), rng, 4000).p_value == pytest.approx(0.5, abs=0.03)
+    assert sign_flip_test(np.zeros(5), rng).p_value == 1
 
 
 def test_a_bootstrap_test_is_never_certain():

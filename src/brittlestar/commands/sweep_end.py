@@ -55,11 +55,12 @@ def _missing_cells(config: Any) -> str:
     if config.study is None:
         return ""
     from brittlestar.config.build import locate
-    from brittlestar.studies.base import Study
     from hydra_plugins.brittlestar_plugins.cells import CellSweeper
 
     if issubclass(locate(config.hydra.sweeper._target_, "hydra.sweeper"), CellSweeper):
         return ""
+    from brittlestar.studies.base import Study
+
     if locate(config.study._target_, "study").extra_cells is Study.extra_cells:
         return ""
     choices = config.hydra.runtime.choices

@@ -63,12 +63,20 @@ def mcnemar_exact(only_a: int, only_b: int) -> HypothesisTest:
     return HypothesisTest(min(1.0, p), "exact McNemar")
 
 
-def t_test(values: Array) -> float:
-    """Returns the p value of Student's test that the mean is 0; equal values give 0, or 1 if they are 0."""
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    if error == 0:
-        return 0.0 if values.any() else 1.0
-    return float(2 * special().stdtr(len(values) - 1, -abs(values.mean()) / error))
+def sign_flip_test(gaps: Array, rng: np.random.Generator, flips: int = 2000) -> HypothesisTest:
+    """Tests differences of pairs: without an effect, the sign of each is chance, whatever their clusters.
+
+    p is the share of random signs that give a sum as large; the observed signs count as one of them.
+
+    Example:
+        >>> sign_flip_test(np.ones(20), np.random.default_rng(0)).p_value < 0.001
+        True
+    """
+    total = abs(float(gaps.sum()))
+    signs = rng.integers(2, size=(flips, gaps.size), dtype=np.int8) * 2 - 1
+    # Rounding must not make a sum of equal terms look smaller.
+    as_large = int(np.sum(np.abs(signs @ gaps) >= total * (1 - 1e-9)))
+    return HypothesisTest((as_large + 1) / (flips + 1), "sign flips")
 
 
 def bootstrap_test(replicates: Array, method: str) -> HypothesisTest:
@@ -96,3 +104,24 @@ def holm(p_values: ArrayLike) -> Array:
     steps = p.flat[order] * np.arange(order.size, 0, -1)
     p.flat[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return p
+
+
+def holm_levels(p_values: ArrayLike, alpha: float = SIGNIFICANCE) -> Array:
+    """Significance levels at which Holm's steps test p values without nan: below it means rejected, and only then.
+
+    An interval of confidence 1 minus this level agrees with the adjusted test.
+
+    Example:
+        >>> holm_levels([0.01, 0.04, 0.03])
+        array([0.01666667, 0.025     , 0.025     ])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p)
+    steps = alpha / np.arange(p.size, 0, -1)
+    # Holm stops at the first p value that is not rejected; those after it are tested at its level.
+    retained = np.flatnonzero(p[order] >= steps)
+    if retained.size:
+        steps[retained[0] :] = steps[retained[0]]
+    levels = np.empty_like(p)
+    levels[order] = steps
+    return levels

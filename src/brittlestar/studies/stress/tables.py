@@ -9,7 +9,7 @@ from brittlestar.randomness import generator
 from brittlestar.results.load import Row
 from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.effects import Effect, event_effect, paired_effect
-from brittlestar.statistics.hypothesis_tests import holm
+from brittlestar.statistics.hypothesis_tests import holm, holm_levels
 from brittlestar.statistics.intervals import LEVEL, Interval, at_least_wilson, t_half_width, t_interval
 from brittlestar.studies.stress.agent_scores import calm_events
 from brittlestar.studies.stress.agents import Agent, StressorRuns
@@ -25,6 +25,7 @@ _DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
 _TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
 _RESAMPLES = 1000
 _UNKNOWN = math.nan, math.nan
+_NOTHING = np.empty(0)
 
 
 @dataclass
@@ -45,16 +46,14 @@ def stress_tables(agents: list[Agent], scoring: str, alpha: float) -> StressTabl
 
 def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
     alarms = _false_alarms(agent, scoring)
+    stressors = [stressor for stressor in agent.stressors if stressor.runs]
+    shocks = [Shock.of(agent, stressor) for stressor in stressors]
     rows = []
-    for stressor in agent.stressors:
-        if stressor.runs:
-            counts = {"n_seeds": len(stressor.runs), "n_episodes": sum(len(run.names) for run in stressor.runs)}
-            rows.append(agent.label | stressor.label | counts | _summary(stressor) | alarms | _effects(agent, stressor))
-    p_values = [row["p_value"] for row in rows if not math.isnan(row["p_value"])]
-    adjusted = iter(holm(p_values).tolist() if p_values else [])
-    for row in rows:
-        row["p_holm"] = math.nan if math.isnan(row["p_value"]) else next(adjusted)
-        row["verdict"] = row["verdict"] or _verdict(row)
+    for stressor, shock, effects in zip(stressors, shocks, shock_effects(shocks), strict=True):
+        counts = {"n_seeds": len(stressor.runs), "n_episodes": sum(len(run.names) for run in stressor.runs)}
+        verdict = "no stress" if stressor.is_baseline else shock.proof or _verdict(effects)
+        row = agent.label | stressor.label | counts | _summary(stressor) | alarms | effects
+        rows.append(row | {"verdict": verdict})
     return rows
 
 
@@ -123,32 +122,60 @@ def _false_alarms(agent: Agent, scoring: str) -> Row:
     return {"false_alarms": float(total.mean()), "false_alarms_low": low, "false_alarms_high": high}
 
 
-def _effects(agent: Agent, stressor: StressorRuns) -> Row:
-    """Compares the shock with the same episodes without stress: events, returns, and whether any action differs."""
-    events = returns = Effect(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, "")
-    verdict = "no stress" if stressor.is_baseline else ""
-    twins = [] if stressor.is_baseline else [(run, agent.twin(run)) for run in stressor.runs]
-    pairs = [(run, clean) for run, clean in twins if clean is not None]
-    shocks = [run.scored.within("shock") for run, _ in pairs]
-    # Only shocks of one length can be compared.
-    if len({int(shock.sum()) for shock in shocks}) == 1 and shocks[0].any():
-        sides = [[(pair[side], shock) for pair, shock in zip(pairs, shocks, strict=True)] for side in (0, 1)]
-        events = event_effect(*(np.array([run.scored.event[shock] for run, shock in side]) for side in sides))
-        true = [np.array([run.episodes.behaviour.column("return")[shock] for run, shock in side]) for side in sides]
-        returns = paired_effect(true[0], true[1], generator(0, "stress/returns"))
-        if all(acts_the_same(run, clean) for run, clean in pairs):
-            count = sum(int(shock.sum()) for shock in shocks)
-            verdict = f"{SILENT}: identical actions in {count} of {count} episodes"
-    row: Row = {}
-    for name, p_name, effect in (("excess", "p_value", events), ("return_effect", "return_p_value", returns)):
-        row |= {name: effect.difference, f"{name}_low": effect.low, f"{name}_high": effect.high, p_name: effect.p_value}
-    return row | {"verdict": verdict}
+@dataclass(frozen=True)
+class Shock:
+    """The shock of all seeds with stress and the same episodes without it; empty if they cannot be compared."""
+
+    events: tuple[np.ndarray, np.ndarray]
+    returns: tuple[np.ndarray, np.ndarray]
+    proof: str
+    """That no action differs; empty if one does."""
+
+    @classmethod
+    def of(cls, agent: Agent, stressor: StressorRuns) -> "Shock":
+        """Returns the shock under a stressor."""
+        twins = [] if stressor.is_baseline else [(run, agent.twin(run)) for run in stressor.runs]
+        pairs = [(run, clean, run.scored.within("shock")) for run, clean in twins if clean is not None]
+        # Only shocks of one length can be compared.
+        if len({int(shock.sum()) for *_, shock in pairs}) != 1 or not pairs[0][2].any():
+            return cls((_NOTHING, _NOTHING), (_NOTHING, _NOTHING), "")
+        count = sum(int(shock.sum()) for *_, shock in pairs)
+        silent = all(acts_the_same(run, clean) for run, clean, _ in pairs)
+        proof = f"{SILENT}: identical actions in {count} of {count} episodes" if silent else ""
+        sides = [(run, shock) for run, _, shock in pairs], [(clean, shock) for _, clean, shock in pairs]
+        events = [np.array([run.scored.event[shock] for run, shock in side]) for side in sides]
+        returns = [np.array([run.episodes.behaviour.column("return")[shock] for run, shock in side]) for side in sides]
+        return cls((events[0], events[1]), (returns[0], returns[1]), proof)
 
 
-def _verdict(row: Row) -> str:
-    if math.isnan(row["p_holm"]):
+def shock_effects(shocks: list[Shock]) -> list[Row]:
+    """Compares each shock with the same episodes without stress, by events and by returns.
+
+    The interval of `excess` has the level at which Holm's step tests the stressor, so that it agrees with `p_holm`.
+    """
+    compared = [shock for shock in shocks if shock.events[0].size]
+    p_values = [event_effect(*shock.events).p_value for shock in compared]
+    adjusted, levels = holm(p_values), 1 - holm_levels(p_values, 1 - LEVEL)
+    tests = iter(zip(adjusted.tolist(), levels.tolist(), strict=True))
+    rows = []
+    for shock in shocks:
+        p_holm, level = next(tests) if shock.events[0].size else _UNKNOWN
+        events = returns = Effect(math.nan, math.nan, math.nan, math.nan, "")
+        if shock.events[0].size:
+            events = event_effect(*shock.events, level)
+            returns = paired_effect(*shock.returns, generator(0, "stress/returns"))
+        row: Row = {}
+        for name, p_name, effect in (("excess", "p_value", events), ("return_effect", "return_p_value", returns)):
+            row |= {name: effect.difference, f"{name}_low": effect.low, f"{name}_high": effect.high}
+            row[p_name] = effect.p_value
+        rows.append(row | {"p_holm": p_holm, "excess_level": level})
+    return rows
+
+
+def _verdict(effects: Row) -> str:
+    if math.isnan(effects["p_holm"]):
         return "no baseline to compare with"
-    return COLLAPSE if row["p_holm"] < 1 - LEVEL and row["excess_low"] > 0 else "no collapse shown"
+    return COLLAPSE if effects["excess_low"] > 0 else "no collapse shown"
 
 
 def _episode_rows(agent: Agent) -> list[Row]:
