@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
     from brittlestar.results.failures import FailureGroup
 
 MOST_REASONS = 20
-_TABLE_MODULES = (
-    "brittlestar.reports.summary", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv",
-    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
-)  # fmt: skip
 
 
 class AggregateSweep(Callback):
@@ -43,12 +38,6 @@ class AggregateSweep(Callback):
 
             traceback.print_exc()
             sys.exit(FAILED)
-
-
-def import_table_modules() -> None:
-    """Imports what tables and plots need, which takes a second; a sweep does so while its workers run."""
-    for name in _TABLE_MODULES:
-        importlib.import_module(name)
 
 
 def _missing_cells(config: Any) -> str:

@@ -21,10 +21,10 @@ from brittlestar.sweeps.progress import Progress
 from brittlestar.sweeps.workers import OPTIONS, run_on_workers
 
 if TYPE_CHECKING:
-    from hydra_plugins.brittlestar_plugins.cells import CellLauncher
+    from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 
 
-def launch(launcher: CellLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+def launch(launcher: JoblibLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
     """Runs the cells of a sweep and returns their outcomes, in order."""
     composer = composer_of(launcher)
     jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]

@@ -14,7 +14,7 @@ class CellLauncher(JoblibLauncher):
     """Runs cells on joblib workers; composes configs once, and takes cells that the store has from there."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        from brittlestar.commands.sweep_end import import_table_modules
+        from brittlestar.reports.preload import import_table_modules
         from brittlestar.sweeps.launch import launch
 
         threading.Thread(target=import_table_modules, daemon=True).start()
