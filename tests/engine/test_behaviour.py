@@ -74,7 +74,7 @@ def test_layout_of_a_space(space, layout):
 
 
 def test_unsupported_actions_are_refused_with_the_valid_kinds():
-    with pytest.raises(UserError, match="stress phases need Box, Discrete, .* actions, got Text"):
+    with pytest.raises(UserError, match="a record of behaviour needs Box, Discrete, .* actions, got Text"):
         Layout.of(spaces.Text(3))
 
 

@@ -60,7 +60,7 @@ class Layout:
             return cls(int(space.n), 1, int(space.start))
         if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
             return cls(size=max(1, int(np.prod(space.shape))))
-        raise UserError(f"stress phases need Box, Discrete, MultiDiscrete or MultiBinary actions, got {space}")
+        raise UserError(f"a record of behaviour needs Box, Discrete, MultiDiscrete or MultiBinary actions, got {space}")
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
