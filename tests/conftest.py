@@ -99,7 +99,7 @@ def marker(tmp_path):
 
 @pytest.fixture
 def agent_with_code(tmp_path, build, marker) -> Path:
-    """A folder's agent.zip with code in its data, beside its statistics and its evaluations."""
+    """A folder's agent.zip with code in its data, next to its statistics and its evaluations."""
     extra = build.serialized(build.finish(build.payloads(marker)["os.system"]))
     data = json.dumps(build.data(lr_schedule=extra, **{"evil\x1b[31m\nkey": extra})).encode()
     (tmp_path / "agent.zip").write_bytes(build.zipped(build.agent(data=data)))
@@ -171,7 +171,7 @@ def make_cell(
 ):
     """A finished cell in memory: `success` of every episode, and other columns, options and config values as given."""
     rows = np.full((len(success), len(COLUMNS)), np.nan)
-    standing = {
+    defaults = {
         "episode": np.arange(len(success)),
         "reset_seed": 10_000 * seed + np.arange(len(success)),
         "phase": 0,
@@ -182,7 +182,7 @@ def make_cell(
         "dwell": success,
         "solved_at_reset": 0,
     }
-    for column, values in (standing | metrics).items():
+    for column, values in (defaults | metrics).items():
         rows[:, COLUMNS.index(column)] = values
     chosen = {"env": "fetch_reach", "policy": "p_controller", "perturbation": "gaussian_observation"}
     chosen |= {"mitigation": "none", "stress_schedule": "constant"} | (choices or {})

@@ -198,7 +198,7 @@ def test_a_single_success_is_of_no_step(make_cell, tmp_path, axes):
     assert [line.get_label() for line in axes[0].get_lines()] == ["kp 1", "kp 2"]
 
 
-def test_curves_and_rows_stand_in_the_order_of_the_sweep(make_cell, save_cells, tmp_path, axes):
+def test_curves_and_rows_have_the_order_of_the_sweep(make_cell, save_cells, tmp_path, axes):
     noises = ("random_sign", "fgsm", "mad")
     cells = [
         make_cell([1, 0], strength=s, choices={"perturbation": noise}, config={"policy": {"kp": kp}})
@@ -207,7 +207,7 @@ def test_curves_and_rows_stand_in_the_order_of_the_sweep(make_cell, save_cells, 
         for s in (0.1, 0)
     ]
     tables, _, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
-    # Numbers stand by size, whatever the sweep says.
+    # Numbers are ordered by size, not as in the sweep.
     expected = [(noise, kp, s) for noise in noises for kp in (3.0, 20.0) for s in (0, 0.1)]
     for rows in (tables.curve, tables.cells):
         assert [(row["perturbation"], row["policy.kp"], row["strength"]) for row in rows] == expected

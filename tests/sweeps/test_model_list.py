@@ -45,7 +45,7 @@ def saved():
 
 @pytest.fixture
 def lists(shell, saved):
-    """Two agents of different environments, beside a list in a folder of its own."""
+    """Two agents of different environments, and a list in a folder of its own."""
     for name, content in saved.items():
         place = shell.folder / "lists" / name
         place.parent.mkdir(parents=True)

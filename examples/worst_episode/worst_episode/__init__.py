@@ -10,7 +10,7 @@ from brittlestar.errors import require_choice
 
 @dataclass
 class WorstEpisode(Study):
-    """Sets the worst episode of every cell beside the worst one of the same seed without perturbation."""
+    """Compares the worst episode of every cell with the worst one of the same seed without perturbation."""
 
     metric: str = "return"
 

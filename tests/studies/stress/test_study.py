@@ -54,20 +54,20 @@ def test_lanes_change_nothing(stressor, tmp_path, make_job, option):
     assert np.array_equal(tables[0], tables[2])
 
 
-def test_a_drift_goes_on_from_episode_to_episode(tmp_path, make_job, option):
+def test_a_published_drift_continues_in_the_next_episode(tmp_path, make_job, option):
     published = option("perturbation", "concept_drift", protocol="compat_1_4")
-    on = behaviour(make_job(tmp_path / "on", "concept_drift", perturbation=published))
-    anew = behaviour(make_job(tmp_path / "anew", "concept_drift"))
-    (manifest,) = (records.read_manifest(folder) for folder in (tmp_path / "on").glob("random-*"))
+    drift = behaviour(make_job(tmp_path / "drift", "concept_drift", perturbation=published))
+    restarted = behaviour(make_job(tmp_path / "restarted", "concept_drift"))
+    (manifest,) = (records.read_manifest(folder) for folder in (tmp_path / "drift").glob("random-*"))
     column = list(manifest["behaviour_columns"]).index("regret")
-    assert (on[:12, column] == 0).all()
-    assert (on[24:, column] == 0).all()
-    assert (on[12:24, column] > 0).all()
-    assert not np.array_equal(on[13:24], anew[13:24])
+    assert (drift[:12, column] == 0).all()
+    assert (drift[24:, column] == 0).all()
+    assert (drift[12:24, column] > 0).all()
+    assert not np.array_equal(drift[13:24], restarted[13:24])
 
 
 @pytest.mark.parametrize("stressor", ["concept_drift", "sensor_blackout"])
-def test_what_is_carried_is_foretold_where_lengths_are(stressor, tmp_path, monkeypatch, make_job, option):
+def test_no_episode_runs_twice_if_lengths_are_predictable(stressor, tmp_path, monkeypatch, make_job, option):
     from brittlestar.engine.rollout import _Run
 
     rolled, roll = [], _Run._roll
