@@ -16,7 +16,7 @@ FIRST, SECOND = "multirun/first", "multirun/second"
 SWEEP = ["-m", "env=cartpole", "perturbation.sigma=0,0.1", "seed=0,1", "episodes=2"]
 COMMANDS = [
     (["--help"], "Commands"),
-    (["list", "perturbation"], "gaussian_observation\n    Noise"),
+    (["list", "perturbation"], "gaussian_observation\n    Gaussian noise"),
     ([*SWEEP, "policy=random", f"hydra.sweep.dir={FIRST}"], f"report  {FIRST}/report.md"),
     ([*SWEEP, "policy=zoo/cartpole_ppo", f"hydra.sweep.dir={SECOND}"], f"report  {SECOND}/report.md"),
     (["aggregate", FIRST, SECOND, "--out", "both"], "zoo/cartpole_ppo"),
@@ -25,6 +25,7 @@ COMMANDS = [
     (["zoo"], "cartpole_ppo"),
     (["inspect", "zoo/cartpole_ppo"], "algorithm"),
     (["train", "env=cartpole", "algo=ppo", "steps=500", "episodes=5"], "run it: brittlestar env=cartpole"),
+    *([[name, "--help"], f"brittlestar {name}"] for name in ("harden", "leaderboard", "bench")),
     (["-sc", "install=bash"], "hydra_bash_completion brittlestar"),
 ]
 
