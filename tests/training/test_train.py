@@ -129,6 +129,10 @@ def test_a_grid_trains_what_it_can_and_names_the_failed_ones(launcher, shell):
         (["algo=ppo", "episodes=2"], "`episodes` must be at least 5, got 2"),
         (["algo=ppo", "steps=0"], "`steps` must be null or at least 1, got 0"),
         (
+            ["algo=ppo", "+algo.options.rate=1", "perturbation=gaussian_observation", "perturbation.scale=std"],
+            "`algo.options` do not fit PPO: PPO.__init__() got an unexpected keyword argument 'rate'",
+        ),
+        (
             ["algo=ppo", "mitigation=ensemble"],
             "Ensemble changes how a policy chooses its actions, but here a learner chooses them: train with "
             "`mitigation=none`, and evaluate the trained policy with this mitigation",

@@ -45,9 +45,13 @@ class Scorer:
             self.calibration = Calibration(**{name: _arrays(value) for name, value in values.items()})
         if self.calibration is None:
             self.calibration = random_pass(self.spec.env)
+        return self.calibration
+
+    def save_calibration(self) -> None:
+        """Writes the calibration to the folder of the training, for a resumed one."""
+        if self.calibration is not None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_text(json.dumps(self.calibration_values()) + "\n")
-        return self.calibration
 
     def calibration_values(self) -> dict[str, Any] | None:
         """Returns the calibration as plain data; None where no part needs one."""

@@ -79,6 +79,7 @@ class Session:
 
     def run(self, on_step: Callable[[Session], None] = lambda session: None) -> dict[str, Any]:
         """Trains to the end and returns the metadata; calls `on_step` after every step of all environments."""
+        self.scorer.save_calibration()
         left = self.algo.steps - self.progress["steps"]
         if left > 0:
             self.model.num_timesteps = self.progress["steps"]
