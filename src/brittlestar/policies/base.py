@@ -87,6 +87,15 @@ class Policy:
         """Returns the actions and the next state."""
         raise NotImplementedError
 
+    def log_probability(
+        self, actions: np.ndarray, observation: Observation, state: Any = None, episode_start: Starts = None
+    ) -> np.ndarray | None:
+        """Returns the log probability (density, for a Box) of taking these actions, `(lanes,)`; changes no state.
+
+        None means that the policy has no distribution: it always takes one action.
+        """
+        return None
+
     def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
         """Returns the deterministic outputs and their gradient function, or raises `GradientError`."""
         raise GradientError(
@@ -156,6 +165,9 @@ class DelegatingPolicy(Policy):
 
     def predict(self, *args: Any, **kwargs: Any) -> Prediction:
         return self._policy.predict(*args, **kwargs)
+
+    def log_probability(self, *args: Any, **kwargs: Any) -> np.ndarray | None:
+        return self._policy.log_probability(*args, **kwargs)
 
     def differentiate(self, *args: Any, **kwargs: Any) -> Answer:
         return self._policy.differentiate(*args, **kwargs)

@@ -12,6 +12,7 @@ from brittlestar.policies.base import Answer, Masks, Moments, Observation, Polic
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.likelihoods import log_likelihood
 from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.randomness import LaneDraws, generator
 
@@ -94,16 +95,16 @@ class MlpPolicy(Policy):
 
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
                 deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
-        parts, state = self._inputs.read(observation, state, episode_start)
-        lanes = len(parts[0])
-        if not self._buffers or len(self._buffers[0]) != lanes:
-            self._buffers = [np.empty((lanes, 1, size), self._layers[0][0].dtype) for size in self.sizes]
-        np.concatenate(parts, axis=1, out=self._buffers[0][:, 0], casting="same_kind")
-        outputs = self._forward()
+        outputs, latent, state = self._evaluate(observation, state, episode_start)
         if action_masks is not None:
             outputs = self._head.mask(outputs, action_masks)
-        latent = self._buffers[-2][:, 0]
         return self._head.decide(outputs, latent, None if deterministic else self._draws), state
+
+    def log_probability(
+        self, actions: np.ndarray, observation: Observation, state: Any = None, episode_start: Starts = None
+    ) -> np.ndarray | None:
+        outputs, latent, _ = self._evaluate(observation, state, episode_start)
+        return log_likelihood(self._head, actions, outputs, latent)
 
     def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
         """Returns the deterministic outputs and the gradient function; all choices count as valid.
@@ -121,6 +122,15 @@ class MlpPolicy(Policy):
         return Answer(
             outputs, lambda gradient: self._inputs.pull(pull(gradient * slope), observation, state, episode_start)
         )
+
+    def _evaluate(self, observation: Observation, state: Any, first: Starts) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Returns outputs and inputs of the last layer, and the next state."""
+        parts, state = self._inputs.read(observation, state, first)
+        lanes = len(parts[0])
+        if not self._buffers or len(self._buffers[0]) != lanes:
+            self._buffers = [np.empty((lanes, 1, size), self._layers[0][0].dtype) for size in self.sizes]
+        np.concatenate(parts, axis=1, out=self._buffers[0][:, 0], casting="same_kind")
+        return self._forward(), self._buffers[-2][:, 0], state
 
     def _forward(self) -> np.ndarray:
         last = len(self._layers) - 1
