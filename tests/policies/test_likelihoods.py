@@ -57,7 +57,9 @@ def test_policies_with_a_distribution_equal_ppo(actions, options, tmp_path, rng)
     seen = rng.normal(size=(ROWS, 3)).astype(np.float32)
     taken = np.array([actions.sample() for _ in range(ROWS)])
     with torch.no_grad():
-        expected = model.policy.evaluate_actions(torch.as_tensor(seen), torch.as_tensor(taken, dtype=torch.float32))[1].numpy()
+        expected = model.policy.evaluate_actions(torch.as_tensor(seen), torch.as_tensor(taken, dtype=torch.float32))[
+            1
+        ].numpy()
     np.testing.assert_allclose(policy.log_probability(taken, seen), expected, rtol=1e-4, atol=1e-5)
 
 

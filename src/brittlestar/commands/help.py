@@ -15,6 +15,7 @@ COMMANDS = {
     "harden": "Measure where a policy breaks, retrain it under that perturbation, and compare both.",
     "aggregate": "Write tables, plots and report again, of one sweep or of several.",
     "compare": "Test whether policy A is more robust than policy B.",
+    "offline": "Measure policies on recorded episodes, and test whether that predicts their success.",
     "leaderboard": "Rank the agents of stress sweeps.",
     "zoo": "List the trained policies that brittlestar contains; train and check them.",
     "plan": "Compute how many episodes a success rate needs.",

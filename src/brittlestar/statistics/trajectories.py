@@ -138,12 +138,14 @@ def frechet_distance(a: ArrayLike, b: ArrayLike) -> float:
 def _covariance_root(values: Array) -> Array:
     """Returns R with few rows and `R^T R` the covariance."""
     root = (values - values.mean(axis=0)) / math.sqrt(len(values) - 1)
-    return np.linalg.qr(root, mode="r") if len(root) > root.shape[1] else root
+    return np.asarray(np.linalg.qr(root, mode="r")) if len(root) > root.shape[1] else root
 
 
 def _steps(name: str, values: ArrayLike) -> Array:
     table = np.asarray(values, dtype=np.float64)
-    require(table.ndim == 2 and table.size, name, "of shape (steps, size), with at least 1 step", f"shape {table.shape}")
+    require(
+        table.ndim == 2 and table.size, name, "of shape (steps, size), with at least 1 step", f"shape {table.shape}"
+    )
     return table
 
 

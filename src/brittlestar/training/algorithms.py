@@ -75,6 +75,19 @@ class Algorithm:
         if not isinstance(space, self.facts.actions):
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
 
+    def prepare(self, spec: Any, folder: Path, calibrate: Callable[[], Any]) -> None:
+        """Prepares what the algorithm needs beside its environments: nothing, unless it learns from recordings.
+
+        Args:
+            spec: the `TrainingSpec`.
+            folder: of the training.
+            calibrate: returns the calibration of the training.
+        """
+
+    def losses(self, model: Any) -> dict[str, float]:
+        """Returns losses for `curve.jsonl`, beside the scores of a checkpoint; none for most algorithms."""
+        return {}
+
     def make(self, env: Any, seed: int, log_folder: str | None = None, defer: Callable[..., None] | None = None) -> Any:
         """Returns a new model; one with a replay buffer calls `defer` with every update, in place of the update."""
         self.check_actions(env.action_space)

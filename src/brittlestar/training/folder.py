@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import previous, write_folder
 
 METADATA = "metadata.json"
@@ -21,6 +22,9 @@ def training_folder(config: dict[str, Any]) -> Path:
     identity = {key: value for key, value in config.items() if key not in _NOT_IN_NAME}
     settings = config["algo"].get("by_env", {}).get(config["env"].get("id"))
     identity["algo"] = config["algo"] | {"by_env": settings}
+    files = contents(identity["algo"])
+    if files:
+        identity["files"] = files
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     env = str(config["env"].get("id")).replace("/", "_")
     return Path(config["store"]) / f"{env}-{config['algo']['name']}-{config['seed']}-{digest}"

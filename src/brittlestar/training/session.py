@@ -48,6 +48,7 @@ class Session:
         self.lanes = LaneVecEnv(spec, self.scorer.calibrate)
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.coaching: Coaching | None = None
+        self.algo.prepare(spec, folder, self.scorer.calibrate)
         self.model = self._open()
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()
@@ -109,6 +110,7 @@ class Session:
         """Writes a checkpoint, scores it, keeps it if it is the best so far, and logs the scores."""
         policy = Sb3Policy(str(self._export("scratch")))
         scores = mean_scores(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
+        losses = self.algo.losses(self.model)
         best = self.progress["best"]
         if best is None or scores["return"] >= best:
             self.progress["best"] = scores["return"]
@@ -118,8 +120,8 @@ class Session:
         self.progress |= {"steps": steps, "seconds": seconds, "episodes": self.lanes.next_episode}
         write_checkpoint(self.folder / "last", self._write, self.progress)
         with (self.folder / "curve.jsonl").open("a") as file:
-            file.write(json.dumps({"steps": steps, "seconds": round(seconds, 1)} | scores) + "\n")
-        for group, values in (("rollout", self.lanes.recent()), ("evaluation", scores)):
+            file.write(json.dumps({"steps": steps, "seconds": round(seconds, 1)} | scores | losses) + "\n")
+        for group, values in (("rollout", self.lanes.recent()), ("evaluation", scores | losses)):
             for name, value in values.items():
                 self.model.logger.record(f"{group}/{name}", value)
 

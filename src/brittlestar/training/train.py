@@ -73,7 +73,8 @@ def live_line(name: str = "", stream: TextIO | None = None) -> Callable[[Session
 def _recent_score(session: Session) -> str:
     recent, count = session.lanes.recent(), len(session.lanes.ended)
     if not recent:
-        return ""
+        # A model that learns from recordings has no episodes of its own.
+        return f", {session.model.status}" if hasattr(session.model, "status") else ""
     score = f"success {recent['success']:.0%}" if "success" in recent else f"return {recent['return']:.4g}"
     return f", {score} of the last {count} episodes"
 

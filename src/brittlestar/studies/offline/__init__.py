@@ -1,0 +1,1 @@
+"""Do errors on recorded episodes predict success in closed loop, and under perturbation?"""
