@@ -37,8 +37,8 @@ def spearman_interval(r: float, n: int) -> Interval:
         return Interval(math.tanh(centre - half), math.tanh(centre + half))
     samples = _samples(n)
     # Sums of rounded ranks differ in the last digits.
-    at_least = np.array([np.mean(row >= r - 1e-9) for row in samples])
-    at_most = np.array([np.mean(row <= r + 1e-9) for row in samples])
+    at_least = np.array([1 - np.searchsorted(row, r - 1e-9) / len(row) for row in samples])
+    at_most = np.array([np.searchsorted(row, r + 1e-9) / len(row) for row in samples])
     population = 6 / math.pi * np.arcsin(_GRID / 2)
     return Interval(_crossing(population, at_least), -_crossing(-population[::-1], at_most[::-1]))
 
@@ -57,7 +57,7 @@ def _crossing(population: Array, probability: Array) -> float:
 
 @functools.lru_cache(maxsize=16)
 def _samples(n: int) -> Array:
-    """Returns simulated Spearman correlations of `n` normal pairs, for every correlation of the grid."""
+    """Returns simulated Spearman correlations of `n` normal pairs, sorted, for every correlation of the grid."""
     rng = generator(n, "spearman_interval")
     x, noise = rng.standard_normal((2, _SIMULATIONS, n))
     ranks = x.argsort(axis=1).argsort(axis=1)
@@ -65,5 +65,5 @@ def _samples(n: int) -> Array:
     for correlation in _GRID:
         y = correlation * x + math.sqrt(1 - correlation**2) * noise
         squares = ((ranks - y.argsort(axis=1).argsort(axis=1)) ** 2).sum(axis=1)
-        rows.append(1 - 6 * squares / (n * (n * n - 1)))
+        rows.append(np.sort(1 - 6 * squares / (n * (n * n - 1))))
     return np.array(rows)

@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 from brittlestar.cells.files import make_folder, write_file
 from brittlestar.envs.batches import entries
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError
 
 OBSERVATIONS = "observations"
 _ENDS = {"terminals": "timeouts", "terminations": "truncations", "terminated": "truncated"}
@@ -132,14 +132,17 @@ def read_npz(path: Path) -> Recording:
     the end of each episode, or flags such as `terminals` and `timeouts`.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as stream:
+            file = np.load(stream, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError("it is a single array")
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise UserError(f"{path} is no .npz of plain arrays: {' '.join(str(error).split())}") from None
     parts = {name.removeprefix(OBSERVATIONS).lstrip("/"): arrays[name] for name in arrays if _is_observed(name)}
     for name in ("observations", "actions"):
         if name not in arrays and not (name == OBSERVATIONS and parts):
-            raise UserError(f"{path} has no array `{name}`; {nearest(name, arrays)}")
+            raise UserError(f"{path} has no array `{name}`, only {', '.join(sorted(arrays))}")
     actions, rewards = arrays["actions"], arrays.get("rewards")
     for name, array in {**parts, "actions": actions, "rewards": rewards}.items():
         if array is not None and (not array.ndim or len(array) != len(actions)):
@@ -177,7 +180,7 @@ def _slices(path: Path, arrays: dict[str, np.ndarray], steps: int) -> Iterator[s
     if ends is None:
         true_ends = next((name for name in _ENDS if name in arrays), None)
         if true_ends is None:
-            raise UserError(f"{path} has no array `episode_ends`; {nearest('episode_ends', arrays)}")
+            raise UserError(f"{path} has no array `episode_ends`, only {', '.join(sorted(arrays))}")
         flags = arrays[true_ends].astype(bool).ravel()
         if _ENDS[true_ends] in arrays:
             flags = flags | arrays[_ENDS[true_ends]].astype(bool).ravel()

@@ -69,16 +69,15 @@ def measure_policy(candidate: Candidate, bench: Bench) -> Row:
     """Returns the row of one policy: every measure with its interval, missing where it has no meaning."""
     row: Row = {"policy": candidate.name}
     if candidate.rollouts is not None:
-        return row | _closed_loop(candidate.rollouts.episodes, bench, paired=False)
+        return row | _closed_loop(candidate.rollouts.episodes, bench)
     policy = build(candidate.node, candidate.name)
     episodes = bench.recording.episodes
     row |= _on_recorded(force(policy, episodes, bench.observation_space, bench.action_space), bench)
     if bench.env is None:
         return row
-    seed = bench.recording.seed
-    rolled, rows = record_policy(bench.env, policy, len(episodes), seed or 0, bench.threads)
+    rolled, rows = record_policy(bench.env, policy, len(episodes), bench.recording.seed or 0, bench.threads)
     row |= _success(rows, bench.env.measure)
-    return row | _closed_loop(rolled, bench, paired=seed is not None and _same_starts(episodes, rolled))
+    return row | _closed_loop(rolled, bench)
 
 
 def _on_recorded(forced: list[Forced], bench: Bench) -> Row:
@@ -96,17 +95,19 @@ def _on_recorded(forced: list[Forced], bench: Bench) -> Row:
     return row
 
 
-def _closed_loop(rolled: Sequence[RecordedEpisode], bench: Bench, paired: bool) -> Row:
+def _closed_loop(rolled: Sequence[RecordedEpisode], bench: Bench) -> Row:
     if bench.features is None:
         return {}
     sets, recorded = feature_sets(rolled, bench.features), bench.sets
     if sets[0].shape[1] != recorded[0].shape[1]:
         raise UserError(f"features of rollouts have {sets[0].shape[1]} numbers, those recorded {recorded[0].shape[1]}")
     row: Row = {}
-    if paired:
+    if max(map(len, sets)) == 1:
+        bench.note("one feature vector for each episode: there is no `trajectory_dtw`")
+    elif _same_starts(bench.recording.episodes, rolled):
         row |= _mean("trajectory_dtw", [dtw_distance(a, b) / len(b) for a, b in zip(sets, recorded, strict=True)])
-    elif max(map(len, sets)) > 1:
-        bench.note("start states differ: `trajectory_dtw` is the distance to the nearest recorded episode")
+    else:
+        bench.note("rollouts have other start states: `trajectory_dtw` is the distance to the nearest recorded episode")
         row |= _mean("trajectory_dtw", [float(dtw_distances(a, recorded).min()) / len(a) for a in sets])
     ours, theirs = np.concatenate(sets), np.concatenate(recorded)
     if min(len(ours), len(theirs)) < 2:
@@ -144,8 +145,8 @@ def _same_starts(recorded: Sequence[RecordedEpisode], rolled: Sequence[RecordedE
     def starts(episode: RecordedEpisode) -> np.ndarray:
         return np.concatenate([np.ravel(part[0]) for _, part in sorted(entries(episode.observations).items())])
 
-    pairs = [(starts(a), starts(b)) for a, b in zip(recorded, rolled, strict=True)]
-    return all(a.shape == b.shape and np.allclose(a, b, atol=1e-5) for a, b in pairs)
+    pairs = [(starts(a), starts(b)) for a, b in zip(recorded, rolled, strict=False)]
+    return len(recorded) == len(rolled) and all(a.shape == b.shape and np.allclose(a, b, atol=1e-5) for a, b in pairs)
 
 
 def _flat(actions: np.ndarray) -> np.ndarray:

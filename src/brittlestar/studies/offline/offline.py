@@ -31,6 +31,7 @@ from brittlestar.studies.offline.features import MOST_NUMBERS, Features, named_f
 from brittlestar.studies.offline.measures import Bench, measure_policy
 from brittlestar.studies.offline.plots import plot_agreement
 from brittlestar.sweeps.policy_words import env_node, policy_node
+from brittlestar.sweeps.progress import LiveLine
 from brittlestar.training.minari_data import check_spaces_fit, read_recording
 from brittlestar.training.recorder import RECORDED_SEEDS, record_episodes
 from brittlestar.training.recordings import Recording, RecordingWriter
@@ -89,7 +90,7 @@ def measure_offline(plan: OfflinePlan) -> OfflineResult:
     recording = read_recording(plan.data, plan.episodes)
     candidates = _candidates(plan)
     bench = _bench(plan, recording, candidates)
-    rows = [measure_policy(member, bench) for member in candidates.members]
+    rows = _rows(candidates, bench)
     clean = bench.env.measure if bench.env is not None else None
     curves = {member.name: member.levels for member in candidates.members}
     levels = levels_of(rows, curves, candidates.measure, clean)
@@ -101,6 +102,16 @@ def measure_offline(plan: OfflinePlan) -> OfflineResult:
     result.notes += [f"the picture leaves out {', '.join(left_out)}"] if left_out else []
     (plan.out / "report.md").write_text(_report(plan, recording, result))
     return result
+
+
+def _rows(candidates: Candidates, bench: Bench) -> list[Row]:
+    line, rows = LiveLine(), []
+    for number, member in enumerate(candidates.members, 1):
+        if line.is_due:
+            line.draw(f"policy {number} of {len(candidates.members)}: {member.name}")
+        rows.append(measure_policy(member, bench))
+    line.close(clear=True)
+    return rows
 
 
 def _candidates(plan: OfflinePlan) -> Candidates:
