@@ -48,16 +48,14 @@ def env_node(word: str) -> dict[str, Any]:
         True
     """
     shipped = options("env")
+    shipped.pop("auto")
     if word in shipped:
-        node = _node(shipped[word])
-        if node["id"] != "auto":
-            return node
+        return _node(shipped[word])
     for path in shipped.values():
         if re.search(rf"^id: {re.escape(word)}$", path.read_text(), re.MULTILINE):
             return _node(path)
     if not re.search(r"-v\d+$", word):
-        names = [name for name in shipped if name not in ("auto", "gym")]
-        raise UserError(f"there is no environment `{word}`; {nearest(word, names)}")
+        raise UserError(f"there is no environment `{word}`; {nearest(word, shipped)}")
     return {"_target_": "brittlestar.envs.EnvSpec", "id": word}
 
 
