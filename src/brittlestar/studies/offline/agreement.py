@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brittlestar.errors import counted
 from brittlestar.results.format import bounded, is_missing, text
 from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import LEAST_PAIRS, spearman
@@ -57,7 +56,7 @@ def agreement_verdict(policies: list[Row], levels: list[Level], agreements: list
     measure = measures[0]
     count = len([row for row in policies if not is_missing(row.get(measure))])
     if count < LEAST_PAIRS:
-        return f"{counted(count, 'policy').replace('policys', 'policies')}: a rank correlation needs {LEAST_PAIRS}"
+        return f"{count} {'policy' if count == 1 else 'policies'}: a rank correlation needs {LEAST_PAIRS}"
     rows = [row for row in agreements if row["measure"] == measure]
     groups = {"ranks": [], "reverses": [], "open": [], "undefined": []}  # type: dict[str, list[str]]
     for row in rows:
