@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space
-from brittlestar.engine.evaluation import evaluate
+from brittlestar.engine.evaluation import run_episodes
 from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
@@ -91,7 +91,7 @@ def record_episodes(
             for episode in recorder.take():
                 keep(episode)
 
-    rows = evaluate(env, around, plan, threads=threads, calibration=calibration, on_episode=pass_on)
+    rows = run_episodes(env, around, plan, threads=threads, calibration=calibration, on_episode=pass_on)
     for episode in recorder.take(running=False):
         keep(episode)
     return rows

@@ -148,10 +148,11 @@ def read_npz(path: Path) -> Recording:
         if array is not None and (not array.ndim or len(array) != len(actions)):
             raise UserError(f"{path}: `{name or OBSERVATIONS}` must have {len(actions)} steps, got {array.shape}")
     facts = _facts(path, arrays.get("facts"))
-    seen = parts[""] if set(parts) == {""} else parts
-    steps = list(_slices(path, arrays, len(actions)))
-    rows = [(seen[s] if seen is not parts else {key: part[s] for key, part in parts.items()}, s) for s in steps]
-    episodes = [RecordedEpisode(row, actions[s], None if rewards is None else rewards[s]) for row, s in rows]
+    episodes = []
+    for steps in _slices(path, arrays, len(actions)):
+        seen = {key: part[steps] for key, part in parts.items()}
+        rewarded = None if rewards is None else rewards[steps]
+        episodes.append(RecordedEpisode(seen.get("", seen), actions[steps], rewarded))
     known = {key: facts[key] for key, kind in _FACTS.items() if isinstance(facts.get(key), kind)}
     return Recording(episodes, str(path), **known)
 

@@ -134,8 +134,9 @@ def _bench(plan: OfflinePlan, recording: Recording, candidates: Candidates) -> B
     bench = Bench(recording, _features(plan, recording), seen, acted, env if plan.rollouts else None, plan.threads)
     if bench.features is None:
         bench.note(f"observations have more than {MOST_NUMBERS} numbers: `--features` names what to compare them by")
-    if candidates.env is not None and env is not None and candidates.env.get("id") != env.id:
-        bench.note(f"the sweep is in {candidates.env.get('id')}, the closed loops are in {env.id}")
+    for name, other in (("sweep", (candidates.env or {}).get("id")), ("recording", recording.env)):
+        if bench.env is not None and other is not None and other != bench.env.id:
+            bench.note(f"the {name} is of {other}, the closed loops are of {bench.env.id}")
     return bench
 
 
