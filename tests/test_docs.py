@@ -2,6 +2,7 @@
 
 import functools
 import io
+import json
 import os
 import re
 import shlex
@@ -75,6 +76,15 @@ def prepare(folder: Path, line: str) -> None:
         # Any return agrees with a record of this spread.
         np.savez(run / "evaluations.npz", results=np.array([[-1e6, 1e6]]))
     (folder / "my_module.py").write_text(MY_MODULE)
+    record_demos(folder)
+
+
+def record_demos(folder: Path) -> None:
+    """Writes a recording of CartPole, as `brittlestar offline record` would."""
+    if not (folder / "demos.npz").exists():
+        arrays = {"observations": np.zeros((40, 4), np.float32), "actions": np.arange(40) % 2}
+        facts = json.dumps({"env": "CartPole-v1", "seed": 0})
+        np.savez(folder / "demos.npz", **arrays, episode_ends=np.arange(2, 41, 2), facts=facts)
 
 
 def run_command(folder: Path, line: str) -> None:
@@ -131,7 +141,9 @@ def test_commands(tmp_path, sweeps, line):
         stress = ("perturbation=baseline,trust_violation", "episodes=6", "study.reference=230", *FEWER_PHASES)
         run_command(sweeps("experiment=stress", *stress), line)
     else:
-        run_command(sweeps("perturbation.sigma=0,0.1", "episodes=2"), line)
+        folder = sweeps("perturbation.sigma=0,0.1", "episodes=2")
+        record_demos(folder)
+        run_command(folder, line)
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_a_recording_is_repeated_by_its_seed(call, recorded, tmp_path):
         (f"{RANDOM} --env pendulum", "the environment has observations of shape (3,), but DATA has (4,)"),
         (f"{RANDOM} --features nothing", "`--features` must look like `module:function`, got `nothing`"),
         (f"{RANDOM} --episodes 0", "`--episodes` must be at least 1, got 0"),
-        ("--data DATA --sweep multirun/none", "there is no folder multirun/none"),
+        ("--data DATA --sweep multirun/none", "no folder at multirun/none"),
         ("record --policy random --env cartpole --out a.npy", "`--out` must end in .npz, got a.npy"),
         ("record --policy random --env cartpole --seed -1", "`--seed` must be at least 0, got -1"),
     ],

@@ -75,13 +75,13 @@ class Algorithm:
         if not isinstance(space, self.facts.actions):
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {space}")
 
-    def prepare(self, spec: Any, folder: Path, calibrate: Callable[[], Any]) -> None:
+    def prepare(self, spec: Any, folder: Path, calibration: Any) -> None:
         """Prepares what the algorithm needs beside its environments: nothing, unless it learns from recordings.
 
         Args:
             spec: the `TrainingSpec`.
             folder: of the training.
-            calibrate: returns the calibration of the training.
+            calibration: of the training, where its perturbation needs one.
         """
 
     def losses(self, model: Any) -> dict[str, float]:

@@ -51,8 +51,8 @@ class ClonedModel(PPO):
     def _rows(self, episodes: list[RecordedEpisode]) -> tuple[Any, torch.Tensor]:
         normaliser = self.get_vec_normalize_env()
         seen = [each.observations for each in episodes]
-        rows: Any = {key: np.concatenate([part[key] for part in seen]) for key in self.observation_space.spaces} \
-            if isinstance(self.observation_space, spaces.Dict) else np.concatenate(seen)  # fmt: skip
+        keys = list(self.observation_space.spaces) if isinstance(self.observation_space, spaces.Dict) else []
+        rows: Any = {key: np.concatenate([part[key] for part in seen]) for key in keys} or np.concatenate(seen)
         rows = rows if normaliser is None else normaliser.normalize_obs(rows)
         tensor = self.policy.obs_to_tensor(rows)[0]
         actions = np.concatenate([each.actions for each in episodes])
@@ -113,7 +113,7 @@ class ClonedModel(PPO):
     @torch.no_grad()
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Sets the standard deviation of the actions, and writes the file."""
-        if isinstance(self.action_space, spaces.Box) and hasattr(self.policy, "log_std"):
+        if isinstance(self.action_space, spaces.Box) and not self.use_sde:
             rows, actions = self._held_out_rows
             pieces = [slice(i, i + _ROWS) for i in range(0, len(actions), _ROWS)]
             errors = [((self._means(_pick(rows, piece)) - actions[piece]) ** 2).sum(dim=0) for piece in pieces]

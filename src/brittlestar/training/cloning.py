@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from brittlestar.cells.config_files import config_files
 from brittlestar.checkpoints.algorithms import ALGORITHMS, AlgorithmFacts
 from brittlestar.config.build import build
@@ -19,7 +21,7 @@ from brittlestar.sweeps.policy_words import policy_node
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.minari_data import check_spaces_fit, read_recording
 from brittlestar.training.recorder import record_episodes
-from brittlestar.training.recordings import Recording, RecordingWriter, read_npz
+from brittlestar.training.recordings import RecordingWriter, read_npz
 
 DEMONSTRATIONS = "demonstrations.npz"
 """The episodes of the expert, in the folder of the training."""
@@ -91,30 +93,23 @@ class Cloning(Algorithm):
         """Returns the loss over the episodes that were held out."""
         return {"held_out_loss": model.held_out_loss()}
 
-    def prepare(self, spec: Any, folder: Path, calibrate: Callable[[], Any]) -> None:
+    def prepare(self, spec: Any, folder: Path, calibration: Any) -> None:
         """Reads the episodes, or lets the expert make them; a training that continues has them in its folder."""
         if self.data is not None:
             self._recording = read_recording(self.data, self.demonstrations)
             return
         path = folder / DEMONSTRATIONS
         if not path.is_file():
-            self._record(spec, path, calibrate)
+            self._record(spec, path, calibration)
         self._recording = read_npz(path)
 
-    def _record(self, spec: Any, path: Path, calibrate: Callable[[], Any]) -> None:
+    def _record(self, spec: Any, path: Path, calibration: Any) -> None:
         assert self.expert is not None and self.demonstrations is not None
         parts = dataclasses.replace(copy.deepcopy(spec.parts), policy=build(policy_node(self.expert), "algo.expert"))
         plan = Plan(self.demonstrations, spec.seed + _OTHER_EPISODES)
         facts = {"env": spec.env.id, "policy": self.expert}
         with RecordingWriter(path, facts) as writer:
-            needed = None if parts.perturbation.is_identity else calibrate()
-            rows = record_episodes(spec.env, parts, plan, writer.add, spec.threads, needed)
-            writer.facts["returns"] = rows.column("return").tolist()
-
-    @property
-    def recording(self) -> Recording:
-        """The episodes to learn from; `prepare` makes them."""
-        return self._recording
+            record_episodes(spec.env, parts, plan, writer.add, spec.threads, calibration)
 
     def make(self, env: Any, seed: int, log_folder: str | None = None, defer: Callable[..., None] | None = None) -> Any:
         """Returns a new model; the arguments are those of `Algorithm.make`."""
@@ -133,6 +128,8 @@ class Cloning(Algorithm):
 
     def _with_data(self, model: Any, env: Any, seed: int, fit_scaling: bool) -> Any:
         check_spaces_fit(self._recording, env.observation_space, env.action_space)
+        if np.any(getattr(env.action_space, "start", 0)):
+            raise UserError(f"Stable-Baselines3 cannot learn choices that do not start at 0, got {env.action_space}")
         if fit_scaling and self.normalise is True:
             from brittlestar.training.cloned_model import scale_by
 

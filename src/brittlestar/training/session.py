@@ -48,7 +48,7 @@ class Session:
         self.lanes = LaneVecEnv(spec, self.scorer.calibrate)
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.coaching: Coaching | None = None
-        self.algo.prepare(spec, folder, self.scorer.calibrate)
+        self.algo.prepare(spec, folder, self.scorer.calibration)
         self.model = self._open()
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()

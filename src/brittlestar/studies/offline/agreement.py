@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-
-import numpy as np
 
 from brittlestar.results.format import bounded, is_missing, text
 from brittlestar.results.load import Row
@@ -123,4 +122,5 @@ def levels_of(
 
 
 def _bounds(row: Row, name: str) -> tuple[float, float, float]:
-    return tuple(float(np.nan if row.get(name + end) is None else row[name + end]) for end in ("", "_low", "_high"))  # type: ignore[return-value]
+    values = [math.nan if is_missing(row.get(name + end)) else float(row[name + end]) for end in ("", "_low", "_high")]
+    return values[0], values[1], values[2]

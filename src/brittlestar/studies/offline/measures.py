@@ -86,9 +86,9 @@ def _on_recorded(forced: list[Forced], bench: Bench) -> Row:
     row: Row = {}
     if isinstance(bench.action_space, spaces.Box):
         row |= _mean("action_mse", [action_mse(ours, theirs) for ours, theirs in pairs])
+        row |= _mean("action_dtw", [dtw_distance(ours, theirs) / len(theirs) for ours, theirs in pairs])
     else:
         row |= _mean("action_error_rate", [float(np.mean((a != b).any(axis=1))) for a, b in pairs])
-    row |= _mean("action_dtw", [dtw_distance(ours, theirs) / len(theirs) for ours, theirs in pairs])
     likelihoods = [each.log_probability for each in forced]
     if all(each is not None for each in likelihoods):
         row |= _mean("log_likelihood", [float(np.mean(each)) for each in likelihoods if each is not None])

@@ -67,8 +67,8 @@ class OfflineResult:
     def tables(self) -> str:
         """Both tables, as Markdown."""
         measures = present_measures(self.policies)
-        success = [name for name in self.policies[0] if f"{name}_low" in self.policies[0] and name not in measures]
-        names = [*measures, *success]
+        columns = dict.fromkeys(name for row in self.policies for name in row)
+        names = [*measures, *(name for name in columns if f"{name}_low" in columns and name not in measures)]
         rows = [
             {"policy": row["policy"]} | {name: bounded_column(row, name, ".3g") for name in names}
             for row in self.policies
