@@ -2,8 +2,11 @@
 
 import json
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
@@ -187,3 +190,15 @@ def test_data_of_another_environment_is_refused(tmp_path):
     spec = make_spec(20, expert=None, data=str(path))
     with pytest.raises(UserError, match=r"the environment has observations of shape \(4,\), but .* has \(3,\)"):
         Session(spec, tmp_path / "run")
+
+
+def test_choices_that_do_not_start_at_zero_are_refused(tmp_path):
+    spec = make_spec(20)
+    path = tmp_path / "data.npz"
+    np.savez(path, observations=np.zeros((2, 4)), actions=[1, 2], episode_ends=[1, 2])
+    spec.algo.data, spec.algo.expert = str(path), None
+    spec.algo.prepare(spec, tmp_path, None)
+    env = DummyVecEnv([lambda: gym.make("CartPole-v1")])
+    env.action_space = spaces.Discrete(2, start=1)
+    with pytest.raises(UserError, match="cannot learn choices that do not start at 0"):
+        spec.algo.make(env, seed=0)
