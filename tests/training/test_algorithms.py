@@ -33,11 +33,18 @@ SHORT = {
     "trpo": ROLLOUTS | {"batch_size": 16},
     "a2c": ROLLOUTS,
     "ars": {"n_delta": 2, "n_top": 2},
+    "bc": {"learning_rate": 0.001},
 }
+OPEN = {"bc": {"expert": "random", "demonstrations": 3}}
+"""What the user must set."""
+
+
+def shipped(file: Path):
+    return build(OmegaConf.to_container(OmegaConf.load(file)) | OPEN.get(file.stem, {}), "algo")
 
 
 def short(file: Path, env: str):
-    algo = build(OmegaConf.to_container(OmegaConf.load(file)), "algo").settings(EnvSpec(id=env))
+    algo = shipped(file).settings(EnvSpec(id=env))
     algo.steps, algo.envs = (72, 2) if algo.off_policy else (64, 4)
     algo.options |= SHORT.get(algo.name, REPLAY)
     arch = algo.options.get("policy_kwargs", {}).get("net_arch", [16])
@@ -89,7 +96,7 @@ def test_settings_of_environments_fit_the_class(file):
     """Otherwise a misspelt setting would show only when that environment is trained."""
     import inspect
 
-    algo = build(OmegaConf.to_container(OmegaConf.load(file)), "algo")
+    algo = shipped(file)
     parameters = inspect.signature(algo.facts.load_class()).parameters
     for env in algo.by_env:
         assert set(algo.settings(EnvSpec(id=env)).options) <= set(parameters), env
