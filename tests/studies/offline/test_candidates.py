@@ -56,3 +56,11 @@ def test_policies_of_a_sweep_are_chosen_by_name_or_path(sweep):
     assert [member.name for member in swept_candidates(sweep, ["runs/a/policy.zip"]).members] == ["a"]
     with pytest.raises(UserError, match="has no policy `c`; valid: a, b"):
         swept_candidates(sweep, ["c"])
+
+
+def test_policies_are_in_the_order_of_the_numbers_in_their_names(tmp_path, make_cell, save_cells):
+    paths = [f"runs/{count}/policy.zip" for count in (100, 30, 10)]
+    nodes = [{"policy": {"_target_": "Sb3Policy", "path": path}} for path in paths]
+    cells = [make_cell((1.0, 0.0), choices={"policy": "sb3"}, config=node) for node in nodes]
+    folder = str(save_cells(tmp_path / "sweep", cells))
+    assert [member.name for member in swept_candidates(folder, []).members] == ["10", "30", "100"]

@@ -111,8 +111,14 @@ def swept_candidates(folder: str, words: Sequence[str]) -> Candidates:
     for row in tables.curve:
         level = _level(row, varied)
         members[tuple(row[column] for column in own)].levels.setdefault(level, row)
-    chosen = _chosen(list(members.values()), words, folder)
+    ordered = sorted(members.values(), key=lambda member: _natural(member.name))
+    chosen = _chosen(ordered, words, folder)
     return Candidates(chosen, str(cells[0].manifest["measure"]), cells[0].config["env"])
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Orders names by the numbers in them: 30 before 100."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _node(cell: Cell) -> dict[str, Any]:

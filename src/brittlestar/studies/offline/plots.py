@@ -43,7 +43,7 @@ def plot_agreement(
         for level, axes in zip(shown, line, strict=True):
             _scatter(axes, policies, measure, level)
             heading = f"{level.name}\n" if measure == measures[0] else ""
-            axes.set_title(f"{heading}{texts.get((measure, level.name), '')}", fontsize=8)
+            axes.set_title(f"{heading}ρ {texts.get((measure, level.name), '')}", fontsize=8)
         line[0].set_ylabel(success.replace("_", " "), fontsize=8)
     points, names = grid[0][0].get_legend_handles_labels()
     figure.legend(points[:_MOST_NAMES], names[:_MOST_NAMES], loc="outside right upper", fontsize=7, frameon=False)
