@@ -25,7 +25,7 @@ COMMANDS = [
     (["zoo"], "cartpole_ppo"),
     (["inspect", "zoo/cartpole_ppo"], "algorithm"),
     (["train", "env=cartpole", "algo=ppo", "steps=500", "episodes=5"], "run it: brittlestar env=cartpole"),
-    *([[name, "--help"], f"brittlestar {name}"] for name in ("harden", "leaderboard", "bench")),
+    *([[name, "--help"], f"brittlestar {name}"] for name in ("harden", "leaderboard", "offline", "bench")),
     (["-sc", "install=bash"], "hydra_bash_completion brittlestar"),
 ]
 

@@ -4,10 +4,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from scipy import stats
 
 from brittlestar.policies import MlpPolicy
 from brittlestar.policies.heads import Greedy, Squashed
-from brittlestar.policies.likelihoods import log_likelihood
+from brittlestar.policies.likelihoods import choice_log_probability, gaussian_log_density, log_likelihood
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.randomness import LaneDraws
 
@@ -96,3 +97,29 @@ def test_asking_for_a_likelihood_does_not_change_the_next_action(rng):
     first = policy.predict(seen)[0].copy()
     policy.log_probability(first, 2 * seen)
     np.testing.assert_array_equal(policy.predict(seen)[0], first)
+
+
+def test_densities_equal_those_of_scipy(rng):
+    actions, mean, std = rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.uniform(0.5, 2, 3)
+    expected = stats.norm(mean, std).logpdf(actions).sum(axis=1)
+    np.testing.assert_allclose(gaussian_log_density(actions, mean, std), expected)
+
+
+def test_log_probabilities_of_choices_are_normalised_and_hold_for_large_logits():
+    logits = np.array([[1000.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
+    values = np.array([choice_log_probability([choice] * 2, logits) for choice in range(3)])
+    np.testing.assert_allclose(np.exp(values).sum(axis=0), 1.0)
+    assert values[0, 0] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gaussian_log_density([[0.0]], [[0.0]], 0.0), "`std` must be above 0, got 0.0"),
+        (lambda: choice_log_probability([2], [[0.0, 1.0]]), "`choices` must be between 0 and 1, got \\[2\\]"),
+        (lambda: choice_log_probability([0.5], [[0.0, 1.0]]), "`choices` must be 1 integers, got shape"),
+    ],
+)
+def test_wrong_arrays_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -3,15 +3,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import linalg, stats
+from scipy import linalg
 
 from brittlestar.statistics.trajectories import (
     action_mse,
-    choice_log_probability,
     dtw_distance,
     dtw_distances,
     frechet_distance,
-    gaussian_log_density,
 )
 
 
@@ -48,19 +46,6 @@ def test_time_warping_is_symmetric_and_forgives_another_speed(rng):
     assert dtw_distance(a, np.repeat(a, 3, axis=0)) == 0.0
     b = a[::-1] + 0.1
     assert dtw_distance(a, b) == pytest.approx(dtw_distance(b, a))
-
-
-def test_densities_equal_those_of_scipy(rng):
-    actions, mean, std = rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.uniform(0.5, 2, 3)
-    expected = stats.norm(mean, std).logpdf(actions).sum(axis=1)
-    np.testing.assert_allclose(gaussian_log_density(actions, mean, std), expected)
-
-
-def test_log_probabilities_of_choices_are_normalised_and_hold_for_large_logits():
-    logits = np.array([[1000.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
-    values = np.array([choice_log_probability([choice] * 2, logits) for choice in range(3)])
-    np.testing.assert_allclose(np.exp(values).sum(axis=0), 1.0)
-    assert values[0, 0] == pytest.approx(0.0)
 
 
 def matrix_formula(a, b):
@@ -104,9 +89,6 @@ def test_the_frechet_distance_of_known_gaussians_is_met(rng):
     [
         (lambda: action_mse([[0.0]], [[0.0], [1.0]]), "`recorded` must be of shape \\(1, 1\\), got shape \\(2, 1\\)"),
         (lambda: action_mse([], []), "`predicted` must be of shape"),
-        (lambda: gaussian_log_density([[0.0]], [[0.0]], 0.0), "`std` must be above 0, got 0.0"),
-        (lambda: choice_log_probability([2], [[0.0, 1.0]]), "`choices` must be between 0 and 1, got \\[2\\]"),
-        (lambda: choice_log_probability([0.5], [[0.0, 1.0]]), "`choices` must be 1 integers, got shape"),
         (lambda: dtw_distance([[0.0, 1.0]], [0.0]), "`others` must be 2 numbers per step, got 1"),
         (lambda: frechet_distance([[0.0]], [[0.0], [1.0]]), "sets of at least 2 vectors, got \\(1, 2\\)"),
         (lambda: frechet_distance(np.zeros((3, 2)), np.zeros((3, 1))), "`b` must be 2 numbers per vector, got 1"),

@@ -1,11 +1,13 @@
 """How likely a network takes given actions, head by head, as Stable-Baselines3 computes it."""
 
 import functools
+import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from brittlestar.errors import require
 from brittlestar.policies.heads import Clipped, Head, Sampled, Squashed, StateNoise
-from brittlestar.statistics.trajectories import choice_log_probability, gaussian_log_density
 
 _LEAST_VARIANCE = 1e-6
 """Of state-dependent noise."""
@@ -66,3 +68,42 @@ def _flat(actions: np.ndarray) -> np.ndarray:
 
 def _spread(noise: StateNoise, latent: np.ndarray) -> np.ndarray:
     return np.sqrt(np.square(latent, dtype=np.float64) @ noise.std.astype(np.float64) ** 2 + _LEAST_VARIANCE)
+
+
+def gaussian_log_density(actions: ArrayLike, mean: ArrayLike, std: ArrayLike) -> np.ndarray:
+    """Returns the log density of every step's action under `N(mean, diag(std^2))`, `(steps,)`.
+
+    Args:
+        actions: `(steps, size)`.
+        mean: of the same shape.
+        std: above 0, of a shape that broadcasts to that of `mean`.
+
+    Example:
+        >>> gaussian_log_density([[0.0]], [[0.0]], 1.0).round(4).tolist()
+        [-0.9189]
+    """
+    taken, centre, scale = (np.asarray(values, dtype=np.float64) for values in (actions, mean, std))
+    require(taken.shape == centre.shape, "actions", f"of shape {centre.shape}", f"shape {taken.shape}")
+    require(scale > 0, "std", "above 0", scale.min(initial=math.inf))
+    density = -0.5 * ((taken - centre) / scale) ** 2 - np.log(scale) - 0.5 * math.log(2 * math.pi)
+    return np.asarray(density.sum(axis=1))
+
+
+def choice_log_probability(choices: ArrayLike, logits: ArrayLike) -> np.ndarray:
+    """Returns the log probability of every step's choice, `(steps,)`; -inf for a choice of probability 0.
+
+    Args:
+        choices: numbers of the choices from 0 on, `(steps,)`.
+        logits: log probabilities, normalised or not, `(steps, count)`.
+
+    Example:
+        >>> choice_log_probability([1, 0], np.log([[0.5, 0.5], [0.25, 0.75]])).round(4).tolist()
+        [-0.6931, -1.3863]
+    """
+    table, taken = np.asarray(logits, dtype=np.float64), np.asarray(choices)
+    whole = taken.shape == (len(table),) and taken.dtype.kind in "iu"
+    require(whole, "choices", f"{len(table)} integers", f"shape {taken.shape} of {taken.dtype}")
+    valid = (taken >= 0) & (taken < table.shape[1])
+    require(valid, "choices", f"between 0 and {table.shape[1] - 1}", taken[~valid][:1].tolist())
+    shifted = table - table.max(axis=1, keepdims=True)
+    return np.asarray(shifted[np.arange(len(table)), taken] - np.log(np.exp(shifted).sum(axis=1)))

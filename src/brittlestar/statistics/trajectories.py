@@ -1,4 +1,4 @@
-"""Distances between a policy and recorded trajectories: actions, likelihoods, time warping, sets of features."""
+"""Distances between a policy and recorded trajectories: actions, time warping, sets of features."""
 
 import math
 from collections.abc import Sequence
@@ -23,45 +23,6 @@ def action_mse(predicted: ArrayLike, recorded: ArrayLike) -> float:
     ours, theirs = _steps("predicted", predicted), _steps("recorded", recorded)
     _require_shape("recorded", theirs, ours)
     return float(np.mean((ours - theirs) ** 2))
-
-
-def gaussian_log_density(actions: ArrayLike, mean: ArrayLike, std: ArrayLike) -> Array:
-    """Returns the log density of every step's action under `N(mean, diag(std^2))`, `(steps,)`.
-
-    Args:
-        actions: `(steps, size)`.
-        mean: of the same shape.
-        std: above 0, of a shape that broadcasts to that of `mean`.
-
-    Example:
-        >>> gaussian_log_density([[0.0]], [[0.0]], 1.0).round(4).tolist()
-        [-0.9189]
-    """
-    taken, centre, scale = _steps("actions", actions), _steps("mean", mean), np.asarray(std, dtype=np.float64)
-    _require_shape("mean", centre, taken)
-    require(scale > 0, "std", "above 0", scale.min(initial=math.inf))
-    density = -0.5 * ((taken - centre) / scale) ** 2 - np.log(scale) - 0.5 * math.log(2 * math.pi)
-    return np.asarray(density.sum(axis=1))
-
-
-def choice_log_probability(choices: ArrayLike, logits: ArrayLike) -> Array:
-    """Returns the log probability of every step's choice, `(steps,)`; -inf for a choice of probability 0.
-
-    Args:
-        choices: numbers of the choices from 0 on, `(steps,)`.
-        logits: log probabilities, normalised or not, `(steps, count)`.
-
-    Example:
-        >>> choice_log_probability([1, 0], np.log([[0.5, 0.5], [0.25, 0.75]])).round(4).tolist()
-        [-0.6931, -1.3863]
-    """
-    table, taken = _steps("logits", logits), np.asarray(choices)
-    whole = taken.shape == (len(table),) and taken.dtype.kind in "iu"
-    require(whole, "choices", f"{len(table)} integers", f"shape {taken.shape} of {taken.dtype}")
-    valid = (taken >= 0) & (taken < table.shape[1])
-    require(valid, "choices", f"between 0 and {table.shape[1] - 1}", taken[~valid][:1].tolist())
-    shifted = table - table.max(axis=1, keepdims=True)
-    return np.asarray(shifted[np.arange(len(table)), taken] - np.log(np.exp(shifted).sum(axis=1)))
 
 
 def dtw_distance(a: ArrayLike, b: ArrayLike) -> float:
