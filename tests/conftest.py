@@ -113,7 +113,7 @@ def call(tmp_path, monkeypatch, capsys):
     """Calls the main function of a command in this process: exit code, stdout, stderr. Much faster than a shell."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
     thresholds = gc.get_threshold()
 
     def run(main, *arguments: str) -> tuple[int, str, str]:

@@ -1,11 +1,12 @@
 import inspect
+import os
 
 import pytest
 from hydra._internal import utils
 from hydra._internal.hydra import Hydra
 
 from brittlestar.commands.arguments import FLAGS
-from brittlestar.commands.hydra_app import run_hydra
+from brittlestar.commands.hydra_app import FULL_ERROR, run_hydra
 from brittlestar.commands.run import main
 from brittlestar.config import Config
 from brittlestar.errors import UserError
@@ -57,3 +58,24 @@ def test_a_wrong_value_of_a_flag_gets_the_valid_ones_in_one_line(call, flags):
 
 def test_the_flags_are_those_of_hydra():
     assert set(utils.get_args_parser()._option_string_actions) == FLAGS
+
+
+MISTAKES = [["env=cartpol"], ["env=cartpole", "episode=3"], ["env=cartpole", "policy=random", "episodes=0"]]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("text", [None, "", "0", "2", "true"])
+def test_only_1_in_the_variable_of_hydra_turns_the_short_errors_off(call, monkeypatch, text, mistake):
+    if text is not None:
+        monkeypatch.setenv(FULL_ERROR, text)
+    code, _, error = call(main, *mistake)
+    assert (code, len(error.splitlines())) == (1, 1) and error.startswith("brittlestar: `")
+    assert os.environ.get(FULL_ERROR) == text
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_1_in_the_variable_of_hydra_prints_the_traceback_above_the_short_error(call, monkeypatch, mistake):
+    monkeypatch.setenv(FULL_ERROR, "1")
+    code, _, error = call(main, *mistake)
+    assert code == 1 and error.startswith("Traceback (most recent call last)")
+    assert error.splitlines()[-1].startswith("brittlestar: `")

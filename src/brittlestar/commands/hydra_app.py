@@ -3,12 +3,16 @@
 import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from brittlestar.commands.arguments import FLAGS, expand, is_override_or_flag
 from brittlestar.commands.terminal import WRONG_USAGE, leave
 from brittlestar.errors import UserError, nearest
+
+FULL_ERROR = "HYDRA_FULL_ERROR"
+"""Environment variable of Hydra: 1 also prints the traceback of a user's mistake; any other value is as none."""
 
 
 def print_help(name: str) -> None:
@@ -39,26 +43,30 @@ def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> Non
 
     _check_flags()
     register(schema, config_name)
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     errors: list[str] = []
+    # Before `_raised_errors` sets it.
+    print_traceback = traceback.print_exc if os.environ.get(FULL_ERROR) == "1" else lambda: None
 
     def guarded(config: Any) -> Any:
         # Hydra would print a traceback for an exception of a job.
         try:
             return task(config)
         except UserError as error:
+            print_traceback()
             errors.append(str(error))
 
     app = hydra.main(version_base="1.3", config_path=str(config_folder()), config_name=config_name)(guarded)
     try:
-        with _skip_mode_query():
+        with _skip_mode_query(), _raised_errors():
             app()
-    except (UserError, KeyboardInterrupt):
+    except UserError:
+        print_traceback()
         raise
     except Exception as error:
         message = explain(error, config_name)
         if message is None:
             raise
+        print_traceback()
         raise UserError(message) from None
     if errors:
         raise UserError("\n".join(errors))
@@ -71,6 +79,20 @@ def _check_flags() -> None:
     parser = get_args_parser()
     parser.error = lambda message: leave(f"{message}; see `--hydra-help`", WRONG_USAGE)  # type: ignore[method-assign]
     parser.parse_args()
+
+
+@contextlib.contextmanager
+def _raised_errors() -> Iterator[None]:
+    """Makes Hydra raise its errors, which it would print in its own words."""
+    before = os.environ.get(FULL_ERROR)
+    os.environ[FULL_ERROR] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(FULL_ERROR, None)
+        else:
+            os.environ[FULL_ERROR] = before
 
 
 @contextlib.contextmanager

@@ -25,9 +25,10 @@ def test_the_layout_of_the_installed_mujoco_is_the_expected_one(model):
     assert SharedModel(model).covers([*FIELDS, *worlds._CONSTANTS]), "MuJoCo has changed: see `fast/shared_model.py`"
 
 
-def test_the_environment_variable_turns_it_off(model, monkeypatch):
-    monkeypatch.setenv("BRITTLESTAR_RAW_MEMORY", "0")
-    assert not SharedModel(model).covers(["body_mass"])
+@pytest.mark.parametrize(("text", "allowed"), [("0", False), ("False", False), ("off", False), ("1", True), ("", True)])
+def test_the_environment_variable_turns_it_off(model, monkeypatch, text, allowed):
+    monkeypatch.setenv("BRITTLESTAR_RAW_MEMORY", text)
+    assert SharedModel(model).covers(["body_mass"]) == allowed
 
 
 def test_arrays_at_other_distances_in_another_model_are_not_written(model, monkeypatch):

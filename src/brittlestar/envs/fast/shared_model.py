@@ -26,6 +26,8 @@ _BEFORE = {
     "stat.center": ("meaninertia", "meanmass", "meansize", "extent"),
 }  # fmt: skip
 """Single numbers that MuJoCo holds just before an array."""
+_OFF = ("0", "false", "no", "off")
+"""Values of BRITTLESTAR_RAW_MEMORY that turn direct writes off."""
 
 
 class _Span(NamedTuple):
@@ -60,7 +62,7 @@ class SharedModel:
         self._original, self.model = model, copy.copy(model)
         self.targets: tuple[memoryview, ...] = ()
         """Memory of the shared model."""
-        self._is_allowed = os.environ.get("BRITTLESTAR_RAW_MEMORY", "1") != "0"
+        self._is_allowed = os.environ.get("BRITTLESTAR_RAW_MEMORY", "").lower() not in _OFF
         self._singles = _find_singles(self.model) if self._is_allowed else {}
         self._fields: set[str] = set()
         self._places: list[_Span] = []
