@@ -1,7 +1,7 @@
 """One stack: rollout, training environment and `PerturbedEnv` observe, execute and reward the same bits."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,7 @@ from brittlestar.config.build import load
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
-from brittlestar.engine.stack import Parts
+from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.mitigations import ComposedMitigation, Ensemble, LowPass, Mitigation
@@ -259,3 +259,27 @@ def test_a_mitigation_that_wraps_the_policy_is_refused_also_inside_a_composition
         with pytest.raises(UserError, match="changes how a policy chooses its actions") as refusal:
             loop()
         assert "\n" not in str(refusal.value)
+
+
+@dataclass
+class Level(Perturbation):
+    """Shows the level of its strength as the observation."""
+
+    strength_field: ClassVar[str] = "size"
+    size: float = 1.0
+    other: float = 1.0
+
+    def perturb_observation(self, observation, step):
+        return observation * 0 + step.level_for(observation)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "level"),
+    [(None, 0.25), ("size", 0.25), ("other", 1.0), (["size", "other"], 0.25), (["other"], 1.0)],
+)
+def test_the_level_of_the_strength_is_1_if_other_fields_are_scheduled(parameter, level):
+    schedule = Linear(warmup_steps=4, start=0.25, parameter=parameter)
+    stack = Stack(Lanes(EnvSpec(id="CartPole-v1"), count=1), Parts(None, Level(), schedule=schedule))
+    stack.bind()
+    stack.at(np.array([0]), np.array([0]))
+    assert stack.observe(np.zeros((1, 4))).mitigated.tolist() == [[level] * 4]

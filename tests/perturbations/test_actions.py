@@ -28,7 +28,7 @@ from brittlestar.perturbations import (
     SwappedAction,
     UniformAction,
 )
-from brittlestar.perturbations.base import check_parameter
+from brittlestar.perturbations.base import scheduled_fields
 from brittlestar.policies import RandomPolicy
 
 BOX = spaces.Box(np.array([-1.0, -1.0, -2.0, 0.0], np.float32), np.array([1.0, 1.0, 3.0, 1.0], np.float32))
@@ -167,7 +167,7 @@ def numbers(part):
 def test_a_schedule_can_scale_every_number(part, space, make_step):
     actions = commands(space)
     for name in numbers(part):
-        check_parameter(part, name)
+        scheduled_fields(part, name)
         value = getattr(part, name)
         half = dataclasses.replace(part, **{name: type(value)(value / 2)})
         scheduled = play(part, actions, make_step, space, parameter=name, level=0.5)
@@ -177,7 +177,7 @@ def test_a_schedule_can_scale_every_number(part, space, make_step):
 
 def test_a_schedule_does_not_scale_a_seed():
     with pytest.raises(UserError, match="MixedAction has no number 'seed'; valid: mix, sigma"):
-        check_parameter(MixedAction(mix=1.0), "seed")
+        scheduled_fields(MixedAction(mix=1.0), "seed")
 
 
 @pytest.mark.parametrize("part", [part for part in CONTINUOUS if part.kinds == (spaces.Box,)])

@@ -31,6 +31,8 @@ def test_levels_within_an_episode(schedule, levels):
     ("kind", "values", "message"),
     [
         (Constant, {"level": 1.5}, r"`level` must be in \[0, 1\], got 1.5"),
+        (Constant, {"parameter": []}, r"`parameter` must be a name, or a list of different names, got \[\]"),
+        (Constant, {"parameter": ["p", "p"]}, r"a list of different names, got \['p', 'p'\]"),
         (Linear, {"warmup_steps": 0}, "`warmup_steps` must be at least 1, got 0"),
         (Linear, {"warmup_steps": 5, "start": -1}, r"`start` must be in \[0, 1\], got -1"),
         (Cosine, {"period_steps": 1}, "`period_steps` must be at least 2, got 1"),

@@ -63,7 +63,16 @@ class ResolvedJob(Job):
 
     perturbation: Perturbation = _part("perturbation")
     mitigation: Mitigation = _part("mitigation")
-    schedule: StressSchedule = _part("stress_schedule")
+
+    @functools.cached_property
+    def schedule(self) -> StressSchedule:
+        """The stress schedule."""
+        from brittlestar.perturbations.base import scheduled_fields
+
+        schedule = build(self.config["stress_schedule"], "stress_schedule")
+        # A perturbation of strength 0 is run as none, which has no fields: a wrong name must not pass there.
+        scheduled_fields(self.perturbation, schedule.parameter)
+        return schedule
 
     @property
     def consecutive(self) -> bool:
@@ -80,7 +89,13 @@ class ResolvedJob(Job):
         """The part of the config that the result depends on; any perturbation of strength 0 is the same as none."""
         config = neutral_free(self.config)
         config["env"]["backend"] = self.simulator["backend"]
-        return config | ({"perturbation": NO_PERTURBATION} if self.perturbation.is_identity else {})
+        if not self.perturbation.is_identity:
+            return config
+        if config.get("stress_schedule", {}).get("parameter") is not None:
+            # Nothing is scheduled. Building the schedule checks the name all the same.
+            _ = self.schedule
+            config["stress_schedule"] = config["stress_schedule"] | {"parameter": None}
+        return config | {"perturbation": NO_PERTURBATION}
 
     @functools.cached_property
     def cell(self) -> str:

@@ -12,7 +12,7 @@ from brittlestar.envs import EnvSpec
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError
 from brittlestar.mitigations.base import Mitigation
-from brittlestar.perturbations.base import Perturbation, check_parameter
+from brittlestar.perturbations.base import Perturbation, scheduled_fields
 from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 from brittlestar.perturbations.world import WORLD_CHANGE
@@ -99,7 +99,7 @@ class Stack:
                 f"{type(parts.mitigation).__name__} changes how a policy chooses its actions, but here a learner "
                 "chooses them: train with `mitigation=none`, and evaluate the trained policy with this mitigation"
             )
-        check_parameter(parts.perturbation, parts.schedule.parameter)
+        self._scheduled = scheduled_fields(parts.perturbation, parts.schedule.parameter)
         self.parts, self._env = parts, env
         self.worlds = env.worlds() if parts.perturbation.needs_world else []
         self.effects: dict[str, np.ndarray] = {}
@@ -189,4 +189,4 @@ class Stack:
     def _step(self, stream: str) -> Step:
         draws = self.draws[stream]
         draws.at(self._episodes, self._steps)
-        return Step(self.level, self.first, draws, self.parts.schedule.parameter, self.effects)
+        return Step(self.level, self.first, draws, self._scheduled, self.effects)

@@ -86,10 +86,11 @@ class AdversarialObservation(ScaledObservation):
     def _search(self, observation: Any, radius: Arrays, step: Step) -> Arrays:
         clean = self._ask(observation, radius, step).outputs.astype(np.float64)
         best, height = radius, np.full(len(clean), -np.inf)
-        if step.parameter in ("steps", "restarts"):
-            raise UserError(
-                f"`stress_schedule.parameter` cannot be `{step.parameter}`: an attack needs a whole number of them"
-            )
+        for name in ("steps", "restarts"):
+            if name in step.scheduled:
+                raise UserError(
+                    f"`stress_schedule.parameter` cannot be `{name}`: an attack needs a whole number of them"
+                )
         for search in range(self.restarts):
             start = {key: draw_start(reach, step) for key, reach in radius.items()}
             moved = {key: (OFFSET if search == 0 else 1.0) * reach * start[key] for key, reach in radius.items()}

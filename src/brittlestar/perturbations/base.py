@@ -87,13 +87,25 @@ class Perturbation:
         return []
 
 
-def check_parameter(perturbation: Perturbation, name: str | None, where: str = "stress_schedule.parameter") -> None:
-    """Refuses a schedule of a field that a perturbation does not have, or that is not a number."""
-    if name is None:
-        return
+def scheduled_fields(
+    perturbation: Perturbation, parameter: str | Sequence[str] | None, where: str = "stress_schedule.parameter"
+) -> tuple[str | None, ...]:
+    """Returns the fields that the level of a schedule multiplies, None for the strength; refuses other than numbers.
+
+    Example:
+        >>> from brittlestar.perturbations import MaskObservation
+        >>> scheduled_fields(MaskObservation(p=0.5), ["p", "r"])
+        (None, 'r')
+    """
+    if parameter is None or (perturbation.strength_field is None and perturbation.is_identity):
+        # Without a perturbation there is nothing to schedule: this is the clean cell of a sweep.
+        return (None,)
+    names = [parameter] if isinstance(parameter, str) else parameter
     # A seed is a label: half of it has no meaning.
-    names = [f.name for f in fields(perturbation) if f.name != "seed"]
-    numbers = [field_name for field_name in names if type(getattr(perturbation, field_name)) in (int, float)]
-    if name not in numbers:
-        owner = type(perturbation).__name__
-        raise UserError(f"`{where}`: {owner} has no number {name!r}; {nearest(name, numbers)}")
+    own = [f.name for f in fields(perturbation) if f.name != "seed"]
+    numbers = [name for name in own if type(getattr(perturbation, name)) in (int, float)]
+    for name in names:
+        if name not in numbers:
+            owner = type(perturbation).__name__
+            raise UserError(f"`{where}`: {owner} has no number {name!r}; {nearest(name, numbers)}")
+    return tuple(None if name == perturbation.strength_field else name for name in names)

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.errors import NonNegative, UserError
-from brittlestar.perturbations.base import Perturbation, check_parameter
+from brittlestar.perturbations.base import Perturbation, scheduled_fields
 from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 from brittlestar.schedules import StressSchedule
@@ -127,7 +127,7 @@ class Scheduled(Composition, Perturbation):
     schedule: StressSchedule
 
     def __post_init__(self) -> None:
-        check_parameter(self.perturbation, self.schedule.parameter, "schedule.parameter")
+        self._scheduled = scheduled_fields(self.perturbation, self.schedule.parameter, "schedule.parameter")
         self.acting, self.needs_world = {"": self.perturbation}, self.perturbation.needs_world
 
     @property
@@ -161,7 +161,7 @@ class Scheduled(Composition, Perturbation):
 
     def _step(self, step: Step) -> Step:
         level = step.level * self.schedule.levels(step.draws.episodes, step.draws.steps)
-        return replace(step, level=level, parameter=self.schedule.parameter)
+        return replace(step, level=level, parameter=self._scheduled)
 
 
 def named_parts(parts: Any, kind: type[Any]) -> dict[str, Any]:

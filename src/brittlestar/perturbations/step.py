@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ class Step:
         level: `(lanes,)` in [0, 1], from the stress schedule; multiplies the strength.
         first: `(lanes,)`, true at the first call of an episode.
         draws: random numbers, one stream per lane; `draws.episodes` and `draws.steps` hold the position of each lane.
-        parameter: name of the field that the level multiplies in place of the strength.
+        parameter: name of the field that the level multiplies, or a list of them; None is the strength.
         effects: effects that perturbations report for the delivery check: name to `(lanes,)`.
         key: the perturbed entry of a dict observation; empty for a plain observation.
         observation: for `perturb_reward` only: the true observation of the same step.
@@ -27,7 +28,7 @@ class Step:
     level: np.ndarray
     first: np.ndarray
     draws: LaneDraws
-    parameter: str | None = None
+    parameter: str | Sequence[str | None] | None = None
     effects: dict[str, np.ndarray] = field(default_factory=dict)
     key: str = ""
     observation: Any = None
@@ -36,6 +37,13 @@ class Step:
     def full(cls, lanes: int = 1, first: bool = True) -> Step:
         """Returns a step at full level with random numbers of seed 0, for examples and tests."""
         return cls(np.ones(lanes), np.full(lanes, first), LaneDraws(0, "noise", lanes))
+
+    @property
+    def scheduled(self) -> tuple[str | None, ...]:
+        """The fields that the level multiplies; None is the strength."""
+        if self.parameter is None or isinstance(self.parameter, str):
+            return (self.parameter,)
+        return tuple(self.parameter)
 
     def of(self, owner: Any, name: str, array: np.ndarray) -> Any:
         """Returns a numeric field of a perturbation, times the level if the schedule acts on this field.
@@ -48,14 +56,14 @@ class Step:
             >>> step.of(GaussianObservation(sigma=0.1), "sigma", np.zeros((2, 3))).tolist()
             [[0.0], [0.05]]
         """
-        value = getattr(owner, name)
-        if name != (self.parameter or owner.strength_field):
-            return value
-        return value * for_lanes(self.level, array)
+        value, names = getattr(owner, name), self.scheduled
+        if name in names or (name == owner.strength_field and None in names):
+            return value * for_lanes(self.level, array)
+        return value
 
     def level_for(self, array: np.ndarray) -> np.ndarray:
         """Returns the level of the strength with as many axes as `array`."""
-        return for_lanes(self.level if self.parameter is None else np.ones_like(self.level), array)
+        return for_lanes(self.level if None in self.scheduled else np.ones_like(self.level), array)
 
     def first_for(self, array: np.ndarray) -> np.ndarray:
         """Returns `first` with as many axes as `array`."""

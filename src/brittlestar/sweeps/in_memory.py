@@ -22,6 +22,7 @@ from brittlestar.perturbations import Perturbation
 from brittlestar.policies import as_policy
 from brittlestar.schedules import Constant, StressSchedule
 
+from brittlestar.perturbations.base import scheduled_fields
 
 def at_strengths(perturbation: Any, strengths: Sequence[float] | None) -> list[Perturbation]:
     """Returns a perturbation, or a shipped one by its name, at each of some strengths; None for its own strength."""
@@ -59,6 +60,7 @@ def run_in_memory(
             for plan in plans:
                 rows = run_episodes(lanes, Parts(policy, acting, mitigation, schedule), plan)
                 measure(acting, rows, schedule)
+            scheduled_fields(perturbation, schedule.parameter)
                 manifest = _manifest(spec, choices, perturbation, plan.seed)
                 cells.append((manifest | {"phases": rows.phases}, rows.values))
     return cells
