@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from brittlestar.reports.notes import remarks
+from brittlestar.reports.notes import of_cells, remarks
 from brittlestar.results.aggregate import aggregate
 
 
@@ -42,3 +42,23 @@ def test_solved_at_reset_is_noted(make_cell):
 def test_a_good_curve_needs_no_notes(make_cell):
     assert remarks(aggregate(curve(make_cell))) == []
     assert remarks(aggregate([make_cell([np.nan], measure="return", solved_at_reset=np.nan)])) == []
+
+
+def test_a_sweep_without_strength_0_calls_no_level_a_baseline(make_cell):
+    cells = [make_cell(row, strength=s) for s, row in ((0.1, (0, 0)), (0.2, (0, 0)))]
+    (note,) = [note for note in remarks(aggregate(cells)) if "strength 0" in note]
+    assert note.startswith("note: the sweep has no strength 0, so `baseline` and `incapable` are missing there")
+    assert not any("already below" in note for note in remarks(aggregate(cells)))
+    both = [*cells, *curve(make_cell, config={"policy": {"kp": 2.0}})]
+    assert remarks(aggregate(both))[0].startswith("note: 1 of 2 curves have no strength 0")
+
+
+def test_notes_of_cells_are_printed_once(make_cell):
+    cells = curve(make_cell)
+    for cell in cells:
+        cell.manifest["notes"] = ["all of them"]
+    cells[1].manifest["notes"].append("one of them")
+    assert of_cells(aggregate(cells)) == ["note: all of them", "note: one of them (1 of 2 cells)"]
+    cells[0].manifest["notes"] = [f"number {n}" for n in range(30)]
+    assert of_cells(aggregate(cells[:1]))[-1] == "note: 10 more, see `notes` in the manifests of the cells"
+    assert of_cells(aggregate(curve(make_cell))) == []

@@ -58,6 +58,23 @@ def test_notes_are_in_the_report(make_cell, save_cells, tmp_path, plain):
         assert "note: up to 50.0% of the episodes are solved at reset" in text
 
 
+def test_a_sweep_without_strength_0_has_no_column_of_the_baseline(make_cell, save_cells, tmp_path, plain):
+    cells = [make_cell(row, strength=s) for s, row in ((0.1, (0, 0)), (0.2, (0, 0)))]
+    _, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    assert "| measure       | critical |" in output and "| baseline" not in output and "| incapable" not in output
+    assert "note: the sweep has no strength 0" in output
+    (header, *_) = (tmp_path / "summary.csv").read_text().splitlines()
+    assert not {"baseline", "incapable"} & {*header.split(",")}
+
+
+def test_notes_of_cells_are_in_terminal_and_report(make_cell, save_cells, tmp_path, plain):
+    cells = curve(make_cell)
+    cells[0].manifest["notes"] = ["the environment is known"]
+    _, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path)
+    assert "note: the environment is known (1 of 2 cells)" in output
+    assert "- note: the environment is known (1 of 2 cells)" in (tmp_path / "report.md").read_text()
+
+
 def test_a_missed_baseline_is_at_the_top_of_the_report(make_cell, save_cells, tmp_path, plain):
     for mean, missed in ((-1.0, False), (500.0, True)):
         cells = curve(make_cell)

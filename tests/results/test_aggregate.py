@@ -56,6 +56,16 @@ def test_a_policy_that_fails_undisturbed_is_incapable(make_cell):
     assert row["critical"] == row["critical_interpolated"] == 0
 
 
+def test_a_curve_without_strength_0_has_no_baseline(make_cell):
+    cells = rates(make_cell, [4, 1], [0.1, 0.2])
+    row = aggregate(cells).summary[0]
+    assert not {"baseline", "baseline_strength", "incapable"} & row.keys()
+    assert (row["critical"], row["worst"]) == (0.1, 0.1)
+    clean = rates(make_cell, [10, 1], [0, 0.2], config={"policy": {"kp": 2.0}})
+    rows = {row["policy.kp"]: row for row in aggregate(cells + clean).summary if row["measure"] == "success_any"}
+    assert "baseline" not in rows[10.0] and (rows[2.0]["baseline"], rows[2.0]["incapable"]) == (1, False)
+
+
 def test_one_strength_has_no_shape(make_cell):
     row = aggregate(rates(make_cell, [4], [0.1])).summary[0]
     assert row["critical"] == 0.1
@@ -163,7 +173,7 @@ def test_a_raw_return_has_no_threshold(make_cell):
     assert (row["measure"], row["baseline"], row["worst"], row["slope"]) == ("return", -1, -9, -8)
     for name in ("threshold", "critical", "critical_interpolated", "critical_interpolated_low"):
         assert math.isnan(row[name]), name
-    assert row["incapable"] is False
+    assert "incapable" not in row
     assert row["auc"] == pytest.approx(-5)
     assert row["auc_low"] == pytest.approx(-5)
 

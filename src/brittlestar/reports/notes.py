@@ -1,5 +1,7 @@
 """Notes on the tables of a sweep: what a reader should know before believing a curve."""
 
+from collections import Counter
+
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
 from brittlestar.results.format import text
@@ -9,6 +11,7 @@ from brittlestar.results.rows import measures
 PARTING = 0.1
 """Any-step and final-step success that differ by more than this get a note."""
 _MOST_INCAPABLE = 5
+_MOST_OF_CELLS = 20
 _MOST_NAMES = 50
 
 
@@ -23,11 +26,20 @@ def other_records(tables: Tables) -> list[str]:
     return _on_checks(tables, ABOVE) + [f"note: {line}" for line in other_limits]
 
 
+def of_cells(tables: Tables) -> list[str]:
+    """Returns the notes that cells recorded, each once, and how many cells have it if not all."""
+    counts = Counter(note for cell in tables.finished for note in cell.notes)
+    every = len(tables.finished)
+    notes = [f"note: {note}" + ("" if n == every else f" ({n} of {every} cells)") for note, n in counts.items()]
+    more = [f"note: {len(notes) - _MOST_OF_CELLS} more, see `notes` in the manifests of the cells"]
+    return notes if len(notes) <= _MOST_OF_CELLS else notes[:_MOST_OF_CELLS] + more
+
+
 def remarks(tables: Tables) -> list[str]:
-    """Returns notes on incapable policies, on two measures of success that differ, and on episodes solved at reset."""
+    """Returns notes on missing baselines, incapable policies, successes that part and episodes solved at reset."""
     varied = varied_columns(tables)
-    incapable = [row for row in tables.summary if row["incapable"]]
-    notes = [_incapable(row, varied) for row in incapable[:_MOST_INCAPABLE]]
+    incapable = [row for row in tables.summary if row.get("incapable")]
+    notes = _no_baseline(tables) + [_incapable(row, varied) for row in incapable[:_MOST_INCAPABLE]]
     if len(incapable) > _MOST_INCAPABLE:
         notes.append(f"note: {len(incapable) - _MOST_INCAPABLE} more are incapable, see summary.csv")
     parted = [row for row in tables.curve if RATES[0] in measures(row) and row[RATES[0]] - row[RATES[1]] > PARTING]
@@ -60,6 +72,20 @@ def _on_checks(tables: Tables, status: str) -> list[str]:
     varied = varied_columns(tables)
     checks = [(label, check) for label, check in tables.baseline_checks if check.status == status]
     return [f"note: {_where(label, varied)}{check}" for label, check in checks]
+
+
+def _no_baseline(tables: Tables) -> list[str]:
+    """Returns a note if a curve does not start at strength 0."""
+    label = tables.grouping.columns
+    curves = {tuple(row[c] for c in label): "baseline" in row for row in tables.summary}
+    missing = sum(not has_baseline for has_baseline in curves.values())
+    if not missing:
+        return []
+    which = "the sweep has" if missing == len(curves) else f"{missing} of {len(curves)} curves have"
+    return [
+        f"note: {which} no strength 0, so `baseline` and `incapable` are missing there: a policy that fails without "
+        "perturbation is not recognised, and a critical strength at the lowest strength is an upper bound"
+    ]
 
 
 def _incapable(row: Row, varied: list[str]) -> str:

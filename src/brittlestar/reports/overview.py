@@ -27,8 +27,9 @@ def sweep_overview(tables: Tables) -> str:
     metrics = [m for m in _METRICS if m not in names and any(text(row.get(m)) for row in tables.curve)]
     curve = [row | {strength[-1]: row["strength"]} | _bounded(row, names) for row in tables.curve[:MOST_ROWS]]
     summary = [row | _bounded(row, _SHAPES) for row in tables.summary[:MOST_ROWS]]
-    check = ["baseline_check"] if any("baseline_check" in row for row in summary) else []
-    columns = [*varied, "measure", "baseline", *check, "incapable", "critical", *_SHAPES, "worst"]
+    # Without strength 0 there is no baseline.
+    start = [c for c in ("baseline", "baseline_check", "incapable") if any(c in row for row in tables.summary)]
+    columns = [*varied, "measure", *start, "critical", *_SHAPES, "worst"]
     parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *names, *metrics])]
     parts += [*_more(tables.curve, "curve"), markdown(summary, columns), *_more(tables.summary, "summary")]
     return "\n\n".join(parts)

@@ -46,6 +46,7 @@ def describe(job: Job, outcome: Outcome, manifest: dict[str, Any], tables: Table
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
     lines += [str(check) for _, check in tables.baseline_checks]
+    lines += [f"note: {note}" for note in manifest.get("notes", ())]
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from brittlestar.errors import UserError
 from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.reports.heatmaps import plot_heatmap
-from brittlestar.reports.notes import left_out, mismatches, other_records, remarks
+from brittlestar.reports.notes import left_out, mismatches, of_cells, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.report import Report
 from brittlestar.reports.sections import analyse, studies_of
@@ -68,7 +68,7 @@ def summarise(
         is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
         curve = tables.curve if not sections or is_swept else []
         pictures, unseen = _plot(tables, curve, out)
-        notes = other_records(tables) + (remarks(tables) if curve else []) + unseen
+        notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else []) + unseen
         overview = sweep_overview(tables) if curve or not sections else ""
         failed = [f"the study failed: {error}" for error in errors]
         report = Report(sections, overview, pictures, mismatches(tables), failed + notes)

@@ -191,19 +191,20 @@ def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
     rows = []
     for i, measure in enumerate(curve.measures):
         _, means, _ = moments(curve.of(curve.mean, measure), axis=1)
-        row = curve.label | {
-            "strength_name": curve.strength_name,
-            "measure": measure,
-            "baseline_strength": curve.strengths[0],
-            "baseline": float(means[0]),
-            "threshold": threshold,
-            "incapable": bool(means[0] < threshold),
-            "critical": float(critical_level(levels, means, threshold)),
-        }
+        row = curve.label | {"strength_name": curve.strength_name, "measure": measure}
+        row |= _baseline_columns(curve, float(means[0]), threshold)
+        row["critical"] = float(critical_level(levels, means, threshold))
         row |= {name: float(values[i]) for name, values in intervals.shape.items()}
         row |= {"worst_strength": curve.strengths[int(means.argmin())], "worst": float(means.min())}
         rows.append(row | {"solved_at_reset": _solved_at_reset(curve), "interval_method": interval_method(curve)})
     return rows
+
+
+def _baseline_columns(curve: Curve, first: float, threshold: float) -> Row:
+    """The baseline, which only strength 0 is, and whether it is too low, where there is a threshold."""
+    columns: Row = {"baseline_strength": curve.strengths[0], "baseline": first} if curve.strengths[0] == 0 else {}
+    columns["threshold"] = threshold
+    return columns | ({"incapable": first < threshold} if "baseline" in columns and threshold == threshold else {})
 
 
 def _solved_at_reset(curve: Curve) -> float:

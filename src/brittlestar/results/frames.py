@@ -1,7 +1,7 @@
 """The tables of a sweep as data frames, for the Python API."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ class Result:
     cells: pd.DataFrame
     curve: pd.DataFrame
     summary: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+    """What a reader should know: where the environment comes from, what the parts did."""
 
 
 def data_frames(cells: Iterable[tuple[dict[str, Any], np.ndarray]]) -> Result:
@@ -32,4 +34,5 @@ def data_frames(cells: Iterable[tuple[dict[str, Any], np.ndarray]]) -> Result:
             frame.insert(place, key, value)
         frames.append(frame)
     small = (pd.DataFrame(rows) for rows in (tables.cells, tables.curve, tables.summary))
-    return Result(pd.concat(frames, ignore_index=True), *small)
+    notes = list(dict.fromkeys(note for cell in tables.finished for note in cell.notes))
+    return Result(pd.concat(frames, ignore_index=True), *small, notes)

@@ -65,6 +65,11 @@ class Cell:
         return self.manifest.get("strength", {}).get("name")
 
     @property
+    def notes(self) -> list[str]:
+        """What the cell recorded for its readers: where its environment comes from, what its parts did."""
+        return self.manifest.get("notes") or []
+
+    @property
     def role(self) -> str | None:
         """The name that a study gave to a cell it added; None for a cell of the sweep itself."""
         return self.config.get("role")

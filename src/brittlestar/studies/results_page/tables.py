@@ -146,7 +146,8 @@ def _shape(part: Part, measure: str, with_published: bool) -> Row:
     summary = next(row for row in part.tables.summary if row["measure"] == measure)
     theirs = part.published.shape(part.task, part.role, part.noise[:3])
     row: Row = {"policy": TITLES[part.role], "task": part.task, "noise": part.noise}
-    row["critical sigma"] = (three_digits(summary["critical"]) or "none") + " (incapable)" * summary["incapable"]
+    incapable = " (incapable)" if summary.get("incapable") else ""
+    row["critical sigma"] = (three_digits(summary["critical"]) or "none") + incapable
     if with_published:
         row["published"] = (three_digits(theirs["critical_sigma"]) or "none") if theirs else ""
     row["crosses half at"] = critical_text(summary, part.rows())
