@@ -1,8 +1,10 @@
+import gymnasium as gym
 import numpy as np
 import pytest
 import yaml
 from gymnasium import spaces
 
+from brittlestar import PerturbedEnv
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
 from brittlestar.engine import delivery
@@ -11,16 +13,22 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
-from brittlestar.errors import UserError
-from brittlestar.perturbations import MaskObservation
+from brittlestar.errors import HarnessError, UserError
+from brittlestar.perturbations import (
+    ComposedPerturbation,
+    GaussianObservation,
+    MaskObservation,
+    Perturbation,
+    Scheduled,
+)
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.masking import channel_mask
-from brittlestar.policies import RandomPolicy
+from brittlestar.policies import RandomPolicy, as_policy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.scaling import Scaling
 from brittlestar.randomness import LaneDraws
-from brittlestar.schedules import Linear
+from brittlestar.schedules import Constant, Linear
 
 SIZE = 10
 BOX = spaces.Box(-np.inf, np.inf, (SIZE,))
@@ -97,6 +105,12 @@ def test_scheduled_p_and_r(kind, play):
         share = masked(play, 1.0, 1.0, kind, level=ramp, parameter=parameter).mean(axis=(1, 2))
         expected = np.floor(ramp * SIZE + 1e-9) / SIZE if (kind, parameter) == ("channel", "r") else ramp
         np.testing.assert_allclose(share, expected, atol=0.1)
+
+
+def test_a_schedule_of_p_and_r_drives_both(play):
+    ramp = np.linspace(0, 1, 40)
+    share = masked(play, 1.0, 1.0, "random", level=ramp, parameter=["p", "r"]).mean(axis=(1, 2))
+    np.testing.assert_allclose(share, ramp**2, atol=0.1)
 
 
 def filled(play, fill, **options):
@@ -228,9 +242,49 @@ def test_bad_parameters(bad, message):
         MaskObservation(**({"p": 0.5} | bad))
 
 
+NONE = r"`r` = 0.3 of 3 numbers masks none; at least 1 / 3 masks one"
+
+
+@pytest.mark.parametrize("kind", ["channel", "block"])
+@pytest.mark.parametrize(("r", "schedule"), [(0.3, None), (0.6, Constant(level=0.5, parameter="r"))])
+def test_a_share_below_one_number_is_a_level_without_masks(kind, r, schedule):
+    rows, notes = pendulum(MaskObservation(p=1.0, r=r, kind=kind), schedule)
+    assert notes == [f"a level without effect: {NONE}"]
+    assert rows.effects["masked_fraction"].tolist() == [0, 0]
+    assert np.array_equal(rows.column("return"), pendulum(Perturbation())[0].column("return"))
+
+
+def test_an_empty_mask_may_be_part_of_a_composition():
+    empty = MaskObservation(p=1.0, r=0.3)
+    with_noise = ComposedPerturbation({"noise": GaussianObservation(sigma=0.1), "mask": empty})
+    assert pendulum(with_noise)[1] == [f"a level without effect: `parts.mask`: {NONE}"]
+    scheduled = Scheduled(MaskObservation(p=1.0, r=0.3), Constant())
+    assert pendulum(ComposedPerturbation([scheduled]))[1] == [f"a level without effect: `parts.0`: {NONE}"]
+
+
+def test_a_mask_that_is_drawn_at_random_or_never_due_has_to_change_something():
+    for mask in (MaskObservation(p=1.0, r=1e-9, kind="random"), MaskObservation(p=1e-9, r=0.5)):
+        with pytest.raises(HarnessError, match="changed nothing"):
+            pendulum(mask)
+    with pytest.raises(HarnessError, match="the schedule Constant does not start"):
+        pendulum(MaskObservation(p=1.0, r=0.3), Constant(level=0.0, parameter="r"))
+
+
+def test_a_training_with_empty_masks_is_refused():
+    with pytest.raises(UserError, match=NONE):
+        PerturbedEnv(gym.make("Pendulum-v1"), MaskObservation(p=0.5, r=0.3))
+    PerturbedEnv(gym.make("Pendulum-v1"), MaskObservation(p=0.0, r=0.3))
+
+
+def pendulum(perturbation, schedule=None):
+    """Runs two episodes of three numbers each, and returns the rows and the notes."""
+    parts = Parts(as_policy(lambda o: np.zeros(1)), perturbation, schedule=schedule or Constant())
+    rows = rollout(Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), count=2), parts, Plan(episodes=2))
+    delivery.measure(perturbation, rows, schedule)
+    return rows, delivery.result_notes(parts.policy, perturbation)
+
+
 def test_masks_that_do_not_fit_the_observation():
-    with pytest.raises(UserError, match=r"`r` = 0\.05 of 10 numbers masks none; at least 1 / 10 masks one"):
-        MaskObservation(p=0.5, r=0.05).bind(BOX, BOX, lanes=1)
     with pytest.raises(ValueError, match=r"`groups\.tail` must be positions in 0\.\.9, got 10"):
         MaskObservation(p=0.5, kind="group", groups={"tail": [9, 10]}).bind(BOX, BOX, lanes=1)
 

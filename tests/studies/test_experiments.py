@@ -1,6 +1,7 @@
 """What the shipped studies find, run small and read from their tables: masking, adversarial, smoke_models."""
 
 import itertools
+import json
 
 import gymnasium as gym
 import numpy as np
@@ -103,6 +104,30 @@ def test_masking_compares_models_of_a_list(shell):
     assert lines[-1].startswith("  4 cells: MaskObservation needs a Box observation")
     assert "policy=zoo/frozen_lake_ppo" in lines[-1] and lines[-1].endswith("first: perturbation.kind=channel seed=0)")
     assert len(shell.table("sweep", "failures")) == 4
+
+
+def test_masking_as_published(shell):
+    done, folder = shell.sweep(
+        "experiment=masking_published", "policy=zoo/acrobot_ppo", "env.max_steps=30", "episodes=1", "seed=0"
+    )
+    curve = shell.table("sweep", "curve")
+    assert [(row["env"], row["perturbation.kind"], row["strength"]) for row in curve] == [
+        ("acrobot", kind, p) for kind in ("channel", "random") for p in LEVELS
+    ]
+    node = json.loads((folder / "1" / "manifest.json").read_text())["config"]["perturbation"]
+    assert (node["r"], node["where"], node["fill"]) == (0.3, "after", "zero")
+    assert "masks none" not in done.stdout, "0.3 of 6 numbers is one"
+
+
+def test_a_share_below_one_feature_is_a_level_without_masks(shell):
+    words = ["experiment=masking", PPO, *SHORT, "episodes=2", "seed=0", "perturbation.p=0,1", "perturbation.r=0.1"]
+    done, _ = shell.sweep(*words, "perturbation.kind=channel")
+    rows = shell.table("sweep", "curve")
+    assert [row["return"] for row in rows] == [60, 60] and shell.table("sweep", "failures") == []
+    assert (
+        "note: a level without effect: `r` = 0.1 of 4 numbers masks none; at least 1 / 4 masks one (1 of 2"
+        in done.stdout
+    )
 
 
 def test_masking_grid(shell):

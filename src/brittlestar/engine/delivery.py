@@ -1,5 +1,7 @@
 """Proof of delivery: what a perturbation changed in a cell."""
 
+from typing import Any
+
 import numpy as np
 
 from brittlestar.engine.plan import Rows
@@ -56,7 +58,7 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
     """Returns how much the perturbation changed, over all episodes of a cell; None in a channel that it never touches.
 
     Raises a `HarnessError` if a strength above 0, or a part of a composition, changed nothing: that would look like
-    robustness.
+    robustness. It may change nothing where it has an `idle_reason`.
     """
     delivered: dict[str, float | None] = {}
     for name in MEASURES:
@@ -65,14 +67,16 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
         is_missing = np.isnan(values).all()
         delivered[name] = None if is_missing else float(np.sqrt(np.mean(np.nan_to_num(values) ** 2)))
     delivered |= {name: float(np.mean(values)) for name, values in rows.effects.items()}
-    if not perturbation.is_identity and not any(delivered.get(name) for name in _PROOFS):
+    may_be_idle = perturbation.is_identity or perturbation.idle_reason
+    if not may_be_idle and not any(delivered.get(name) for name in _PROOFS):
         raise HarnessError(
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
             f"nothing: {_why(schedule, rows)}. Its result would pass for robustness"
         )
     parts = perturbation.acting if isinstance(perturbation, ComposedPerturbation) else {}
     for name, part in parts.items():
-        if not (perturbation.is_identity or part.is_identity or delivered.get(DELIVERED + name)):
+        may_be_idle = perturbation.is_identity or part.is_identity or part.idle_reason
+        if not may_be_idle and not delivered.get(DELIVERED + name):
             raise HarnessError(f"the part `{name}` of the composition changed nothing: its effect would pass for none")
     return delivered
 
@@ -84,3 +88,9 @@ def _why(schedule: StressSchedule | None, rows: Rows) -> str:
     ):
         return f"the schedule {type(schedule).__name__} does not start within {len(lengths)} episodes of these lengths"
     return "no observation, no action, no reward and no model"
+
+
+def result_notes(policy: Any, perturbation: Perturbation) -> list[str]:
+    """Returns what a reader of a result should know: `notes` of the policy, if it has some, and of the perturbation."""
+    idle = perturbation.idle_reason
+    return [*getattr(policy, "notes", ()), *([f"a level without effect: {idle}"] if idle else ())]

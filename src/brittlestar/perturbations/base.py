@@ -43,6 +43,11 @@ class Perturbation:
         """Whether it changes nothing at all; such a cell equals one without a perturbation."""
         return self.strength == 0
 
+    @property
+    def idle_reason(self) -> str:
+        """Why it changes nothing in this environment, by its definition; known after a rollout, empty if it has to."""
+        return ""
+
     def scaled(self, factor: float) -> Perturbation:
         """Returns a copy with `factor` times the strength; the copy checks its parameters.
 

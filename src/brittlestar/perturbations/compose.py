@@ -72,6 +72,11 @@ class ComposedPerturbation(Composition, Perturbation):
     def is_identity(self) -> bool:
         return self.scale == 0 or all(part.is_identity for part in self.acting.values())
 
+    @property
+    def idle_reason(self) -> str:
+        reasons = {name: part.idle_reason for name, part in self.acting.items() if not part.is_identity}
+        return "; ".join(f"`parts.{name}`: {reason}" for name, reason in reasons.items() if reason)
+
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         for part in self.acting.values():
             space = part.observation_space(space)
@@ -140,6 +145,10 @@ class Scheduled(Composition, Perturbation):
     @property
     def is_identity(self) -> bool:
         return self.perturbation.is_identity
+
+    @property
+    def idle_reason(self) -> str:
+        return self.perturbation.idle_reason
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         return self.perturbation.observation_space(space)

@@ -63,6 +63,7 @@ class MaskObservation(ObservationPerturbation):
         self._mean: dict[str, Any] = {}
         self._std: dict[str, Any] = {}
         self._zero: dict[str, Any] = {}
+        self._most, self._largest_ratio = 0, 0.0
 
     @property
     def is_identity(self) -> bool:
@@ -75,10 +76,22 @@ class MaskObservation(ObservationPerturbation):
         self._size = sum(sizes)
         if isinstance(self.groups, dict):
             self._members = _members("groups", self.groups, self._size)
-        if not self.is_identity and self.kind in ("channel", "block") and not whole(self.r, max(sizes)):
-            raise UserError(f"`r` = {self.r} of {max(sizes)} numbers masks none; at least 1 / {max(sizes)} masks one")
+        self._most, self._largest_ratio = max(sizes), 0.0
+
+    @property
+    def idle_reason(self) -> str:
+        return self._empty_masks(self._largest_ratio)
+
+    def _empty_masks(self, ratio: float) -> str:
+        """Returns why masks of a share of the numbers are empty; empty if they are not."""
+        if self.kind not in ("channel", "block") or ratio * self._most == 0 or whole(ratio, self._most):
+            return ""
+        return f"`r` = {ratio:g} of {self._most} numbers masks none; at least 1 / {self._most} masks one"
 
     def prepare(self, context: Context) -> None:
+        if context.policy is None and self._empty_masks(self.r) and not self.is_identity:
+            # A result has a note on it, but a training would be without masks and without a word.
+            raise UserError(self._empty_masks(self.r))
         if self.kind == "group" and not isinstance(self.groups, dict):
             self._members = _members("env.sensor_groups", _choose(self.groups, context.sensor_groups), self._size)
         if self.fill == "mean" or (self.fill in _NOISY and self.where == "before"):
@@ -115,6 +128,8 @@ class MaskObservation(ObservationPerturbation):
 
     def _mask(self, flat: np.ndarray, step: Step) -> np.ndarray:
         ratio = step.of(self, "r", flat)
+        largest = float(ratio.max()) if isinstance(ratio, np.ndarray) else ratio
+        self._largest_ratio = max(self._largest_ratio, largest)
         if self.kind == "group":
             return group_mask(step.draws, self._members, ratio)
         return MASKS[self.kind](step.draws, flat.shape[1], ratio)
