@@ -4,6 +4,7 @@ import pytest
 from brittlestar import EnvSpec, UserError, evaluate, load, sweep
 from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.perturbations import GaussianObservation
+from brittlestar.schedules import Constant
 
 
 def lean(observation):
@@ -39,6 +40,38 @@ def test_any_environment_policy_object_and_mitigation():
     assert evaluate(spec, "constant", episodes=1).episodes.loc[0, "success_final"] == 1
 
 
+def test_a_scheduled_parameter_keeps_the_clean_cell():
+    mask = load("perturbation", "mask_observation", kind="random")
+    both = Constant(level=0.5, parameter=["p", "r"])
+    result = sweep("cartpole", lean, perturbation=mask, strength=[0, 1.0], schedule=both, episodes=5, seeds=[0])
+    assert list(result.curve["strength"]) == [0, 1]
+    clean = evaluate("cartpole", lean, episodes=5)
+    assert result.curve.loc[0, "return"] == clean.curve.loc[0, "return"]
+    with pytest.raises(UserError, match="MaskObservation has no number 'q'"):
+        sweep("cartpole", lean, perturbation=mask, strength=[0], schedule=Constant(parameter="q"), episodes=1)
+
+
+def test_an_id_has_success_and_returns_of_the_config_that_knows_it(capsys):
+    by_id, by_name = (evaluate(env, lean, episodes=4) for env in ("CartPole-v1", "cartpole"))
+    assert by_id.summary.loc[0, "measure"] == by_name.summary.loc[0, "measure"] == "success_final"
+    assert by_id.episodes["normalised_return"].tolist() == by_name.episodes["normalised_return"].tolist()
+    assert by_id.notes[0].startswith("CartPole-v1 has success, returns, sensor_groups of `env=cartpole`")
+    assert capsys.readouterr().err == f"brittlestar: note: {by_id.notes[0]}\n"
+    assert by_name.notes == evaluate(EnvSpec(id="CartPole-v1"), lean, episodes=1).notes == []
+
+
+def test_auto_is_the_environment_of_the_policy():
+    result = evaluate("auto", "zoo/cartpole_ppo", episodes=1)
+    assert (result.curve.loc[0, "env"], result.curve.loc[0, "success_final"]) == ("CartPole-v1", 1)
+
+
+def test_a_level_without_effect_has_a_note():
+    mask = load("perturbation", "mask_observation", r=0.1)
+    result = sweep("cartpole", lean, perturbation=mask, strength=[0, 0.5], episodes=2, seeds=[0])
+    assert result.notes == ["a level without effect: `r` = 0.1 of 4 numbers masks none; at least 1 / 4 masks one"]
+    assert result.curve["return"].nunique() == 1
+
+
 def test_it_is_the_command_line_without_hydra(shell):
     shell.sweep("env=cartpole", "policy=random", "perturbation.sigma=0,0.5", "seed=0,1", "episodes=4")
     rows = shell.table("sweep", "curve")
@@ -52,6 +85,11 @@ def test_it_is_the_command_line_without_hydra(shell):
     ("call", "message"),
     [
         (lambda: evaluate("CartPol-v1", lean), "did you mean `CartPole-v1`"),
+        (lambda: evaluate("auto", lean), "`env` 'auto' needs a policy that names the environment of its training"),
+        (
+            lambda: evaluate("cartpole", "zoo/pendulum_sac"),
+            "zoo/pendulum_sac was trained in Pendulum-v1, not in CartPole",
+        ),
         (lambda: evaluate("cartpole", "rndom"), "`policy` has no 'rndom'; did you mean `random`"),
         (lambda: sweep("cartpole", lean, perturbation="none", strength=[0]), "Perturbation has no strength to sweep"),
         (lambda: load("perturbation", "gaussian_observation", sgima=1), "did you mean `sigma`"),

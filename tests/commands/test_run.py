@@ -22,6 +22,20 @@ def test_one_cell_prints_its_result_and_is_reused(call):
     assert first.partition("\n")[2].split("cell ")[0] == second.partition("\n")[2].split("cell ")[0]
 
 
+BY_HAND = ["env=gym", "env.id=CartPole-v1", *FAST[1:]]
+
+
+def test_an_id_by_hand_is_the_cell_of_the_option_that_knows_it(call):
+    call(main, *FAST)
+    _, printed, _ = call(main, *BY_HAND)
+    assert "random on CartPole-v1, " in printed and "(cached)" in printed and "success_final" in printed
+    assert (
+        "note: CartPole-v1 has success, returns, sensor_groups of `env=cartpole`; a key that you set holds" in printed
+    )
+    _, printed, _ = call(main, *BY_HAND, "env.success=null", "env.returns.random=null")
+    assert "success_final" not in printed and "normalised_return" not in printed and "(done)" in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -133,6 +133,44 @@ def test_a_mistake_of_all_cells_is_one_line_before_anything_runs(shell, words, m
     assert not (shell.folder / "outputs").exists() and not (shell.folder / "sweep/failures.csv").exists()
 
 
+TWO = "policy=zoo/cartpole_ppo,zoo/pendulum_sac"
+
+
+@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=basic"], ["hydra/sweeper=basic"]])
+def test_policies_of_several_environments_bring_them_into_an_experiment(shell, launcher):
+    done, _ = shell.sweep("experiment=smoke", TWO, "env.max_steps=5", "episodes=1", "seed=0", *launcher)
+    rows = shell.table("sweep", "curve")
+    assert [(row["env"], row["policy"], row["strength"], row["length"]) for row in rows] == [
+        (env, f"zoo/{policy}", sigma, 5)
+        for env, policy in (("cartpole", "cartpole_ppo"), ("pendulum", "pendulum_sac"))
+        for sigma in (0, 0.2)
+    ]
+    for policy, env in (("cartpole_ppo", "CartPole-v1"), ("pendulum_sac", "Pendulum-v1")):
+        note = f"note: zoo/{policy} runs in its own environment {env}, not in `env=fetch_reach` of the experiment"
+        assert f"{note} (2 of 4 cells)" in done.stdout
+
+
+def test_a_stress_study_takes_policies_of_several_environments(shell):
+    words = ["experiment=stress", TWO, "perturbation=baseline,trust_violation", "env.max_steps=20", "episodes=9"]
+    words += ["stress_schedule.pre=3", "stress_schedule.shock=3", "seed=0", "study.reference=230"]
+    shell.sweep(*words)
+    rows = shell.table("sweep", "stress")
+    assert [(row["env"], row["policy"]) for row in rows[::2]] == [
+        ("cartpole", "zoo/cartpole_ppo"), ("pendulum", "zoo/pendulum_sac"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=joblib"]])
+def test_a_policy_in_another_environment_is_refused_before_anything_runs(shell, launcher):
+    done = shell("-m", "experiment=smoke", TWO, "env=cartpole", *launcher, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    message = (
+        "4 of 8 cells cannot run: zoo/pendulum_sac was trained in Pendulum-v1, not in CartPole-v1: take `env=auto`"
+    )
+    assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert not (shell.folder / "outputs").exists()
+
+
 def test_a_mistake_of_some_cells_is_one_line_and_a_row_for_each(shell):
     done, _ = shell.sweep(*GRID[:3], "perturbation.sigma=0,-1,-2", "seed=0,1,2", check=False)
     assert done.returncode == 1

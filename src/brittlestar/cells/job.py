@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brittlestar.cells.auto_env import AUTO, resolve_env
+from brittlestar.cells.env_choice import choose_env
 from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
 from brittlestar.config import Config
 from brittlestar.config.build import build
@@ -33,6 +33,8 @@ class Job:
     choices: dict[str, Any] = field(default_factory=dict)
     overrides: list[str] = field(default_factory=list)
     threads: int = 1
+    notes: list[str] = field(default_factory=list)
+    """What a reader of the result should know about the config."""
 
 
 @dataclass
@@ -116,7 +118,7 @@ def resolve(job: Job) -> ResolvedJob:
     """Checks the keys of a job and returns it with a complete config; the job itself does not change.
 
     - `check=...` removes the perturbation, and `clean=true` the perturbation and the schedule.
-    - `env=auto` becomes the environment that the policy was trained in.
+    - The environment is completed, see `choose_env`.
     """
     if isinstance(job, ResolvedJob):
         return job
@@ -134,7 +136,10 @@ def resolve(job: Job) -> ResolvedJob:
         choices = choices | {"perturbation": "none", "stress_schedule": "constant"}
     if config.get("models") and not config.get("model"):
         raise UserError(f"`models={config['models']}` is a sweep: add `-m`, and give it on the command line")
-    if config["env"].get("id") == AUTO:
-        config["env"] = resolve_env(config["env"], config["policy"])
-        choices = choices | {"env": config["env"]["id"]}
-    return ResolvedJob(config, job.folder, choices, job.overrides, job.threads)
+    env = choose_env(config, choices, job.overrides)
+    is_named = any(text.lstrip("+").startswith("lanes=") for text in job.overrides)
+    if config.get("lanes") == config["env"].get("lanes") and not is_named:
+        # The composed environment decided: as many of a heavier one may not fit into memory.
+        config["lanes"] = env.node.get("lanes", config.get("lanes"))
+    config["env"], choices = env.node, choices | {"env": env.option}
+    return ResolvedJob(config, job.folder, choices, job.overrides, job.threads, [*job.notes, *env.notes])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells import store as records
+from brittlestar.cells.env_choice import refuse_other_env
 from brittlestar.cells.identity import provenance
 from brittlestar.cells.job import Job, Outcome, ResolvedJob, build_env, resolve
 from brittlestar.config.build import build
@@ -49,7 +50,7 @@ def reuse(job: ResolvedJob) -> Outcome | None:
 
 def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, Any]:
     """Rolls the episodes out, writes the finished cell to the store, and returns its manifest."""
-    from brittlestar.engine.delivery import measure
+    from brittlestar.engine.delivery import measure, result_notes
     from brittlestar.engine.metrics import COLUMNS
 
     started, clock = time.time(), time.perf_counter()
@@ -67,6 +68,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
         "measure": job.env.measure,
         "delivery": measure(parts.perturbation, rows, parts.schedule),
         "record": _record(job.config),
+        "notes": result_notes(parts.policy, parts.perturbation),
         "provenance": provenance(job.simulator),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
@@ -101,7 +103,8 @@ def _show(job: ResolvedJob, manifest: dict[str, Any]) -> None:
     folder = Path(job.folder)
     names = manifest.get("files", (records.ROWS,))
     records.link_rows(records.store_folder(job.config["store"], job.cell), folder, names)
-    records.write_manifest(folder, manifest | _request(job))
+    notes = {"notes": [*job.notes, *manifest.get("notes", ())]}
+    records.write_manifest(folder, manifest | _request(job) | notes)
 
 
 def _request(job: Job) -> dict[str, Any]:
@@ -133,7 +136,7 @@ def _parts(job: ResolvedJob) -> Any:
     from brittlestar.perturbations import Perturbation
 
     policy = _load_policy(job.config)
-    _check_env(policy, job.config["env"]["id"])
+    refuse_other_env(policy, job.config["env"]["id"])
     # All perturbations of strength 0 share their rows.
     perturbation = Perturbation() if job.perturbation.is_identity else job.perturbation
     return Parts(policy, perturbation, job.mitigation, job.schedule)
@@ -145,15 +148,6 @@ def _roll(job: ResolvedJob, parts: Any, plan: Any, on_episode: Callable[[int], N
     lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
     threads = job.config["threads"] or job.threads
     return run_episodes(lanes, parts, plan, lanes=job.config["lanes"], threads=threads, on_episode=on_episode)
-
-
-def _check_env(policy: Any, env_id: str) -> None:
-    trained_in = getattr(policy, "trained_in", env_id)
-    if trained_in != env_id and policy.adapter is None:
-        raise UserError(
-            f"{policy.path} was trained in {trained_in}, not in {env_id}: take `env=auto`, or set "
-            "`policy.adapter=same` if both have the same observations (or `pad`, `ant_v3`)"
-        )
 
 
 def _load_policy(config: dict[str, Any]) -> Any:

@@ -23,5 +23,6 @@ def _harden(config: Any) -> None:
     from brittlestar.config import plain_config
     from brittlestar.studies.hardening.harden import harden
 
-    choices = {k: v for k, v in HydraConfig.get().runtime.choices.items() if not k.startswith("hydra/")}
-    harden(plain_config(config), choices)
+    hydra = HydraConfig.get()
+    choices = {k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")}
+    harden(plain_config(config), choices, list(hydra.overrides.task))

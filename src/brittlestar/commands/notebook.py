@@ -1,5 +1,6 @@
 """The Python API: evaluations and sweeps without Hydra, for notebooks and other code."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,7 +25,8 @@ def evaluate(
     """Evaluates a policy at one strength.
 
     Args:
-        env: name of a shipped config (`"fetch_reach"`), a registered id (`"CartPole-v1"`) or an `EnvSpec`.
+        env: name of a shipped config (`"fetch_reach"`), a registered id (`"CartPole-v1"`, with success and returns of
+            the shipped config that knows it), `"auto"` for that of the policy, or an `EnvSpec`.
         policy: name of a shipped config, a `Policy`, an object with `predict`, or a function of one observation.
         perturbation: name of a shipped config, an object, or None.
         mitigation: name of a shipped config, an object, or None.
@@ -33,7 +35,7 @@ def evaluate(
         seeds: independent repetitions.
 
     Returns:
-        The tables `episodes`, `cells`, `curve` and `summary`.
+        The tables `episodes`, `cells`, `curve` and `summary`, and `notes`, which are printed to the standard error too.
 
     Example:
         >>> result = evaluate("CartPole-v1", lambda observation: int(observation[2] > 0), episodes=3)
@@ -41,7 +43,7 @@ def evaluate(
         3
     """
     parts = policy, mitigation, schedule
-    return data_frames(run_in_memory(env, parts, at_strengths(perturbation, None), episodes, seeds))
+    return _reported(data_frames(run_in_memory(env, parts, at_strengths(perturbation, None), episodes, seeds)))
 
 
 def sweep(
@@ -69,4 +71,11 @@ def sweep(
         [0.0, 0.5]
     """
     parts = policy, mitigation, schedule
-    return data_frames(run_in_memory(env, parts, at_strengths(perturbation, strength), episodes, seeds))
+    return _reported(data_frames(run_in_memory(env, parts, at_strengths(perturbation, strength), episodes, seeds)))
+
+
+def _reported(result: Result) -> Result:
+    """Prints the notes of a result to the standard error."""
+    for note in result.notes:
+        sys.stderr.write(f"brittlestar: note: {note}\n")
+    return result

@@ -31,16 +31,26 @@ def _train(config: Any) -> None:
 
     hydra = HydraConfig.get()
     if hydra.mode == RunMode.RUN:
-        train(plain_config(config), cores())
+        train(_with_known_env(plain_config(config), hydra), cores())
         return
     outcome = grid.TrainingOutcome(list(hydra.overrides.task))
     try:
         share = grid.share_of_cores(hydra)
         name = "" if share == cores() else " ".join(outcome.overrides)
-        outcome.folder = str(train(plain_config(config), share, name))
+        outcome.folder = str(train(_with_known_env(plain_config(config), hydra), share, name))
     except UserError as error:
         outcome.error = str(error)
     except Exception as error:
         traceback.print_exc()
         outcome.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
     outcome.write(Path(hydra.runtime.output_dir))
+
+
+def _with_known_env(config: dict[str, Any], hydra: Any) -> dict[str, Any]:
+    """Returns a config with what a shipped option knows about an environment that is named by its id."""
+    from brittlestar.cells.env_choice import choose_env
+
+    env = choose_env(config, {"env": hydra.runtime.choices.get("env")}, hydra.overrides.task)
+    for note in env.notes:
+        print(f"note: {note}", flush=True)
+    return config | {"env": env.node}

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.cells.auto_env import AUTO
+from brittlestar.cells.env_choice import refuse_other_env
+from brittlestar.cells.known_env import BY_HAND, complete_env, shipped_envs
 from brittlestar.config import options
-from brittlestar.config.build import load
+from brittlestar.config.build import build, load
 from brittlestar.engine.cores import cores
-from brittlestar.engine.delivery import measure
+from brittlestar.engine.delivery import measure, result_notes
 from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.engine.plan import Plan
@@ -19,10 +22,10 @@ from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
+from brittlestar.perturbations.base import scheduled_fields
 from brittlestar.policies import as_policy
 from brittlestar.schedules import Constant, StressSchedule
 
-from brittlestar.perturbations.base import scheduled_fields
 
 def at_strengths(perturbation: Any, strengths: Sequence[float] | None) -> list[Perturbation]:
     """Returns a perturbation, or a shipped one by its name, at each of some strengths; None for its own strength."""
@@ -45,24 +48,26 @@ def run_in_memory(
 
     `parts` are policy, mitigation and schedule; a string names a shipped config.
     """
-    spec = _env(env)
     policy, mitigation, schedule = parts[0], _part("mitigation", parts[1]), parts[2] or Constant()
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
-    choices = {"env": env if isinstance(env, str) else spec.id, "policy": name}
+    spec, notes = _env(env, policy)
+    refuse_other_env(policy, spec.id)
+    choices = {"env": env if isinstance(env, str) and env != AUTO else spec.id, "policy": name}
     choices |= {"perturbation": type(perturbations[-1]).__name__, "mitigation": type(mitigation).__name__}
     plans = [Plan(episodes, seed) for seed in seeds]
     needs_model = any(perturbation.needs_world for perturbation in perturbations)
     cells = []
     with closing(make_lanes(spec, 1, threads=cores(), needs_model=needs_model)) as lanes:
         for perturbation in perturbations:
+            scheduled_fields(perturbation, schedule.parameter)
             acting = Perturbation() if perturbation.is_identity else perturbation
             for plan in plans:
                 rows = run_episodes(lanes, Parts(policy, acting, mitigation, schedule), plan)
                 measure(acting, rows, schedule)
-            scheduled_fields(perturbation, schedule.parameter)
                 manifest = _manifest(spec, choices, perturbation, plan.seed)
-                cells.append((manifest | {"phases": rows.phases}, rows.values))
+                every = [*notes, *result_notes(policy, acting)]
+                cells.append((manifest | {"phases": rows.phases, "notes": every}, rows.values))
     return cells
 
 
@@ -79,10 +84,18 @@ def _manifest(spec: EnvSpec, choices: dict[str, str], perturbation: Perturbation
     }
 
 
-def _env(env: str | EnvSpec) -> EnvSpec:
+def _env(env: str | EnvSpec, policy: Any) -> tuple[EnvSpec, list[str]]:
+    """Returns an environment, and a note on where its success and returns come from."""
     if isinstance(env, EnvSpec):
-        return env
-    return load("env", env) if env in options("env") else EnvSpec(id=env)
+        return env, []
+    if env == AUTO:
+        env = getattr(policy, "trained_in", env)
+        if env == AUTO:
+            raise UserError(f"`env` {env!r} needs a policy that names the environment of its training: give an id")
+    if env in options("env"):
+        return load("env", env), []
+    node, notes = complete_env(shipped_envs()[BY_HAND] | {"id": env})
+    return build(node, "env"), notes
 
 
 def _part(group: str, part: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,11 @@ from hydra.core.utils import JobReturn, JobStatus
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
+from brittlestar.cells.env_choice import ForeignPolicyError, refuse_foreign_policy
 from brittlestar.cells.files import make_folder
 from brittlestar.cells.job import Job, Outcome, ResolvedJob, resolve
 from brittlestar.engine.cores import cores
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 from brittlestar.sweeps.compose import composer_of
 from brittlestar.sweeps.model_list import check_file
 from brittlestar.sweeps.progress import Progress
@@ -28,6 +29,7 @@ def launch(launcher: JoblibLauncher, job_overrides: Sequence[Sequence[str]], fir
     """Runs the cells of a sweep and returns their outcomes, in order."""
     composer = composer_of(launcher)
     jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]
+    refuse_foreign_policies(jobs)
     _refuse_common_mistake(jobs)
     sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
     make_folder(sweep_folder)
@@ -42,6 +44,24 @@ def _resolved(job: Job) -> Job:
     with contextlib.suppress(Exception):
         return resolve(job)
     return job
+
+
+def refuse_foreign_policies(jobs: Iterable[Job]) -> None:
+    """Raises a `UserError` before a sweep starts, if some policy is to run in another environment than its own."""
+    jobs, reasons = list(jobs), list[str]()
+    for job in jobs:
+        try:
+            # `check=models` reports a model that fails as a result.
+            if job.config.get("check") != "models":
+                refuse_foreign_policy(resolve(job).config)
+        except ForeignPolicyError as error:
+            reasons.append(str(error))
+        except Exception:
+            # The cell reports any other error, and the others run.
+            continue
+    if reasons:
+        others = f" (and {len(set(reasons)) - 1} more such policies)" if len(set(reasons)) > 1 else ""
+        raise UserError(f"{len(reasons)} of {counted(len(jobs), 'cell')} cannot run: {reasons[0]}{others}")
 
 
 def _refuse_common_mistake(jobs: list[Job]) -> None:

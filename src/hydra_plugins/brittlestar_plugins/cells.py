@@ -25,7 +25,8 @@ class CellSweeper(BasicSweeper):
     """The basic sweeper, with lists of models and the extra cells of a study."""
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
-        from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
+        from brittlestar.sweeps.compose import add_extra_cells, composer_of, refuse_swept_study
+        from brittlestar.sweeps.launch import refuse_foreign_policies
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
 
@@ -38,6 +39,10 @@ class CellSweeper(BasicSweeper):
             (combinations,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in combinations]
         jobs = add_extra_cells(self.launcher, jobs)
+        if not isinstance(self.launcher, CellLauncher):
+            # Other launchers start each cell without a look at the others.
+            composer = composer_of(self.launcher)
+            refuse_foreign_policies(composer.job(overrides, number) for number, overrides in enumerate(jobs))
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
 
     def validate_batch_is_legal(self, batch: Any) -> None:

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from brittlestar.cells.auto_env import _option
+from brittlestar.cells.known_env import known_env
 from brittlestar.errors import UserError
 from brittlestar.studies.hardening.retraining import find_teacher
 
 
 def teach(env: str, **policy) -> tuple[str, bool, int | None, str]:
     target = policy or {"_target_": "brittlestar.policies.RandomPolicy"}
-    teacher = find_teacher({"algo": None, "steps": None, "policy": target, "env": _option(env)})
+    teacher = find_teacher({"algo": None, "steps": None, "policy": target, "env": known_env(env)[1]})
     return teacher.algo["name"], teacher.algo["goals"], teacher.steps, teacher.why
 
 
@@ -46,4 +46,4 @@ def test_a_policy_of_the_zoo_learns_by_its_recipe():
 def test_an_algorithm_that_cannot_learn_the_actions_is_refused_before_anything_runs():
     sac = {"_target_": "brittlestar.training.algorithms.Algorithm", "name": "sac"}
     with pytest.raises(UserError, match=r"`algo.name: sac` cannot learn actions of Discrete\(2\)"):
-        find_teacher({"algo": sac, "steps": None, "policy": {}, "env": _option("CartPole-v1")})
+        find_teacher({"algo": sac, "steps": None, "policy": {}, "env": known_env("CartPole-v1")[1]})

@@ -1,5 +1,6 @@
 """The four steps of a hardening: diagnose, choose the strength, retrain, verify."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from brittlestar.studies.hardening.retraining import find_teacher, training_conf
 from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup, prepare
 
 
-def harden(config: dict[str, Any], choices: dict[str, Any]) -> Path:
+def harden(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[str] = ()) -> Path:
     """Diagnoses, chooses the strength, retrains and verifies; finished work is read from disk. See `prepare`.
 
     Returns:
         The folder with tables, plot, report and `result.json`.
     """
-    setup = prepare(config, choices)
+    setup = prepare(config, choices, overrides)
     teacher = find_teacher(setup.config)
     folder, seeds, cells = setup.folder, setup.config["seeds"], setup.cells()
     sizes = counted(len(seeds), "seed"), counted(setup.config["episodes"], "episode")

@@ -4,12 +4,12 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.auto_env import AUTO, resolve_env
 from brittlestar.cells.config_files import contents
+from brittlestar.cells.env_choice import choose_env, refuse_foreign_policy
 from brittlestar.cells.job import Job
 from brittlestar.config import Config
 from brittlestar.config.build import build
@@ -35,6 +35,8 @@ class Setup:
     """Name of the perturbation's strength field."""
     measure: str
     """Column that decides the training strength."""
+    notes: list[str] = field(default_factory=list)
+    """Where the environment comes from."""
 
     @property
     def levels(self) -> list[float]:
@@ -74,16 +76,17 @@ class Setup:
                 str((self.folder / BEFORE / str(number)).absolute()),
                 self.choices,
                 [f"perturbation.{self.strength}={level}", f"seed={seed}"],
+                notes=self.notes,
             )
             for number, (level, seed) in enumerate(places)
         ]
 
 
-def prepare(config: dict[str, Any], choices: dict[str, Any]) -> Setup:
-    """Checks a resolved config, as `conf/harden.yaml` explains it, and the options of its groups."""
-    config = dict(config)
-    if config["env"].get("id") == AUTO:
-        config["env"] = resolve_env(config["env"], config["policy"])
+def prepare(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[str] = ()) -> Setup:
+    """Checks a resolved config, as `conf/harden.yaml` explains it, the options of its groups, and the overrides."""
+    env = choose_env(config, choices, overrides)
+    config, choices = config | {"env": env.node}, choices | {"env": env.option}
+    refuse_foreign_policy(config)
     perturbation = build(config["perturbation"], "perturbation")
     name = perturbation.strength_field
     if name is None:
@@ -97,7 +100,7 @@ def prepare(config: dict[str, Any], choices: dict[str, Any]) -> Setup:
     if config["train_level"] is not None:
         build(config["perturbation"] | {name: config["train_level"]}, "perturbation")
     options = {group: option for group, option in choices.items() if group in (*SHARED, "policy")}
-    return Setup(config, options, name, _measure(config))
+    return Setup(config, options, name, _measure(config), env.notes)
 
 
 def default_levels(perturbation: dict[str, Any], name: str) -> list[float]:

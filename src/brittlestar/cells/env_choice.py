@@ -1,0 +1,93 @@
+"""Which environment a cell runs in: the one that the user names, that of the policy, or that of the experiment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from brittlestar.cells.auto_env import AUTO, named_by_policy, resolve_env, trained_id
+from brittlestar.cells.known_env import BY_HAND, complete_env, known_env, shipped_envs, user_settings, with_settings
+from brittlestar.errors import UserError
+
+_OF_ANY_ENV = ("max_steps", "backend", "lanes")
+"""Settings that an experiment states for its environment, and that fit any other."""
+
+
+class ForeignPolicyError(UserError):
+    """A policy is to run in another environment than that of its training."""
+
+
+class EnvChoice(NamedTuple):
+    """The config of an environment, its name in tables, and notes on where they come from."""
+
+    node: dict[str, Any]
+    option: str | None
+    notes: list[str]
+
+
+def choose_env(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[str]) -> EnvChoice:
+    """Returns the environment of a composed config; `choices` are the options of its groups.
+
+    - `env=auto` is the environment that the policy was trained in.
+    - A policy whose class names its environment, as those of the zoo, brings it in place of that of an experiment,
+      unless the command names one.
+    - `env=gym env.id=...` has success, returns and signals of the shipped option that knows the id.
+
+    Settings of the user hold.
+    """
+    env, policy, option = config["env"], config.get("policy") or {}, choices.get("env")
+    keys = [re.split("[=@]", text.lstrip("+~"))[0] for text in overrides]
+    named = {key.removeprefix("env.") for key in keys if key.startswith("env.")}
+    if env.get("id") == AUTO:
+        if "policy" not in config:
+            raise UserError("`env=auto` is the environment of a policy, and a training has none: add `env=NAME`")
+        node = resolve_env(env, policy, named)
+        name = known_env(node["id"])[0]
+        return EnvChoice(node, node["id"], [f"{node['id']} is run as `env={name}`"] if name else [])
+    if option == BY_HAND:
+        node, notes = complete_env(env, named)
+        return EnvChoice(node, node["id"], notes)
+    if not {"env", "env.id"} & {*keys} and policy.get("adapter") is None:
+        trained = named_by_policy(policy)
+        if trained and trained != env.get("id"):
+            return _brought(trained, env, choices, named)
+    return EnvChoice(env, option, [])
+
+
+def _brought(trained: str, env: dict[str, Any], choices: dict[str, Any], named: set[str]) -> EnvChoice:
+    """Returns the environment of a policy, in place of that of an experiment."""
+    option = choices.get("env")
+    own = user_settings(env, shipped_envs().get(str(option), env), named)
+    tops = {key.partition(".")[0] for key in named}
+    settings = {key: value for key, value in own.items() if key in (*_OF_ANY_ENV, *tops)}
+    name, known = known_env(trained)
+    note = f"{choices.get('policy')} runs in its own environment {trained}, not in `env={option}` of the experiment"
+    return EnvChoice(with_settings(known, settings), name or trained, [note])
+
+
+def refuse_other_env(policy: Any, env_id: str) -> None:
+    """Refuses a loaded policy in another environment than that of its training, unless it has an adapter."""
+    if hasattr(policy, "trained_in") and getattr(policy, "adapter", None) is None:
+        _refuse(policy.path, policy.trained_in, env_id)
+
+
+def _refuse(path: str, trained_in: str, env_id: str) -> None:
+    if trained_in != env_id:
+        raise ForeignPolicyError(
+            f"{path} was trained in {trained_in}, not in {env_id}: take `env=auto`, or set `policy.adapter=same` if "
+            "both have the same observations (or `pad`, `ant_v3`)"
+        )
+
+
+def refuse_foreign_policy(config: dict[str, Any]) -> None:
+    """Refuses a policy in another environment, before it is loaded, where its class or its folder names its own."""
+    policy, env_id = config["policy"], str(config["env"].get("id"))
+    if policy.get("adapter", "") is not None:
+        return
+    path, trained_in = str(policy.get("path")), named_by_policy(policy)
+    if trained_in:
+        _refuse(policy.get("path") or f"zoo/{policy.get('name')}", trained_in, env_id)
+    elif Path(path).expanduser().is_dir():
+        _refuse(path, trained_id(path), env_id)

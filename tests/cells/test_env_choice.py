@@ -1,0 +1,95 @@
+"""Which environment a cell runs in."""
+
+import pytest
+
+from brittlestar.cells.env_choice import ForeignPolicyError, choose_env, refuse_foreign_policy, refuse_other_env
+from brittlestar.cells.known_env import BY_HAND, shipped_envs
+from brittlestar.errors import UserError
+
+SHIPPED = shipped_envs()
+PENDULUM = {"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "pendulum_sac", "adapter": None}
+CHOICES = {"env": "cartpole", "policy": "zoo/pendulum_sac"}
+
+
+def chosen(env, overrides=(), policy=PENDULUM, choices=CHOICES):
+    return choose_env({"env": env, "policy": policy}, choices, overrides)
+
+
+def test_a_policy_of_the_zoo_brings_its_environment_into_an_experiment():
+    env = chosen(SHIPPED["cartpole"], ["policy=zoo/pendulum_sac", "seed=0"])
+    assert (env.node, env.option) == (SHIPPED["pendulum"], "pendulum")
+    (note,) = env.notes
+    assert note == "zoo/pendulum_sac runs in its own environment Pendulum-v1, not in `env=cartpole` of the experiment"
+
+
+def test_settings_that_fit_any_environment_and_those_of_the_command_hold():
+    threshold = SHIPPED["cartpole"]["success"] | {"threshold": 9.0}
+    changed = SHIPPED["cartpole"] | {"max_steps": 7, "success": threshold, "default_action": 1}
+    env = chosen(changed, ["env.default_action=1"]).node
+    assert env == SHIPPED["pendulum"] | {"max_steps": 7, "default_action": 1}
+
+
+@pytest.mark.parametrize("override", ["env=cartpole", "env.id=CartPole-v1", "++env.id=CartPole-v1"])
+def test_an_environment_that_the_command_names_wins(override):
+    env = chosen(SHIPPED["cartpole"], [override])
+    assert (env.node, env.option, env.notes) == (SHIPPED["cartpole"], "cartpole", [])
+
+
+@pytest.mark.parametrize(
+    ("env", "policy"),
+    [
+        (SHIPPED["pendulum"], PENDULUM),
+        (SHIPPED["cartpole"], PENDULUM | {"adapter": "pad"}),
+        (SHIPPED["cartpole"], {"_target_": "brittlestar.policies.RandomPolicy"}),
+        (SHIPPED["cartpole"], {}),
+    ],
+)
+def test_a_policy_that_fits_adapts_or_names_none_keeps_the_environment(env, policy):
+    assert chosen(env, policy=policy).node is env
+
+
+def test_auto_takes_all_settings_of_the_user():
+    mine = SHIPPED["auto"] | {"returns": {"random": None, "reference": -100.0}, "default_action": [0.5]}
+    env = chosen(mine, ["env=auto", "env.sensor_groups=null"])
+    shipped = SHIPPED["pendulum"]
+    returns = shipped["returns"] | {"reference": -100.0}
+    assert env.node == shipped | {"returns": returns, "default_action": [0.5], "sensor_groups": None}
+    assert (env.option, env.notes) == ("Pendulum-v1", ["Pendulum-v1 is run as `env=pendulum`"])
+
+
+def test_an_id_by_hand_is_completed():
+    env = chosen(SHIPPED[BY_HAND] | {"id": "Pendulum-v1"}, ["env=gym", "env.id=Pendulum-v1"], choices={"env": BY_HAND})
+    assert env.node["returns"] == SHIPPED["pendulum"]["returns"] and env.option == "Pendulum-v1"
+    own = chosen(SHIPPED[BY_HAND] | {"id": "Pendulum-v1"}, choices={"env": "my_pendulum"})
+    assert own.node["returns"] == SHIPPED[BY_HAND]["returns"], "a file of the user has what it says"
+
+
+def test_a_training_has_no_policy_to_take_the_environment_from():
+    with pytest.raises(UserError, match="`env=auto` is the environment of a policy, and a training has none"):
+        choose_env({"env": SHIPPED["auto"]}, {"env": "auto"}, [])
+
+
+def test_a_policy_in_another_environment_is_refused_before_it_is_loaded():
+    message = "zoo/pendulum_sac was trained in Pendulum-v1, not in CartPole-v1: take `env=auto`, or set"
+    with pytest.raises(ForeignPolicyError, match=message):
+        refuse_foreign_policy({"env": SHIPPED["cartpole"], "policy": PENDULUM})
+    refuse_foreign_policy({"env": SHIPPED["cartpole"], "policy": PENDULUM | {"adapter": "pad"}})
+    refuse_foreign_policy({"env": SHIPPED["pendulum"], "policy": PENDULUM})
+
+
+def test_an_agent_of_a_folder_in_another_environment_is_refused_before_it_is_loaded(agents):
+    path = str(agents / "ppo" / "CartPole-v1_1")
+    folder = {"_target_": "brittlestar.policies.sb3.ZooFolderPolicy", "path": path, "adapter": None}
+    refuse_foreign_policy({"env": SHIPPED["cartpole"], "policy": folder})
+    with pytest.raises(ForeignPolicyError, match="was trained in CartPole-v1, not in Pendulum-v1"):
+        refuse_foreign_policy({"env": SHIPPED["pendulum"], "policy": folder})
+
+
+def test_a_loaded_policy_without_an_adapter_is_refused_in_another_environment():
+    class Trained:
+        path, trained_in = "mine.zip", "CartPole-v1"
+
+    refuse_other_env(Trained(), "CartPole-v1")
+    refuse_other_env(object(), "Pendulum-v1")
+    with pytest.raises(ForeignPolicyError, match=r"mine.zip was trained in CartPole-v1, not in Pendulum-v1"):
+        refuse_other_env(Trained(), "Pendulum-v1")
