@@ -62,3 +62,11 @@ def test_notes_of_cells_are_printed_once(make_cell):
     cells[0].manifest["notes"] = [f"number {n}" for n in range(30)]
     assert of_cells(aggregate(cells[:1]))[-1] == "note: 10 more, see `notes` in the manifests of the cells"
     assert of_cells(aggregate(curve(make_cell))) == []
+
+
+def test_a_cell_of_several_phases_counts_once(make_cell):
+    cells = [make_cell((1, 1, 1), strength=s, phase=[0, 1, 1]) for s in (0, 0.1)]
+    for cell in cells:
+        cell.manifest |= {"phases": ["pre", "shock"], "notes": ["all of them"]}
+    cells[0].manifest["notes"] = []
+    assert of_cells(aggregate(cells)) == ["note: all of them (1 of 2 cells)"]

@@ -61,6 +61,8 @@ def test_a_curve_without_strength_0_has_no_baseline(make_cell):
     row = aggregate(cells).summary[0]
     assert not {"baseline", "baseline_strength", "incapable"} & row.keys()
     assert (row["critical"], row["worst"]) == (0.1, 0.1)
+    # It may cross anywhere below the first strength.
+    assert (row["critical_interpolated_low"], row["critical_interpolated"]) == (0, 0.1)
     clean = rates(make_cell, [10, 1], [0, 0.2], config={"policy": {"kp": 2.0}})
     rows = {row["policy.kp"]: row for row in aggregate(cells + clean).summary if row["measure"] == "success_any"}
     assert "baseline" not in rows[10.0] and (rows[2.0]["baseline"], rows[2.0]["incapable"]) == (1, False)

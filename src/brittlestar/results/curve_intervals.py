@@ -88,6 +88,9 @@ def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
         interval = percentile_interval(replicates[name])
         bounds = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
         low, high = np.clip(bounds, 0, limits[name]) if name in limits else bounds
+        if name == "critical_interpolated":
+            # Below the first strength, a curve that starts too low may cross anywhere.
+            low = np.where(low == levels[0], 0.0, low)
         columns |= {name: values, f"{name}_low": low, f"{name}_high": high}
     return columns
 
