@@ -108,8 +108,11 @@ def large(rows):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_no_text_overlaps(rows, name):
-    assert faults(FIGURES[name](prepare_tables(*rows))) == []
+def test_no_text_overlaps_and_no_line_begins_with_a_percent_sign(rows, name):
+    figure = FIGURES[name](prepare_tables(*rows))
+    assert faults(figure) == []
+    lines = f"{figure.get_suptitle()}\n{figure.get_supxlabel()}".splitlines()
+    assert not any(line.startswith("%") for line in lines)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -133,7 +136,7 @@ def widen(table: list[dict]) -> list[dict]:
 
 def test_every_figure_is_a_file_of_300_dpi(rows, tmp_path, capsys):
     names = draw_figures(*rows, tmp_path)
-    assert len(names) == len(FIGURES) == 15 and not capsys.readouterr().out
+    assert len(names) == len(FIGURES) == 19 and not capsys.readouterr().out
     for name in names:
         with Image.open(tmp_path / f"{name}.png") as picture:
             assert picture.info["dpi"] == pytest.approx((300, 300), abs=0.1)
@@ -154,6 +157,7 @@ def test_one_agent_alone_draws_what_it_can(rows, tmp_path, capsys, monkeypatch):
         "action_spaces": "of one kind",
         "mode_agreement": "in both modes",
         "seed_boxes": "one seed only",
+        "seed_variation": "one seed only",
         "algorithms": "fewer than two algorithms",
     }.items():
         assert f"figure {name} left out: " in output and reason in output
@@ -182,7 +186,7 @@ def test_missing_columns_do_not_stop_the_others(rows):
 
 def test_no_rows_draw_nothing(tmp_path, capsys):
     assert draw_figures([], [], [], [], tmp_path) == []
-    assert capsys.readouterr().out.count("is empty") == 15
+    assert capsys.readouterr().out.count("is empty") == 19
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
@@ -243,3 +247,134 @@ def test_the_radar_of_one_agent_keeps_its_labels_off_the_edge(cells, tmp_path, m
     for text in visible_texts(radar):
         box = text.get_window_extent()
         assert box.x0 >= margin and box.x1 <= radar.bbox.x1 - margin, text.get_text()
+
+
+def notes(figure) -> str:
+    """The text below a figure, in one line."""
+    return " ".join(figure.get_supxlabel().split())
+
+
+def texts_at(figure, row: str, column: str) -> list[str]:
+    """The texts in one cell of a map, from top to bottom."""
+    axes = figure.axes[0]
+    y, x = (
+        [" ".join(label.get_text().split()) for label in labels].index(name)
+        for labels, name in ((axes.get_yticklabels(), row), (axes.get_xticklabels(), column))
+    )
+    inside = [text for text in axes.texts if (round(text.get_position()[0]), round(text.get_position()[1])) == (x, y)]
+    return [text.get_text() for text in sorted(inside, key=lambda text: text.get_position()[1])]
+
+
+def test_the_worst_stressor_is_the_one_with_most_excess(rows):
+    figure = FIGURES["worst_stressor"](prepare_tables(*rows))
+    excess = {
+        name: np.mean(
+            [row["excess"] for row in rows[0] if row["policy"] == "zoo/cartpole_dqn" and row["perturbation"] == name]
+        )
+        for name in ("resource_constraint", "trust_violation")
+    }
+    worst = max(excess, key=excess.get)
+    (text,) = texts_at(figure, "dqn", "cartpole")
+    assert text.startswith(worst.replace("_", "\n")) and f"\n{excess[worst]:.2f}\n[" in text
+    assert texts_at(figure, "trpo", "cartpole") == [], "not run"
+    assert "not of the training" in notes(figure) and "One policy per algorithm and environment" in notes(figure)
+
+
+def test_a_worst_stressor_names_its_rivals_and_what_is_not_shown(rows):
+    def excess(**bounds):
+        stress = [
+            row
+            | dict(
+                zip(("excess", "excess_low", "excess_high"), bounds.get(row["perturbation"], (0, 0, 0)), strict=True)
+            )
+            for row in rows[0]
+        ]
+        return texts_at(FIGURES["worst_stressor"](prepare_tables(stress, *rows[1:])), "ppo", "cartpole")
+
+    clear = excess(trust_violation=(0.9, 0.8, 1.0), resource_constraint=(0.5, 0.4, 0.6))
+    close = excess(trust_violation=(0.9, 0.8, 1.0), resource_constraint=(0.85, 0.4, 0.9))
+    assert clear == ["trust\nviolation\n0.90\n[0.80, 1.00]"] and close == [clear[0] + "\nor 1 more"]
+    assert excess(trust_violation=(0.1, -0.1, 0.3)) == ["trust\nviolation\n0.10\n[-0.10, 0.30]\nnot shown"]
+
+
+def test_policies_of_one_algorithm_are_counted(rows):
+    twice = [
+        [row | {"policy": f"zoo/{name}"} for row in table for name in ("cartpole_ppo", "cartpole_ppo_2")]
+        for table in rows
+    ]
+    figure = FIGURES["worst_stressor"](prepare_tables(*twice))
+    assert "(n = 2)" in texts_at(figure, "ppo", "cartpole")[0]
+    assert "One policy per algorithm" not in notes(figure)
+
+
+def test_the_loss_of_return_is_a_share_of_the_way_to_random(rows):
+    row = next(
+        row for row in rows[0] if row["policy"] == "zoo/cartpole_ppo" and row["perturbation"] == "trust_violation"
+    )
+    assert row["loss_scale"] == "env.returns" and row["return_effect"] < 0
+    assert row["normalised_loss"] == pytest.approx(-row["return_effect"] / (475.0 - 21.82))
+    assert row["normalised_loss_low"] <= row["normalised_loss"] <= row["normalised_loss_high"]
+    one_mode = [row for row in rows[0] if row.get("deterministic", True)]
+    figure = FIGURES["return_loss_map"](prepare_tables(one_mode, *rows[1:]))
+    number, interval = texts_at(figure, "cartpole ppo", "trust violation")
+    assert number == f"{row['normalised_loss']:.2f}" and interval.startswith("[")
+    assert texts_at(figure, "cartpole ppo", "reward noise") == [], "no action changed: hatched"
+    assert "*" not in notes(figure)
+
+
+def test_a_loss_on_another_scale_is_marked(rows):
+    stress = [row | ({"loss_scale": "own return"} if row["env"] == "pendulum" else {}) for row in rows[0]]
+    figure = FIGURES["return_loss_map"](prepare_tables(stress, *rows[1:]))
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert "pendulum random *" in labels and "cartpole dqn" in labels
+    assert "*: these two returns are not known" in notes(figure)
+
+
+def test_an_environment_without_fixed_returns_is_scaled_by_the_own_return(cells):
+    from brittlestar.studies.stress.runs import return_scale
+
+    agent = score_agents(*cells, "rigorous", 0.05)[0]
+    agent.config["env"]["returns"] = {"random": None, "reference": None}
+    mean = np.mean([run.episodes.behaviour.column("return").mean() for run in agent.baseline])
+    assert return_scale(agent) == (pytest.approx(abs(mean)), "own return")
+    agent.stressors[0].runs.clear()
+    assert math.isnan(return_scale(agent)[0])
+
+
+def test_variation_over_seeds_is_set_beside_chance(rows):
+    rates = np.array([0.5, 0.25, 0.75])
+    chosen = ("zoo/cartpole_ppo", "trust_violation", True)
+    runs = []
+    for row in rows[1]:
+        if (row["policy"], row["perturbation"], row["deterministic"]) == chosen:
+            runs.append(row | {"rate_shock": rates[row["seed"]], "n_shock": 8})
+        elif row["deterministic"]:
+            runs.append(row | {"rate_shock": 0.0})
+    figure = FIGURES["seed_variation"](prepare_tables(rows[0], runs, *rows[2:]))
+    assert texts_at(figure, "cartpole ppo", "trust violation") == [
+        f"{rates.std(ddof=1) / rates.mean():.2f}",
+        f"chance {math.sqrt(0.5 / (0.5 * 8)):.2f}",
+    ]
+    assert texts_at(figure, "cartpole ppo", "resource constraint") == [], "no episode collapsed: there is no ratio"
+    assert "not how much trainings differ" in notes(figure)
+
+
+def test_profiles_have_a_panel_per_algorithm_and_a_mark_per_policy(rows):
+    figure = FIGURES["stressor_profiles"](prepare_tables(*rows))
+    panels = {axes.get_title(): axes for axes in figure.axes}
+    assert list(panels) == [f"{name}\nn = 1 policy" for name in ("dqn", "ppo", "random", "trpo")]
+    marks = [line for line in panels["ppo\nn = 1 policy"].lines if line.get_marker() == "o" and len(line.get_xdata())]
+    assert len(marks) == 2, "two stressors act"
+    assert "reward noise" in notes(figure)
+
+
+@pytest.mark.parametrize(
+    "name", ["worst_stressor", "stressor_profiles", "algorithms", "learning_kinds", "action_spaces"]
+)
+def test_a_comparison_of_groups_says_that_a_policy_is_one_training_run(rows, name):
+    assert "One policy per algorithm and environment" in notes(FIGURES[name](prepare_tables(*rows)))
+
+
+@pytest.mark.parametrize("name", ["seed_variation", "seed_consistency", "seed_boxes", "worst_stressor"])
+def test_a_figure_over_seeds_says_which_seeds(rows, name):
+    assert "Seeds are those of the evaluation, not of the training." in notes(FIGURES[name](prepare_tables(*rows)))

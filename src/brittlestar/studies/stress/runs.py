@@ -16,6 +16,8 @@ from brittlestar.studies.stress.scoring import PHASES, mean_or_nan
 SILENT = "cannot affect behaviour"
 """Start of the verdict on a stressor that changed no action."""
 _LEAST_RETURN = 1e-8
+OWN_RETURN = "own return"
+"""Name of the scale of a loss where the fixed returns of an environment are unknown."""
 
 
 def run_rows(agents: list[Agent], scoring: str) -> list[Row]:
@@ -57,6 +59,21 @@ def normalise(value: float, returns: Row) -> float:
     """
     low, high = returns.get("random"), returns.get("reference")
     return math.nan if low is None or high is None or low == high else (value - low) / (high - low)
+
+
+def return_scale(agent: Agent) -> tuple[float, str]:
+    """Returns what a loss of return is divided by, and its name.
+
+    That is the reference minus the random return of the environment, or the agent's own return without stress where
+    these are unknown.
+    """
+    returns = agent.config["env"].get("returns") or {}
+    low, high = returns.get("random"), returns.get("reference")
+    if low is not None and high is not None and low != high:
+        return high - low, "env.returns"
+    calm = [run.episodes.behaviour.column("return").mean() for run in agent.baseline]
+    own = abs(float(np.mean(calm))) if calm else math.nan
+    return own if own > _LEAST_RETURN else math.nan, OWN_RETURN
 
 
 def _numbers(run: Run, returns: Row) -> Row:

@@ -15,7 +15,7 @@ from brittlestar.studies.stress.agent_scores import calm_events
 from brittlestar.studies.stress.agents import Agent, StressorRuns
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.phases import cvar, phase_summary
-from brittlestar.studies.stress.runs import SILENT, acts_the_same
+from brittlestar.studies.stress.runs import SILENT, acts_the_same, return_scale
 from brittlestar.studies.stress.scoring import PHASES, Scored, mean_or_nan
 
 PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)
@@ -53,7 +53,7 @@ def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
         counts = {"n_seeds": len(stressor.runs), "n_episodes": sum(len(run.names) for run in stressor.runs)}
         verdict = "no stress" if stressor.is_baseline else shock.proof or _verdict(effects)
         row = agent.label | stressor.label | counts | _summary(stressor) | alarms | effects
-        rows.append(row | {"verdict": verdict})
+        rows.append(row | {"verdict": verdict} | _loss(agent, effects))
     return rows
 
 
@@ -170,6 +170,14 @@ def shock_effects(shocks: list[Shock]) -> list[Row]:
             row[p_name] = effect.p_value
         rows.append(row | {"p_holm": p_holm, "excess_level": level})
     return rows
+
+
+def _loss(agent: Agent, effects: Row) -> Row:
+    """Returns the return that is lost in the shock, on a scale that environments share; below 0 is a gain."""
+    scale, name = return_scale(agent)
+    ends = (("", ""), ("_low", "_high"), ("_high", "_low"))
+    loss = {f"normalised_loss{end}": 0.0 - effects[f"return_effect{other}"] / scale for end, other in ends}
+    return loss | {"loss_scale": name}
 
 
 def _verdict(effects: Row) -> str:

@@ -3,7 +3,7 @@
 Contents:
     rows: stressors, agents and means with intervals, from the rows of the tables.
     canvas: what figures share.
-    maps, relations, groups, distributions, agents: the figures, one function each.
+    maps, profiles, relations, groups, distributions, agents: the figures, one function each.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from brittlestar.cells.files import make_folder
 from brittlestar.reports.drawing import remove_pictures, save_figure
 from brittlestar.results.load import Row
-from brittlestar.studies.stress.figures import agents, distributions, groups, maps, relations
+from brittlestar.studies.stress.figures import agents, distributions, groups, maps, profiles, relations
 from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, prepare_tables
 
 FIGURES: dict[str, Callable[[FigureTables], Figure]] = {
@@ -22,6 +22,8 @@ FIGURES: dict[str, Callable[[FigureTables], Figure]] = {
     "reward_collapse": relations.reward_collapse,
     "channel_radar": maps.channel_radar,
     "vulnerability_map": maps.vulnerability_map,
+    "worst_stressor": profiles.worst_stressor,
+    "stressor_profiles": profiles.stressor_profiles,
     "action_spaces": groups.action_spaces,
     "mode_agreement": relations.mode_agreement,
     "false_alarms": agents.false_alarms,
@@ -30,8 +32,10 @@ FIGURES: dict[str, Callable[[FigureTables], Figure]] = {
     "algorithms": groups.algorithms,
     "learning_kinds": groups.learning_kinds,
     "seed_boxes": distributions.seed_boxes,
+    "seed_variation": maps.seed_variation,
     "leaderboard": agents.leaderboard,
     "return_loss": distributions.return_loss,
+    "return_loss_map": maps.return_loss_map,
     "suites": groups.suites,
 }
 """The name of each file, and what draws it."""

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from brittlestar.errors import counted
 from brittlestar.reports.drawing import COLOURS, make_figure, open_frame
 from brittlestar.results.format import bounded
+from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import Correlation
 from brittlestar.studies.stress.figures.rows import Mean
 from brittlestar.studies.stress.plots import GREY
@@ -23,6 +25,15 @@ SILENT_NOTE = (
 INTERVALS = (
     "Intervals: 95 %, Student's t over policies (one policy: over its seeds), at least the policies' own on average."
 )
+HOLM = "The interval of a policy's excess has the level of Holm's correction over its stressors, at least 95 %."
+EVALUATION_SEEDS = "Seeds are those of the evaluation, not of the training."
+_TRAINED_ONCE = (
+    "One policy per algorithm and environment: a difference can come from the training run as well as from the "
+    "algorithm."
+)
+_TRAINED_OFTEN = "Policies of one algorithm in one environment may differ in more than their training seed."
+DARK = 0.55
+"""Cells of a map above this value are dark, so that text on them is white."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 
 
@@ -46,10 +57,15 @@ def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
 def title(figure: Figure, text: str, *notes: str) -> Figure:
     """Writes the title above and the notes below, in lines as long as the figure is wide."""
     width = figure.get_figwidth() - 0.4
-    figure.suptitle("\n".join(textwrap.wrap(text, int(width / 0.085))), fontsize=11)
-    lines = [line for note in notes if note for line in textwrap.wrap(note, int(width / 0.058))]
+    figure.suptitle("\n".join(_lines(text, width / 0.085)), fontsize=11)
+    lines = [line for note in notes if note for line in _lines(note, width / 0.058)]
     figure.supxlabel("\n".join(lines), fontsize=7.5)
     return figure
+
+
+def _lines(text: str, letters: float) -> list[str]:
+    # No line break before a percent sign.
+    return textwrap.wrap(text.replace(" %", "\N{NO-BREAK SPACE}%"), int(letters))
 
 
 def legend(axes: Axes, columns: int = 0, heading: str = "") -> None:
@@ -65,6 +81,15 @@ def legend(axes: Axes, columns: int = 0, heading: str = "") -> None:
     axes.legend(
         series.values(), series.keys(), title=heading or None, frameon=False, fontsize=8, title_fontsize=8, **place
     )
+
+
+def training_note(rows: list[Row]) -> str:
+    """Returns what a comparison of algorithms cannot show: each policy is one training run."""
+    groups: dict[tuple, set[str]] = {}
+    for row in rows:
+        # A policy whose algorithm is unknown is alone.
+        groups.setdefault((row.get("algorithm") or row["agent"], row["place"]), set()).add(row["agent"])
+    return _TRAINED_ONCE if all(len(agents) == 1 for agents in groups.values()) else _TRAINED_OFTEN
 
 
 def wrapped(name: str) -> str:
@@ -158,3 +183,35 @@ def agent_axis(axes: Axes, names: list[str]) -> None:
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
+
+
+def colour_cells(axes: Axes, table: list[list[Mean | None]], colours: str) -> None:
+    """Colours the cells of a map by their means from 0 to 1, with a bar that explains the colours."""
+    values = np.array([[math.nan if mean is None else mean.value for mean in line] for line in table])
+    colour_map = matplotlib.colormaps[colours].with_extremes(bad="white")
+    picture = axes.imshow(np.ma.masked_invalid(values), cmap=colour_map, vmin=0.0, vmax=1.0, aspect="auto")
+    axes.set_xticks(np.arange(values.shape[1] + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(values.shape[0] + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="minor", length=0)
+    assert axes.figure is not None
+    axes.figure.colorbar(picture, ax=axes, fraction=0.03, pad=0.02).ax.tick_params(labelsize=8)
+
+
+def two_digits(value: float) -> str:
+    """Writes two digits, and never -0.00.
+
+    Example:
+        >>> two_digits(-0.001), two_digits(12.346)
+        ('0.00', '12.35')
+    """
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def map_axes(axes: Axes, columns: list[str], rows: list[str]) -> None:
+    """Names the columns of a map above it and its rows on the left, without a frame."""
+    axes.set_xticks(range(len(columns)), columns, fontsize=8)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
+    axes.tick_params(length=0)
+    axes.xaxis.tick_top()
+    axes.spines[:].set_visible(False)

@@ -65,7 +65,7 @@ def algorithms(tables: FigureTables) -> Figure:
     h, p = kruskal_wallis(values)
     text = f"Kruskal–Wallis H = {h:.2f}, {canvas.p_text(p)}, n = {sum(map(len, values))} policies"
     note = f"A mark is a policy; bars: mean. {canvas.INTERVALS} Algorithms were not run in the same environments."
-    return canvas.title(figure, f"Collapse by algorithm: {text}", note)
+    return canvas.title(figure, f"Collapse by algorithm: {text}", note, canvas.training_note(rows))
 
 
 def suites(tables: FigureTables) -> Figure:
@@ -129,7 +129,7 @@ def _two_groups(tables: FigureTables, trait: str, names: dict[bool, str]) -> Fig
         f"Collapse: {' and '.join(names.values())}",
         f"A mark is a policy (seeds and modes averaged); bars: mean. {canvas.INTERVALS}",
         "U: Mann–Whitney, two-sided; p is Holm's over the stressors; those of baseline and mean are plain. "
-        "The groups were not run in the same environments.",
+        f"The groups were not run in the same environments. {canvas.training_note(tables.stress)}",
     )
 
 

@@ -1,9 +1,9 @@
 """Stressors side by side: heat maps with printed numbers, and a radar of the channels for each."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,11 +13,12 @@ from brittlestar.errors import counted
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import brackets
 from brittlestar.results.load import Row
+from brittlestar.statistics.arrays import without_nan
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.figures import canvas
-from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, grouped
+from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, grouped, number_in
 from brittlestar.studies.stress.plots import GREY, frame_radar
-from brittlestar.studies.stress.runs import SILENT
+from brittlestar.studies.stress.runs import OWN_RETURN, SILENT
 from brittlestar.studies.stress.scoring import BASELINE
 
 _MOST_AGENTS = 40
@@ -30,10 +31,8 @@ _LINES = "Line: mean in the shock, with its interval as a band. Dotted: the same
 def collapse_map(tables: FigureTables) -> Figure:
     """Draws the collapse rate in the shock of each agent (of each environment, if there are many) and stressor."""
     tables.need("stress", "rate_shock")
-    agents = grouped(tables.stress, "agent")
-    few = len(agents) <= _MOST_AGENTS
-    figure = _map(agents if few else grouped(tables.stress, "place"), "rate_shock", tables.stressors, "Blues")
-    unit = "agent" if few else "environment"
+    unit, rows = _units(tables.stress)
+    figure = _map(rows, "rate_shock", tables.stressors, "Blues")
     text = f"Collapse rate in the shock (CR) per {unit} and stressor; baseline is without stress"
     return canvas.title(figure, text, canvas.SILENT_NOTE, _counts(tables))
 
@@ -41,10 +40,52 @@ def collapse_map(tables: FigureTables) -> Figure:
 def vulnerability_map(tables: FigureTables) -> Figure:
     """Draws how much more often each environment's agents collapse than in the same episodes without stress."""
     tables.need("stress", "excess")
-    stressors = [name for name in tables.stressors if name != BASELINE]
-    figure = _map(grouped(tables.stress, "place"), "excess", stressors, "Oranges")
-    text = "Vulnerability: CR in the shock minus CR of the same episodes without stress, mean over policies"
-    return canvas.title(figure, text, canvas.SILENT_NOTE, _counts(tables))
+    figure = _map(grouped(tables.stress, "place"), "excess", _stressed(tables), "Oranges")
+    text = "Vulnerability: CR in the shock minus CR of the same episodes without stress (excess), mean over policies"
+    bounds = f"{canvas.HOLM} Those of several policies are the mean of theirs."
+    return canvas.title(figure, text, canvas.SILENT_NOTE, _counts(tables, bounds))
+
+
+def return_loss_map(tables: FigureTables) -> Figure:
+    """Draws the return that each agent (each environment, if there are many) loses under each stressor."""
+    rows = [row for row in tables.need("stress", "normalised_loss") if row["stressor"] != BASELINE]
+    if all(math.isnan(number_in(row, "normalised_loss")) for row in rows):
+        raise UnsuitedError("no loss of return is known: there is no baseline to compare with")
+    own = {row["agent"] for row in rows if row.get("loss_scale") == OWN_RETURN}
+    unit, groups = _units(rows)
+    starred = {name + " *" * any(row["agent"] in own for row in part): part for name, part in groups.items()}
+    figure = _map(starred, "normalised_loss", _stressed(tables), "Purples")
+    return canvas.title(
+        figure,
+        f"Normalised loss of return in the shock per {unit} and stressor",
+        "Return of the same episodes without stress minus that in the shock, over (reference − random return): 1 is "
+        "all the way from a good policy to random actions, below 0 is a gain.",
+        "*: these two returns are not known (`env.returns`): share of the policy's own return without stress."
+        * bool(own),
+        canvas.SILENT_NOTE.replace(", so no collapse", ", so no loss"),
+        _counts(tables),
+    )
+
+
+def seed_variation(tables: FigureTables) -> Figure:
+    """Draws the coefficient of variation of the collapse rate over seeds, and the one that chance alone gives."""
+    tables.need("runs", "rate_shock", "seed", "n_shock")
+    groups = grouped(tables.acted(tables.runs), "agent", "mode", "stressor").values()
+    rows = [part[0] | _variation(part) for part in groups if len(grouped(part, "seed")) > 1]
+    if not rows:
+        raise UnsuitedError("there is one seed only")
+    unit, units = _units(rows)
+    figure = _map(units, "variation", tables.acting, "Greys", _chance)
+    seeds = canvas.span(len(grouped(part, "seed")) for part in groups)
+    return canvas.title(
+        figure,
+        f"Variation over seeds per {unit} and stressor: standard deviation / mean of the collapse rate",
+        "Below: the variation that so many episodes give by chance if all seeds have the same rate (binomial). It is "
+        "large where few episodes collapse. Blank: no episode collapsed.",
+        f"n: {seeds} seeds, mean over modes. {canvas.EVALUATION_SEEDS} So this is how well the rate of one policy is "
+        "known, not how much trainings differ.",
+        canvas.SILENT_NOTE if any(row["proven"] for row in rows) else "",
+    )
 
 
 def channel_radar(tables: FigureTables) -> Figure:
@@ -67,7 +108,24 @@ def channel_radar(tables: FigureTables) -> Figure:
     return canvas.title(figure, "Channels in the shock", left_out, _LINES, canvas.INTERVALS)
 
 
-def _map(rows: dict[str, list[Row]], column: str, stressors: list[str], colours: str) -> Figure:
+def _units(rows: list[Row]) -> tuple[str, dict[str, list[Row]]]:
+    """Returns what a line of a map is, and the rows of each line."""
+    few = len(grouped(rows, "agent")) <= _MOST_AGENTS
+    return ("agent", grouped(rows, "agent")) if few else ("environment", grouped(rows, "place"))
+
+
+def _stressed(tables: FigureTables) -> list[str]:
+    return [name for name in tables.stressors if name != BASELINE]
+
+
+def _map(
+    rows: dict[str, list[Row]],
+    column: str,
+    stressors: list[str],
+    colours: str,
+    below: Callable[[list[Row], Mean], str] | None = None,
+) -> Figure:
+    """Draws means per line and stressor; `below` returns the text below a mean in place of its interval."""
     names = sorted(rows)[:_MOST_ROWS]
     cells = {name: grouped(rows[name], "stressor") for name in names}
     means = {
@@ -76,7 +134,7 @@ def _map(rows: dict[str, list[Row]], column: str, stressors: list[str], colours:
     longest = max(map(len, names)) + 16
     figure = canvas.blank(max(6.5, 1.4 + 0.062 * longest + 0.82 * len(stressors)), 1.9 + 0.36 * len(names))
     axes = figure.add_subplot()
-    _colour(axes, [[means[name].get(key) for key in stressors] for name in names], colours)
+    canvas.colour_cells(axes, [[means[name].get(key) for key in stressors] for name in names], colours)
     for y, name in enumerate(names):
         for x, stressor in enumerate(stressors):
             part, mean = cells[name].get(stressor, []), means[name].get(stressor)
@@ -84,46 +142,44 @@ def _map(rows: dict[str, list[Row]], column: str, stressors: list[str], colours:
                 place = (x - 0.5, y - 0.5)
                 axes.add_patch(Rectangle(place, 1, 1, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0))
             elif mean is not None:
-                _write(axes, x, y, mean)
+                _write(axes, x, y, mean, (below or _interval)(part, mean))
     counts = [max((mean.n for mean in line.values() if mean is not None), default=0) for line in means.values()]
     several = max(counts) > 1
     labels = [f"{name} ({canvas.policies(n)})" if several else name for name, n in zip(names, counts, strict=True)]
-    axes.set_xticks(range(len(stressors)), [canvas.wrapped(name) for name in stressors], fontsize=8)
-    axes.set_yticks(range(len(names)), labels, fontsize=8)
-    axes.tick_params(length=0)
-    axes.xaxis.tick_top()
-    axes.spines[:].set_visible(False)
+    canvas.map_axes(axes, [canvas.wrapped(name) for name in stressors], labels)
     return figure
 
 
-def _colour(axes: Axes, table: list[list[Mean | None]], colours: str) -> None:
-    values = np.array([[math.nan if mean is None else mean.value for mean in line] for line in table])
-    colour_map = matplotlib.colormaps[colours].with_extremes(bad="white")
-    picture = axes.imshow(np.ma.masked_invalid(values), cmap=colour_map, vmin=0.0, vmax=1.0, aspect="auto")
-    axes.set_xticks(np.arange(values.shape[1] + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(values.shape[0] + 1) - 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=1.5)
-    axes.tick_params(which="minor", length=0)
-    assert axes.figure is not None
-    axes.figure.colorbar(picture, ax=axes, fraction=0.03, pad=0.02).ax.tick_params(labelsize=8)
+def _write(axes: Axes, x: int, y: int, mean: Mean, below: str) -> None:
+    dark = mean.value > canvas.DARK
+    style: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if dark else "black"}
+    axes.text(x, y - 0.16, canvas.two_digits(mean.value), fontsize=8, **style)
+    if below:
+        axes.text(x, y + 0.24, below, fontsize=6, **style)
 
 
-def _write(axes: Axes, x: int, y: int, mean: Mean) -> None:
-    style: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if mean.value > 0.55 else "black"}
-    axes.text(x, y - 0.16, _two_digits(mean.value), fontsize=8, **style)
-    if not math.isnan(mean.low):
-        axes.text(x, y + 0.24, brackets(mean.low, mean.high, _two_digits), fontsize=6, **style)
+def _interval(rows: list[Row], mean: Mean) -> str:
+    return "" if math.isnan(mean.low) else brackets(mean.low, mean.high, canvas.two_digits)
 
 
-def _two_digits(value: float) -> str:
-    """Writes two digits, and never -0.00."""
-    return f"{round(value, 2) + 0.0:.2f}"
+def _chance(rows: list[Row], mean: Mean) -> str:
+    chance = Mean.of_policies(rows, "chance")
+    return f"chance {canvas.two_digits(chance.value)}" if chance else ""
 
 
-def _counts(tables: FigureTables) -> str:
+def _variation(rows: list[Row]) -> Row:
+    """Returns the coefficient of variation over the seeds of one agent, and that of binomial rates; nan at rate 0."""
+    rates, episodes = without_nan([number_in(row, "rate_shock") for row in rows]), number_in(rows[0], "n_shock")
+    mean = float(np.mean(rates)) if len(rates) > 1 else 0.0
+    if mean == 0 or not episodes > 0:
+        return {"variation": math.nan, "chance": math.nan}
+    return {"variation": float(np.std(rates, ddof=1)) / mean, "chance": math.sqrt((1 - mean) / (mean * episodes))}
+
+
+def _counts(tables: FigureTables, bounds: str = _BOUNDS) -> str:
     seeds = canvas.span(int(row["n_seeds"]) for row in tables.stress if row.get("n_seeds"))
     modes = counted(len({row["mode"] for row in tables.stress}), "mode")
-    return f"n: {seeds or 'unknown'} seeds, mean over {modes}. {_BOUNDS}"
+    return f"n: {seeds or 'unknown'} seeds, mean over {modes}. {bounds}"
 
 
 def _line(axes: Any, rows: list[Row], style: dict[str, Any]) -> int:

@@ -12,7 +12,16 @@ from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import cluster_pearson, pearson
 from brittlestar.studies.stress.agents import MODES
-from brittlestar.studies.stress.figures.canvas import blank, correlation_text, legend, marks, one_panel, plain, title
+from brittlestar.studies.stress.figures.canvas import (
+    EVALUATION_SEEDS,
+    blank,
+    correlation_text,
+    legend,
+    marks,
+    one_panel,
+    plain,
+    title,
+)
 from brittlestar.studies.stress.figures.rows import FigureTables, UnsuitedError, grouped, number_in
 from brittlestar.studies.stress.ranking import pareto_front
 
@@ -93,6 +102,7 @@ def seed_consistency(tables: FigureTables) -> Figure:
         f"Seeds against each other: n = {len(table)} agents × modes × stressors, {len(seeds)} seeds",
         f"Standard deviation between seeds of one agent and stressor: {within:.3f} (root mean square). "
         "r with Fisher's 95 % interval; the pairs of one agent are not independent, so intervals are narrow.",
+        EVALUATION_SEEDS,
     )
 
 

@@ -26,6 +26,10 @@ _FIGURES = {
     "reward_collapse": "Return and collapse rate of every agent",
     "mode_agreement": "Deterministic against sampled actions",
     "return_loss": "Loss of return in the shock",
+    "return_loss_map": "Loss of return, normalised, per environment and stressor",
+    "worst_stressor": "The worst stressor of every algorithm in every environment",
+    "stressor_profiles": "Stressor profiles per algorithm",
+    "seed_variation": "Variation of the collapse rate over seeds",
     "suites": "Suites of environments against each other",
 }
 """The figures on the page, and what they show."""
