@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
+from brittlestar.statistics.intervals import wilson
 from brittlestar.statistics.sample_size import clopper_pearson, exact_sample_size, expected_half_width, sample_size
 
 
@@ -89,3 +90,11 @@ BAD_CALLS = [
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.9])
+def test_expected_half_width_of_another_interval(rate):
+    n, k = 30, np.arange(31)
+    low, high = wilson(k, np.full(31, n))
+    expected = float((high - low) / 2 @ reference.binom.pmf(k, n, rate))
+    assert expected_half_width(n, rate, 0.95, wilson) == pytest.approx(expected, rel=1e-9)

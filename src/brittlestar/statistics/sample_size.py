@@ -1,12 +1,16 @@
 """How many episodes a success rate needs."""
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from brittlestar.errors import require
-from brittlestar.statistics.arrays import Array, special
+from brittlestar.statistics.arrays import Array, Values, special
 from brittlestar.statistics.intervals import LEVEL, tail
+
+Bounds = Callable[[Array, Array, float], Sequence[Values]]
+"""A method of intervals: counts of successes and of episodes, and a level, to both bounds."""
 
 
 def sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
@@ -37,14 +41,14 @@ def exact_sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
     return high
 
 
-def expected_half_width(n: int, rate: float, level: float = LEVEL) -> float:
-    """Half width of the Clopper-Pearson interval, expected over successes ~ Binomial(n, rate); it falls with n."""
+def expected_half_width(n: int, rate: float, level: float = LEVEL, interval: Bounds | None = None) -> float:
+    """Half width of an interval (Clopper-Pearson), expected over successes ~ Binomial(n, rate); it falls with n."""
     scipy, reach = special(), 8 * math.sqrt(n * rate * (1 - rate)) + 20
     k = np.arange(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1.0)
     log_choose = scipy.gammaln(n + 1) - scipy.gammaln(k + 1) - scipy.gammaln(n - k + 1)
     mass = np.exp(log_choose + scipy.xlogy(k, rate) + scipy.xlog1py(n - k, -rate))
-    low, high = clopper_pearson(k, np.full_like(k, n), level)
-    return float(mass @ (high - low) / mass.sum() / 2)
+    low, high = (interval or clopper_pearson)(k, np.full_like(k, n), level)
+    return float(mass @ (np.asarray(high) - low) / mass.sum() / 2)
 
 
 def clopper_pearson(k: Array, n: Array, level: float = LEVEL) -> tuple[Array, Array]:
