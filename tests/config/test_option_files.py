@@ -1,6 +1,7 @@
 """Every yaml composes, builds, and lists all the fields of its class."""
 
 import dataclasses
+import re
 
 import pytest
 import yaml
@@ -8,6 +9,7 @@ from hydra import compose
 
 from brittlestar.config import GROUPS, config_folder, plain_config
 from brittlestar.config.build import build, locate
+from brittlestar.reports.option_notes import read_notes
 
 BUILT = (*GROUPS, "study")
 OPTIONS = [(group, path.stem) for group in BUILT for path in sorted((config_folder() / group).glob("*.yaml"))]
@@ -59,3 +61,27 @@ def test_every_option_lists_all_fields_and_has_a_help_text(group, name):
                 check(value, f"{where}.{key}")
 
     check(node, group)
+
+
+UNITS = re.compile(
+    r"in the unit of `scale`|in units of the|in steps|in newtons|in pixels|[Pp]robability|[Ss]hare|fraction|[Ff]actor|"
+    r"[Ww]eight|in standard deviations|[Mm]ultipl|%|quality|hides"
+)
+"""How a comment states the unit of a strength, or that it has none."""
+STRENGTHS = [
+    (name, field)
+    for group, name in OPTIONS
+    if group == "perturbation"
+    and (
+        field := locate(
+            yaml.safe_load((config_folder() / group / f"{name}.yaml").read_text())["_target_"], ""
+        ).strength_field
+    )
+]
+
+
+@pytest.mark.parametrize(("name", "field"), STRENGTHS)
+def test_every_strength_states_its_unit(name, field):
+    """Help and protocol have no other source."""
+    meaning = read_notes((config_folder() / "perturbation" / f"{name}.yaml").read_text()).keys[field]
+    assert meaning.endswith("The strength.") and UNITS.search(meaning), meaning

@@ -8,6 +8,7 @@ from pathlib import Path
 from brittlestar.commands.terminal import HELP_WIDTH
 from brittlestar.config import GROUPS, config_folder, options
 from brittlestar.errors import MissingFileError, UserError, nearest
+from brittlestar.reports.option_notes import option_summary, package_folders
 
 COMMANDS = {
     "run": "Evaluate a policy: one cell, or a sweep with -m. The default command.",
@@ -18,7 +19,7 @@ COMMANDS = {
     "offline": "Measure policies on recorded episodes, and test whether that predicts their success.",
     "leaderboard": "Rank the agents of stress sweeps.",
     "zoo": "List the trained policies that brittlestar contains; train and check them.",
-    "plan": "Compute how many episodes a success rate needs.",
+    "plan": "Compute how many episodes a success rate needs, and draw it.",
     "inspect": "Print what a checkpoint contains, without running anything in it.",
     "list": "Print the options of a config group and their parameters.",
     "bench": "Measure the speed of brittlestar on this machine.",
@@ -128,7 +129,7 @@ def options_text(group: str, option: str | None = None, extra: Sequence[Path] = 
     groups = [*GROUPS, "study", "algo", "experiment"]
     if group not in groups:
         raise UserError(f"there is no group `{group}`; {nearest(group, groups)}")
-    folders = [config_folder(), *_entry_points(), *extra]
+    folders = [config_folder(), *package_folders(), *extra]
     missing = [folder for folder in extra if not folder.is_dir()]
     if missing:
         raise MissingFileError(f"there is no folder {missing[0]}")
@@ -147,15 +148,6 @@ def _parameters(path: Path) -> str:
     return "    " + "  ".join(values) if values else ""
 
 
-def _entry_points() -> list[Path]:
-    """Returns the config folders of other packages, which name themselves by an entry point."""
-    from importlib.metadata import entry_points
-    from importlib.util import find_spec
-
-    specs = [find_spec(entry.value) for entry in entry_points(group="brittlestar.conf")]
-    return [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
-
-
 def _group(name: str, config: str) -> str:
     """Returns the options of a group; the text of the config names its default."""
     default = re.search(rf"^  - {name}: (\w+)$", config, re.MULTILINE)
@@ -167,8 +159,7 @@ def _group(name: str, config: str) -> str:
 
 
 def _summary(path: Path) -> str:
-    comments = [line for line in path.read_text().splitlines() if line.startswith("#") and "@package" not in line]
-    return comments[0].removeprefix("#").strip() if comments else ""
+    return option_summary(path.read_text())
 
 
 def _keys(config: str) -> str:
