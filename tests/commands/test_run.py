@@ -3,6 +3,7 @@
 import json
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +35,13 @@ def test_an_id_by_hand_is_the_cell_of_the_option_that_knows_it(call):
     )
     _, printed, _ = call(main, *BY_HAND, "env.success=null", "env.returns.random=null")
     assert "success_final" not in printed and "normalised_return" not in printed and "(done)" in printed
+
+
+def test_one_cell_writes_its_protocol(call, tmp_path):
+    _, output, _ = call(main, *FAST, "hydra.run.dir=one")
+    path = Path(output.partition("\nprotocol ")[2].splitlines()[0])
+    assert path == tmp_path / "one" / "protocol.md"
+    assert "2 episodes per cell, with seed 0." in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,21 @@ def test_every_file_is_written_and_named(make_cell, save_cells, tmp_path):
     sweep = save_cells(tmp_path / "sweep", curve(make_cell))
     tables, output, _ = summarise([str(sweep)], tmp_path / "out")
     assert len(tables.curve) == 2
-    for name in ("episodes.csv", "cells.json", "curve.parquet", "summary.md", "failures.csv", "curve.png", "curve.pdf"):
+    for name in (
+        "episodes.csv",
+        "cells.json",
+        "curve.parquet",
+        "summary.md",
+        "failures.csv",
+        "curve.png",
+        "protocol.md",
+    ):
         assert (tmp_path / "out" / name).stat().st_size > 0
-    for line in (f"plot    {tmp_path}/out/curve.png", f"report  {tmp_path}/out/report.md", f"cells   {sweep}/*/"):
+    for line in (
+        f"plot    {tmp_path}/out/curve.png",
+        f"report  {tmp_path}/out/report.md, {tmp_path}/out/protocol.md",
+        f"cells   {sweep}/*/",
+    ):
         assert line in output
     assert "| sigma | n_seeds | n_episodes | success_any " in output
     assert "critical_interpolated" in output
@@ -168,7 +180,7 @@ def test_a_report_begins_with_the_sections_of_its_study(make_cell, save_cells, t
     tables, output, _ = summarise([str(save_cells(tmp_path, cells))], tmp_path, study=Two())
     text = (tmp_path / "report.md").read_text()
     heads = [line for line in text.splitlines() if line.startswith("#")]
-    assert heads == ["# My study", "## More", "## Degradation curve"]
+    assert heads[:4] == ["# My study", "## More", "## Degradation curve", "## Evaluation protocol"]
     assert text.count("![curve](curve.png)") == 1 and "3 cells" in text
     assert output.startswith("3 cells\n\nand more\n\n") and f"        {tmp_path}/mine.csv\n" in output
     assert len(tables.cells) == 2, "a cell with a role is in no table of the sweep"

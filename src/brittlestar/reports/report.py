@@ -20,13 +20,17 @@ _MISSED = (
 
 @dataclass
 class Report:
-    """Sections of the study; overview and pictures of the sweep; notes on policies that miss their record; others."""
+    """Sections of the study; overview and pictures of the sweep; notes on policies that miss their record; others.
+
+    `protocol` is the section on the evaluation protocol.
+    """
 
     sections: list[Section]
     overview: str
     pictures: list[str]
     missed: list[str]
     notes: list[str]
+    protocol: str = ""
 
     @property
     def all_pictures(self) -> list[str]:
@@ -46,6 +50,7 @@ class Report:
         parts += [f"## {_TITLE}"] if self.sections and self.overview else []
         pictures = [name for name in self.all_pictures if not any(name in part.pictures for part in self.sections)]
         parts += [*map(_picture, pictures), self.overview, _list(self.notes), *_methods(tables), *_failures(tables)]
+        parts += [self.protocol]
         return "\n\n".join(filter(None, parts)) + "\n"
 
 

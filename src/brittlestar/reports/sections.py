@@ -12,12 +12,18 @@ from brittlestar.results.load import Cell
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report: a heading, Markdown, and names of pictures and tables next to the report (no suffix)."""
+    """One part of a report: a heading, Markdown, and names of pictures and tables next to the report (no suffix).
+
+    `methods` and `limits` are sentences for the evaluation protocol: how intervals and tests are made, and what they
+    cannot tell.
+    """
 
     title: str
     body: str
     pictures: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
 
 
 def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:

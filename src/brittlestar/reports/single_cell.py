@@ -9,6 +9,7 @@ from brittlestar.cells import run as cell
 from brittlestar.cells.job import Job, Outcome
 from brittlestar.cells.store import read_manifest
 from brittlestar.perturbations.compose import DELIVERED
+from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.baseline_check import objections
 from brittlestar.results.format import markdown, text
@@ -24,7 +25,9 @@ def run_and_print(job: Job) -> Outcome:
     folder = Path(outcome.folder)
     manifest = read_manifest(folder)
     assert manifest is not None
-    tables = aggregate([Cell(manifest, folder)])
+    recorded = Cell(manifest, folder)
+    tables = aggregate([recorded])
+    write_protocol(folder, [recorded], tables)
     print(describe(job, outcome, manifest, tables))
     missed = objections([check for _, check in tables.baseline_checks]) if job.config.get("check") == "baseline" else []
     return dataclasses.replace(outcome, status="failed", error="; ".join(missed)) if missed else outcome
@@ -45,6 +48,7 @@ def describe(job: Job, outcome: Outcome, manifest: dict[str, Any], tables: Table
     lines += [f"delivered: {', '.join(delivered)}"] if delivered else []
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines += [f"intervals: {method}; other metrics: {row['metric_interval']}", f"cell {outcome.folder}"]
+    lines.append(f"protocol {Path(outcome.folder) / PROTOCOL}")
     lines += [str(check) for _, check in tables.baseline_checks]
     lines += [f"note: {note}" for note in manifest.get("notes", ())]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.reports.heatmaps import plot_heatmap
 from brittlestar.reports.notes import left_out, mismatches, of_cells, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
+from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.reports.report import Report
 from brittlestar.reports.sections import analyse, studies_of
 from brittlestar.reports.sheets import plot_sheets
@@ -71,7 +72,8 @@ def summarise(
         notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else []) + unseen
         overview = sweep_overview(tables) if curve or not sections else ""
         failed = [f"the study failed: {error}" for error in errors]
-        report = Report(sections, overview, pictures, mismatches(tables), failed + notes)
+        protocol = write_protocol(out, every, tables, sections)
+        report = Report(sections, overview, pictures, mismatches(tables), failed + notes, protocol)
         (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
@@ -98,7 +100,10 @@ def _files(report: Report, out: Path, folders: list[str]) -> str:
         suffixes = [end for end in ("csv", "parquet", "md", "json") if (out / f"{names[-1]}.{end}").is_file()]
         lines["tables"].append(f"{out}/{_braced(names)}.{_braced(suffixes)}")
     lines["plot"] = [f"{out}/{name}.png, {out}/{name}.pdf" for name in report.all_pictures]
-    lines |= {"report": [f"{out}/report.md"], "cells": [", ".join(f"{folder}/*/" for folder in folders)]}
+    lines |= {
+        "report": [f"{out}/report.md, {out}/{PROTOCOL}"],
+        "cells": [", ".join(f"{folder}/*/" for folder in folders)],
+    }
     return "\n".join(f"{'' if i else name:<8}{file}" for name, files in lines.items() for i, file in enumerate(files))
 
 

@@ -27,16 +27,22 @@ if TYPE_CHECKING:
 
 def launch(launcher: JoblibLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
     """Runs the cells of a sweep and returns their outcomes, in order."""
-    composer = composer_of(launcher)
-    jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]
-    refuse_foreign_policies(jobs)
-    _refuse_common_mistake(jobs)
+    jobs = compose_jobs(launcher, job_overrides, first)
     sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
     make_folder(sweep_folder)
     if first == 0:
         records.forget_cells(sweep_folder)
     outcomes = run_jobs(jobs, dict(launcher.joblib))
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
+
+
+def compose_jobs(launcher: JoblibLauncher, job_overrides: Sequence[Sequence[str]], first: int = 0) -> list[Job]:
+    """Returns the jobs of a sweep; raises a `UserError` if all of them would fail for one reason."""
+    composer = composer_of(launcher)
+    jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]
+    refuse_foreign_policies(jobs)
+    _refuse_common_mistake(jobs)
+    return jobs
 
 
 def _resolved(job: Job) -> Job:

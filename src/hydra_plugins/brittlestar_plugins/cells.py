@@ -1,5 +1,6 @@
 """Sweeper and launcher for many cheap cells: Hydra's basic sweeper and joblib launcher without their overhead."""
 
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,18 @@ class CellLauncher(JoblibLauncher):
 
         threading.Thread(target=import_table_modules, daemon=True).start()
         return launch(self, job_overrides, initial_job_idx)
+
+
+class ProtocolLauncher(CellLauncher):
+    """Prints the evaluation protocol of a sweep, and runs nothing: `brittlestar plan key=value ...`."""
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        from brittlestar.reports.protocol import planned_cells, protocol
+        from brittlestar.sweeps.launch import compose_jobs
+
+        print(protocol(planned_cells(compose_jobs(self, job_overrides))))
+        # Hydra would call the callback that aggregates results.
+        sys.exit()
 
 
 class CellSweeper(BasicSweeper):

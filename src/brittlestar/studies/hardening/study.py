@@ -64,11 +64,18 @@ class Hardening(Study):
             (out / name).with_suffix(".md").write_text(body + "\n")
         _write_result(out / RESULT, facts, self.choice, gains, lines)
         top = ["\n".join(f"- {key}: {value}" for key, value in facts.items()), "\n".join(f"- {line}" for line in lines)]
+        limit = (
+            f"The training ran once, with seed {self.setup.config['train_seed']}: other seeds may gain less or more."
+        )
+        levels, curves = _methods(gains.levels), _methods(gains.curves)
         return [
-            Section("Hardening", "\n\n".join(top), ["curve"]),
-            Section("Gain at every level", f"{tables[_GAINS][1]}\n\n{_methods(gains.levels)}", tables=[_GAINS]),
-            Section("Before and after", f"{tables[_CURVES][1]}\n\n{_methods(gains.curves)}", tables=[_CURVES]),
-        ]
+            Section("Hardening", "\n\n".join(top), ["curve"], limits=[limit]),
+            Section(
+                "Gain at every level", f"{tables[_GAINS][1]}\n\nMethods: {levels}", tables=[_GAINS],
+                methods=[f"Gains: {levels}"],
+            ),
+            Section("Before and after", f"{tables[_CURVES][1]}\n\nMethods: {curves}", tables=[_CURVES]),
+        ]  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
         metadata = json.loads((self.trained / METADATA).read_text())
@@ -109,7 +116,7 @@ class Hardening(Study):
 
 
 def _methods(rows: list[Row]) -> str:
-    return "Methods: " + "; ".join(dict.fromkeys(row["method"] for row in rows)) + "."
+    return "; ".join(dict.fromkeys(row["method"] for row in rows)) + "."
 
 
 def _write_result(path: Path, facts: dict[str, Any], choice: Choice, gains: Gains, lines: list[str]) -> None:

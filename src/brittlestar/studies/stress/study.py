@@ -26,6 +26,16 @@ _HEADS = {
 }  # fmt: skip
 """Columns of the printed table, and their heads there; the file holds more."""
 _SILENT = [_HEADS[name] for name in (*PHASE_RATES[1:], "excess", "identity_drop", "recovery_episodes")]
+_METHODS = [
+    "Intervals of the study: Student's t over seeds, for rates at least Wilson's over episodes; with one seed, over "
+    "episodes.",
+    "Excess of collapses: the same episodes with and without stress, tested within seeds, with Holm's correction over "
+    "the stressors of a policy; its interval has the level of that correction.",
+]
+_LIMITS = [
+    "A collapse is unusual behaviour of a policy, not a failed task.",
+    "A policy that does not learn cannot react to a stressor of the reward.",
+]
 
 
 @dataclass
@@ -72,7 +82,18 @@ class StressPhases(Study):
         files = {"stress": tables.stress, "stress_runs": runs, "stress_episodes": tables.episodes}
         for name, rows in files.items():
             write_rows(rows, out / name)
-        return [Section("Stress phases", _overview(tables), plot_stress(tables, out), list(files))]
+        pictures = plot_stress(tables, out)
+        return [Section("Stress phases", _overview(tables), pictures, list(files), self._methods(), _LIMITS)]
+
+    def _methods(self) -> list[str]:
+        """Returns how scores, intervals and tests are made, for the evaluation protocol."""
+        threshold = f"a published threshold (`{self.scoring}`)"
+        if self.scoring == "rigorous":
+            threshold = (
+                f"a conformal threshold from {self.reference} clean episodes of the same policy and seed, so that an "
+                f"episode without stress is a false alarm with probability at most {self.alpha:g}"
+            )
+        return [f"A collapse is an episode whose score exceeds {threshold}.", *_METHODS]
 
 
 def _overview(tables: StressTables) -> str:

@@ -1,0 +1,227 @@
+"""The evaluation protocol of a sweep as a page, from the configs of its cells and from its tables."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from brittlestar.cells.identity import NO_PERTURBATION
+from brittlestar.cells.job import Job, resolve
+from brittlestar.errors import UserError, counted
+from brittlestar.reports.protocol_parts import part_lines, perturbation_names, policy_lines, task_lines
+from brittlestar.reports.sections import Section
+from brittlestar.results.aggregate import Tables
+from brittlestar.results.curve_intervals import THRESHOLD
+from brittlestar.results.format import bounded, markdown, text
+from brittlestar.results.grouping import group
+from brittlestar.results.load import RATES, Cell, Row
+from brittlestar.results.rows import group_rows, measures
+from brittlestar.statistics.intervals import LEVEL
+from brittlestar.statistics.sample_size import exact_sample_size, expected_half_width
+
+PROTOCOL = "protocol.md"
+_TITLE = "Evaluation protocol"
+_GROUPS = {"perturbation": "Perturbations", "mitigation": "Mitigations", "stress_schedule": "Schedules"}
+_RATES, _MARGINS, _MOST_COUNTS = (0.5, 0.8, 0.95), (0.05, 0.1), 6
+_PERCENT = f"{100 * LEVEL:g} %"
+_WIDTHS = (
+    f"Expected half width of the {_PERCENT} interval of a success rate (Clopper–Pearson, as in `brittlestar plan`):"
+)
+_ONE_KIND = "- These widths hold if all trials are of one kind. Where seeds differ, intervals are wider."
+_NO_FORMULA = "- The measure is a return. Only trials show how far returns spread, so no formula gives their number."
+_START = {
+    "independent": "Every episode draws its start state from (seed, episode). Different seeds share nothing. Cells "
+    "that differ only in strength, policy or mitigation have the same start states and noise draws with the same seed: "
+    "they are paired.",
+    "consecutive": "Episode i of a seed is reset with seed + i, as in published tables: neighbouring seeds share start "
+    "states, so they are not independent.",
+}
+
+
+def protocol(cells: list[Cell], tables: Tables | None = None, sections: Sequence[Section] = ()) -> str:
+    """Returns the protocol as Markdown; without tables, that of a sweep that has not run."""
+    swept = [cell for cell in cells if cell.role is None] or cells
+    parts = {
+        "": [_origin(cells)],
+        "Task": task_lines(swept),
+        "Policies": policy_lines(swept),
+        "Trials": _trials(swept, tables),
+        **{title: part_lines(swept, name) for name, title in _GROUPS.items()},
+        "Statistics": _statistics(tables, sections),
+        "Why this many trials": _reasons(swept, tables),
+        "What it cannot tell": [f"- {line}" for line in _limits(swept, tables, sections)],
+    }
+    heads = {title: f"## {title}\n\n" if title else f"# {_TITLE}\n\n" for title in parts}
+    return "\n\n".join(heads[title] + "\n".join(lines) for title, lines in parts.items() if lines)
+
+
+def write_protocol(out: Path, cells: list[Cell], tables: Tables | None = None, sections: Sequence[Section] = ()) -> str:
+    """Writes the protocol as a page of its own, and returns it as a section of a report."""
+    page = protocol(cells, tables, sections)
+    try:
+        (out / PROTOCOL).write_text(f"{page}\n")
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
+    return re.sub(r"^#", "##", page, flags=re.MULTILINE)
+
+
+def planned_cells(jobs: Iterable[Job]) -> list[Cell]:
+    """Returns cells that have not run, for `protocol`; one whose perturbation cannot be built counts as failed."""
+    cells = []
+    for job in jobs:
+        manifest = {"status": "failed", "config": job.config, "choices": job.choices, "strength": {}}
+        with contextlib.suppress(UserError):
+            part = resolve(job).perturbation
+            manifest |= {"status": "planned", "strength": {"name": part.strength_field, "value": part.strength}}
+        cells.append(Cell(manifest))
+    return cells
+
+
+def _origin(cells: list[Cell]) -> str:
+    states = {"done": "finished", "failed": "failed", "planned": "planned"}
+    counts = {name: sum(cell.manifest["status"] == key for cell in cells) for key, name in states.items()}
+    roles: dict[str, int] = {}
+    for cell in cells:
+        if cell.role is not None:
+            roles[cell.role] = roles.get(cell.role, 0) + 1
+    added = "".join(f", {count} of them added by the study as `{role}`" for role, count in roles.items())
+    listed = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"Made from the configs of {counted(len(cells), 'cell')}{added}: {listed}."
+
+
+def _trials(cells: list[Cell], tables: Tables | None) -> list[str]:
+    seeds = sorted({cell.seed for cell in cells})
+    episodes = sorted({int(cell.config["episodes"]) for cell in cells})
+    counts = _counts(cells, tables)
+    each = f"{_span(episodes)} {'episode' if episodes == [1] else 'episodes'} per cell"
+    lines = [f"- {each}, with {'seed' if len(seeds) == 1 else 'each of the seeds'} {_listed(seeds)}."]
+    lines.append(f"- That is {_span(counts)} trials for each row of the curve (one setting at one strength).")
+    phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
+    if len(phases) > 1:
+        lines[-1] = f"- That is {_span(counts)} trials for each setting, strength and phase ({', '.join(phases)})."
+    starts = {str(cell.config.get("episode_seeds", "independent")) for cell in cells}
+    return lines + [f"- {_START[start]}" for start in sorted(starts) if start in _START]
+
+
+def _counts(cells: list[Cell], tables: Tables | None) -> list[int]:
+    """Returns the numbers of trials behind the rows of the curve, without repetitions."""
+    if tables is not None and tables.curve:
+        return sorted({int(row["n_episodes"]) for row in tables.curve})
+    totals: dict[tuple, int] = {}
+    for cell, label in zip(cells, group(cells).labels, strict=True):
+        totals[label, cell.strength] = totals.get((label, cell.strength), 0) + int(cell.config["episodes"])
+    return sorted(set(totals.values()))
+
+
+def _statistics(tables: Tables | None, sections: Sequence[Section]) -> list[str]:
+    if tables is None:
+        return []
+    names = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
+    lines = (
+        [f"- Measured: {_listed(f'`{name}`' for name in names)}; the tables hold every other metric."] if names else []
+    )
+    lines += [f"- Intervals of `{name}`: {'; '.join(_methods(tables.curve, f'{name}_method'))}." for name in names]
+    if names:
+        others = "; ".join(_methods(tables.curve, "metric_interval"))
+        lines.append(f"- Intervals of other metrics: {others}.")
+    shapes = _methods(tables.summary, "interval_method")
+    # One strength is not a curve.
+    if shapes and len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve):
+        crossing = f" Critical strength: where the mean falls below {THRESHOLD:g}." if set(names) & set(RATES) else ""
+        lines.append(f"- Intervals of critical strength, slope and area: {'; '.join(shapes)}.{crossing}")
+    lines += [f"- {method}" for section in sections for method in section.methods]
+    if names:
+        lines.append(f"- Each interval holds by itself with {_PERCENT}; together they are not corrected.")
+    return lines
+
+
+def _methods(rows: list[Row], column: str) -> list[str]:
+    return sorted({str(row[column]) for row in rows if row.get(column)})
+
+
+def _reasons(cells: list[Cell], tables: Tables | None) -> list[str]:
+    counts, rates = _counts(cells, tables), _has_rates(cells)
+    lines = [_NO_FORMULA]
+    if rates:
+        lines = [_WIDTHS, "", _width_table(counts), "", _needed(), _ONE_KIND]
+    return [*lines, *_widest(tables.curve)] if tables is not None else lines
+
+
+def _has_rates(cells: list[Cell]) -> bool:
+    return any(
+        cell.manifest.get("measure") in RATES if cell.done else cell.config["env"].get("success") for cell in cells
+    )
+
+
+def _width_table(counts: list[int]) -> str:
+    shown = counts if len(counts) <= _MOST_COUNTS else [*counts[: _MOST_COUNTS - 1], counts[-1]]
+    rows = [
+        {"trials": str(n)} | {f"rate {r:g}": f"± {100 * expected_half_width(n, r):.1f} points" for r in _RATES}
+        for n in shown
+    ]
+    return markdown(rows, rows[0])
+
+
+def _needed() -> str:
+    rate = _RATES[1]
+    numbers = " and ".join(f"{exact_sample_size(rate, margin)} for ± {100 * margin:g} points" for margin in _MARGINS)
+    return f"- At a rate of {rate:g}, the number of trials has to be {numbers}."
+
+
+def _widest(curve: list[Row]) -> Iterator[str]:
+    """Yields the widest interval of each measure."""
+    for name in dict.fromkeys(name for row in curve for name in measures(row)):
+        rows = [row for row in curve if name in measures(row) and not math.isnan(row[f"{name}_high"])]
+        if rows:
+            row = max(rows, key=lambda row: row[f"{name}_high"] - row[f"{name}_low"])
+            interval = bounded(row[name], row[f"{name}_low"], row[f"{name}_high"])
+            where = f"{row['strength_name'] or 'strength'} = {text(row['strength'])}"
+            yield f"- Widest interval of `{name}`: {interval}, under {row['perturbation']} with {where}."
+
+
+def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section]) -> Iterator[str]:
+    yield "Everything is simulated. How a real system does is not measured."
+    if len({cell.seed for cell in cells}) == 1:
+        yield "There is one seed. It does not show how seeds differ, and no interval covers that."
+    if any({"path", "name"} & set(cell.config["policy"]) for cell in cells):
+        yield (
+            "A seed is that of an evaluation. A learned policy is the result of one training run; another run of the "
+            "same training can break elsewhere."
+        )
+        modes = {bool(cell.config.get("deterministic", True)) for cell in cells}
+        if len(modes) == 1:
+            yield f"The policies were not measured with {'sampled' if True in modes else 'the most likely'} actions."
+    yield from _untested(cells)
+    if any(cell.config.get("episode_seeds") == "consecutive" for cell in cells):
+        yield "Seeds share start states, so intervals over seeds are too narrow."
+    if tables is not None and tables.failures:
+        failed = counted(len(tables.failures), "cell")
+        yield f"{failed} failed: no number covers {'it' if len(tables.failures) == 1 else 'them'}; see `failures.csv`."
+    yield from (limit for section in sections for limit in section.limits)
+
+
+def _untested(cells: list[Cell]) -> Iterator[str]:
+    acting = [cell for cell in cells if cell.config["perturbation"] != NO_PERTURBATION]
+    if not acting:
+        yield "No perturbation was tested, so nothing is said about robustness."
+        return
+    names = perturbation_names(acting)
+    yield f"Other perturbations than {_listed(names)} were not tested."
+    levels = {(cell.choice("perturbation"), cell.strength) for cell in acting if cell.strength}
+    if len(levels) > len(names):
+        yield "Between two strengths a curve is interpolated; beyond the largest one nothing is known."
+    else:
+        yield "At other strengths than these nothing is known."
+    if all(cell.strength for cell in cells):
+        yield "No cell is without perturbation, so there is no baseline: a loss cannot be stated."
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _span(values: list[int]) -> str:
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
