@@ -1,10 +1,24 @@
 """Notes on options: the comments of their yaml files."""
 
+import sys
+from dataclasses import dataclass
+
 import pytest
 
+from brittlestar.perturbations import Perturbation
 from brittlestar.reports.option_notes import option_notes, read_notes
 
 PERTURBATIONS = "brittlestar.perturbations"
+
+
+@dataclass
+class Undocumented(Perturbation):
+    """Has no yaml."""
+
+    slope: float = 1.0
+    """Newtons
+    per metre."""
+    bare: int = 0
 
 
 def test_comments_belong_to_the_key_below_them():
@@ -33,3 +47,9 @@ def test_comments_belong_to_the_key_below_them():
 )
 def test_an_option_is_found_by_its_class_and_name(target, option, summary):
     assert option_notes(target, option).summary == summary
+
+
+def test_a_class_without_a_yaml_is_explained_by_its_docstrings(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mine", sys.modules[__name__])
+    notes = option_notes("mine.Undocumented")
+    assert notes.summary == "Has no yaml." and notes.keys["slope"] == "Newtons per metre." and "bare" not in notes.keys

@@ -61,7 +61,7 @@ def test_a_sweep_over_strengths_and_seeds(cell):
     assert page.startswith("# Evaluation protocol\n\nMade from the configs of 9 cells: 9 finished.\n\n## Task\n\n")
     task = part(page, "Task")
     assert "- **fetch_reach** (`FetchReach-v4`): Move the gripper of a Fetch arm to a point; 50 steps." in task
-    assert "  - Time limit: 50 steps." in task
+    assert "  - Time limit: 50 steps" in task
     assert "`|achieved_goal - desired_goal| < distance`" in task and "`distance` = 0.05 (metres)." in task
     assert "It counts at any step (`success_any`)" in task
     trials = part(page, "Trials")
@@ -123,8 +123,16 @@ def test_success_at_the_end_only_and_a_changed_time_limit(cell):
     assert "Time limit: 40 steps (`env.max_steps`)." in task
 
 
-def test_a_time_limit_that_no_episode_reached_is_the_registered_one(cell):
-    assert "Time limit: 500 steps." in page_of([cell(env="cartpole", truncated=0)])
+def test_a_time_limit_is_the_registered_one_whatever_ended_an_episode(cell):
+    assert "Time limit: 500 steps." in page_of([cell(env="cartpole", truncated=1, length=7)])
+
+
+def test_the_time_limit_of_an_id_that_is_not_registered_is_that_of_the_episodes(cell):
+    def task(**metrics):
+        return part(page_of([cell(env="cartpole", parts={"env": {"id": "Elsewhere-v0"}}, **metrics)]), "Task")
+
+    assert "Time limit: 70 steps, as the episodes show." in task(truncated=[0, 1], length=[90, 70])
+    assert "Time limit: none that is registered." in task(truncated=0)
 
 
 def test_phases_of_a_stress_study(cell):
@@ -235,7 +243,7 @@ def test_no_perturbation_is_stated(cell):
 
 def test_a_class_without_a_yaml_still_has_its_values(make_cell):
     page = page_of([make_cell([1.0], strength=0.3)])
-    assert "- **gaussian_observation**\n  - `sigma` = 0.3.\n" in page
+    assert "- **gaussian_observation**\n  - `sigma` = 0.3 (the strength).\n" in page
 
 
 def test_the_page_is_also_a_section_of_a_report(cell, tmp_path):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
+import inspect
+import itertools
 import re
+import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from brittlestar.config import GROUPS, config_folder, options
 from brittlestar.config.build import locate
-from brittlestar.errors import UserError
 
 _GROUPS = (*GROUPS, "study")
 
@@ -26,16 +30,16 @@ class OptionNotes:
 
 
 def option_notes(target: str, option: str = "") -> OptionNotes:
-    """Returns the notes in the yaml of an option, or in the only yaml of its class; else the docstring of the class.
+    """Returns the notes in the yaml of an option, or in the only yaml of its class; else the docstrings of the class.
 
     Example:
         >>> option_notes("brittlestar.perturbations.GaussianAction").keys["sigma"]
         'Standard deviation, in units of the action. The strength.'
     """
-    files = _files().get(target, {})
+    files = _files((config_folder(), *package_folders(), *_sweep_folders())).get(target, {})
     if option not in files and len(files) != 1:
         # The notes of another option of the same class could be wrong.
-        return OptionNotes(class_summary(target))
+        return OptionNotes(class_summary(target), _field_docs(target))
     return read_notes(files.get(option) or next(iter(files.values())))
 
 
@@ -70,25 +74,54 @@ def option_summary(text: str) -> str:
 
 def class_summary(target: str) -> str:
     """Returns the first line of the docstring of a class; empty for one that cannot be imported."""
-    with contextlib.suppress(UserError):
+    # The module of another package may raise anything.
+    with contextlib.suppress(Exception):
         return (locate(target, "_target_").__doc__ or "").strip().partition("\n")[0]
     return ""
 
 
-def package_folders() -> list[Path]:
+@functools.cache
+def package_folders() -> tuple[Path, ...]:
     """Returns the config folders of other packages, which name themselves by an entry point."""
     from importlib.metadata import entry_points
     from importlib.util import find_spec
 
     specs = [find_spec(entry.value) for entry in entry_points(group="brittlestar.conf")]
-    return [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    return tuple(Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ())
+
+
+def _sweep_folders() -> list[Path]:
+    """Returns the config folders of the sweep that runs in this process, with those of `--config-dir`."""
+    if "hydra" not in sys.modules:
+        return []
+    from hydra.core.global_hydra import GlobalHydra
+
+    hydra = GlobalHydra.instance()
+    sources = hydra.config_loader().get_sources() if hydra.is_initialized() else []
+    return [Path(source.path) for source in sources if source.scheme() == "file" and Path(source.path).is_dir()]
+
+
+def _field_docs(target: str) -> dict[str, str]:
+    """Returns the docstrings of the fields of a class and its bases; empty where there is no source."""
+    docs: dict[str, str] = {}
+    with contextlib.suppress(Exception):
+        for base in reversed(inspect.getmro(locate(target, "_target_"))[:-1]):
+            (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+            for field, doc in itertools.pairwise(getattr(node, "body", ())):
+                if (
+                    isinstance(field, ast.AnnAssign)
+                    and isinstance(doc, ast.Expr)
+                    and isinstance(doc.value, ast.Constant)
+                ):
+                    docs[ast.unparse(field.target)] = " ".join(str(doc.value.value).split())
+    return docs
 
 
 @functools.cache
-def _files() -> dict[str, dict[str, str]]:
+def _files(folders: tuple[Path, ...]) -> dict[str, dict[str, str]]:
     """Returns the texts of all yaml files of parts: by class, then by option."""
     texts: dict[str, dict[str, str]] = {}
-    for folder in (config_folder(), *package_folders()):
+    for folder in folders:
         for name, path in ((name, path) for group in _GROUPS for name, path in options(group, folder).items()):
             text = path.read_text()
             target = re.search(r"^_target_: (\S+)$", text, re.MULTILINE)

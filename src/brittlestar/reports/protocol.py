@@ -25,7 +25,8 @@ from brittlestar.statistics.sample_size import exact_sample_size, expected_half_
 PROTOCOL = "protocol.md"
 _TITLE = "Evaluation protocol"
 _GROUPS = {"perturbation": "Perturbations", "mitigation": "Mitigations", "stress_schedule": "Schedules"}
-_RATES, _MARGINS, _MOST_COUNTS = (0.5, 0.8, 0.95), (0.05, 0.1), 6
+_RATES, _MARGINS = (0.5, 0.8, 0.95), (0.05, 0.1)
+_MOST_COUNTS, _MOST_SEEDS = 6, 10
 _PERCENT = f"{100 * LEVEL:g} %"
 _WIDTHS = (
     f"Expected half width of the {_PERCENT} interval of a success rate (Clopper–Pearson, as in `brittlestar plan`):"
@@ -97,7 +98,7 @@ def _trials(cells: list[Cell], tables: Tables | None) -> list[str]:
     episodes = sorted({int(cell.config["episodes"]) for cell in cells})
     counts = _counts(cells, tables)
     each = f"{_span(episodes)} {'episode' if episodes == [1] else 'episodes'} per cell"
-    lines = [f"- {each}, with {'seed' if len(seeds) == 1 else 'each of the seeds'} {_listed(seeds)}."]
+    lines = [f"- {each}, with {'seed' if len(seeds) == 1 else 'each of the seeds'} {_seeds(seeds)}."]
     lines.append(f"- That is {_span(counts)} trials for each row of the curve (one setting at one strength).")
     phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
     if len(phases) > 1:
@@ -221,6 +222,17 @@ def _untested(cells: list[Cell]) -> Iterator[str]:
 
 def _listed(values: Iterable[object]) -> str:
     return ", ".join(map(str, values))
+
+
+def _seeds(seeds: list[int]) -> str:
+    """Writes seeds; many in a row by the first and the last one.
+
+    Example:
+        >>> _seeds([0, 1, 2]), _seeds(list(range(60)))
+        ('0, 1, 2', '0 to 59')
+    """
+    in_a_row = seeds == list(range(seeds[0], seeds[0] + len(seeds)))
+    return _span(seeds) if in_a_row and len(seeds) > _MOST_SEEDS else _listed(seeds)
 
 
 def _span(values: list[int]) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from brittlestar.cells.identity import LABEL
 from brittlestar.config.build import locate
 from brittlestar.config.hints import env_option
-from brittlestar.errors import UserError
 from brittlestar.reports.option_notes import OptionNotes, class_summary, option_notes
 from brittlestar.results.load import Cell, Row
 
@@ -63,7 +62,9 @@ def part_lines(cells: list[Cell], group: str) -> list[str]:
     for name, members in _by_option(cells, group).items():
         nodes = [cell.config.get(group) or {} for cell in members]
         notes = option_notes(str(nodes[0].get("_target_")), name)
-        lines += [_item(0, name, notes.summary), *_fields(nodes, notes, 1)]
+        strength = next((cell.strength_name for cell in members if cell.strength_name), None)
+        named = strength if group == "perturbation" else None
+        lines += [_item(0, name, notes.summary), *_fields(nodes, notes, 1, named)]
     return _cut(lines)
 
 
@@ -95,8 +96,8 @@ def _name(cell: Cell, group: str) -> str:
     return name
 
 
-def _fields(nodes: list[Row], notes: OptionNotes, depth: int) -> Iterator[str]:
-    """Yields a line for each field, and for each part of a composition."""
+def _fields(nodes: list[Row], notes: OptionNotes, depth: int, strength: str | None = None) -> Iterator[str]:
+    """Yields a line for each field, and for each part of a composition; `strength` names the field that is it."""
     for key in dict.fromkeys(key for node in nodes for key in node if key != "_target_"):
         values = [node[key] for node in nodes if key in node]
         meaning = notes.keys.get(key, "")
@@ -109,7 +110,7 @@ def _fields(nodes: list[Row], notes: OptionNotes, depth: int) -> Iterator[str]:
             continue
         # A field that is not used has no meaning, unless its comment explains what null is.
         if any(value is not None for value in values) or "null" in meaning or not meaning:
-            marked = " (the strength)" if _STRENGTH in meaning else ""
+            marked = " (the strength)" if key == strength or _STRENGTH in meaning else ""
             line = f"{'  ' * depth}- `{key}` = {_values(values)}{marked}."
             yield " ".join(filter(None, [line, meaning.replace(_STRENGTH, "").strip()]))
 
@@ -159,17 +160,22 @@ def _cut(lines: list[str]) -> list[str]:
 
 
 def _time_limit(cells: list[Cell]) -> str:
-    """Returns the time limit: that of the config, of an episode that it ended, or the registered one."""
+    """Returns the time limit: that of the config, the registered one, or that of an episode that it ended."""
     limits = [cell.config["env"].get("max_steps") for cell in cells]
     if any(limits):
         return f"{_values(limits)} steps (`env.max_steps`)"
-    for cell in (cell for cell in cells if cell.done):
-        ended = cell.column("length")[cell.column("truncated") == 1]
-        if len(ended):
-            return f"{int(ended.max())} steps"
+    import gymnasium
+
+    env_id = str(cells[0].config["env"].get("id"))
+    if env_id not in gymnasium.registry:
+        # Its package is not imported here, and takes a second.
+        for cell in (cell for cell in cells if cell.done):
+            ended = cell.column("length")[cell.column("truncated") == 1]
+            if len(ended):
+                return f"{int(ended.max())} steps, as the episodes show"
     from brittlestar.envs.base import registered_limit
 
-    limit = registered_limit(str(cells[0].config["env"].get("id")))
+    limit = registered_limit(env_id)
     return f"{limit} steps" if limit else "none that is registered"
 
 
@@ -190,7 +196,7 @@ def _success(cells: list[Cell], notes: OptionNotes) -> str:
 def _is_known_at_end(target: str) -> bool:
     from brittlestar.envs.success import Success
 
-    with contextlib.suppress(UserError):
+    with contextlib.suppress(Exception):
         return getattr(locate(target, "env.success"), "at_step", None) is Success.at_step
     return False
 
