@@ -31,7 +31,7 @@ def task_lines(cells: list[Cell]) -> list[str]:
         # An id may have a config under another name.
         notes = option_notes(str(env.get("_target_")), env_option(str(env.get("id"))).removeprefix("env="))
         known = "" if name == env.get("id") else f" (`{env.get('id')}`)"
-        summary = notes.summary if notes.keys else ""
+        summary = notes.summary if notes.defaults else ""
         lines += [_item(0, name, summary, known), f"  - Time limit: {_time_limit(members)}."]
         lines += [f"  - Success: {_success(members, notes)}", *_returns(env)]
         if env.get("kwargs"):
