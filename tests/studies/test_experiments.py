@@ -107,9 +107,7 @@ def test_masking_compares_models_of_a_list(shell):
 
 
 def test_masking_as_published(shell):
-    done, folder = shell.sweep(
-        "experiment=masking_published", "policy=zoo/acrobot_ppo", "env.max_steps=30", "episodes=1", "seed=0"
-    )
+    done, folder = shell.sweep("experiment=masking_published", "env.max_steps=30", "episodes=1", "seed=0")
     curve = shell.table("sweep", "curve")
     assert [(row["env"], row["perturbation.kind"], row["strength"]) for row in curve] == [
         ("acrobot", kind, p) for kind in ("channel", "random") for p in LEVELS

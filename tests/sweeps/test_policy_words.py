@@ -42,6 +42,7 @@ def test_a_wrong_word_is_one_line(word, message):
 def test_an_environment_has_the_settings_of_its_config_by_name_and_by_id():
     by_name, by_id = (build(env_node(word), "env") for word in ("fetch_push", "FetchPush-v4"))
     assert by_name == by_id and by_name.success is not None
+    assert build(env_node("FetchPush-v1"), "env").success == by_id.success
     assert build(env_node("LunarLander-v3"), "env") == EnvSpec(id="LunarLander-v3")
     for word in ("fetch_psh", "auto", "gym"):
         with pytest.raises(UserError, match=f"there is no environment `{word}`|needs a value"):

@@ -2,9 +2,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from brittlestar.config.build import load
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
 from brittlestar.perturbations import GaussianObservation
 from brittlestar.policies import RandomPolicy
 from brittlestar.randomness import reset_seeds
@@ -57,3 +59,8 @@ def test_a_recording_under_noise_holds_what_the_policy_saw():
         # Random actions do not depend on what is seen.
         np.testing.assert_array_equal(a.actions, b.actions)
         assert np.abs(a.observations - b.observations).min(axis=0).max() > 0
+
+
+def test_a_policy_is_not_recorded_in_another_environment_than_its_own():
+    with pytest.raises(UserError, match="zoo/pendulum_sac was trained in Pendulum-v1, not in CartPole-v1"):
+        record_policy(EnvSpec(id="CartPole-v1"), load("policy", "zoo/pendulum_sac"), 1, seed=0)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
+from brittlestar.cells.known_env import known_env
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import HUB, options, plain_config
 from brittlestar.errors import UserError, nearest
@@ -51,12 +52,9 @@ def env_node(word: str) -> dict[str, Any]:
     shipped.pop("auto")
     if word in shipped:
         return _node(shipped[word])
-    for path in shipped.values():
-        if re.search(rf"^id: {re.escape(word)}$", path.read_text(), re.MULTILINE):
-            return _node(path)
     if not re.search(r"-v\d+$", word):
         raise UserError(f"there is no environment `{word}`; {nearest(word, shipped)}")
-    return {"_target_": "brittlestar.envs.EnvSpec", "id": word}
+    return dict(known_env(word)[1])
 
 
 def _node(file: Path, **values: Any) -> dict[str, Any]:

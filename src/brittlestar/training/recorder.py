@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.cells.env_choice import refuse_other_env
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.engine.evaluation import run_episodes
 from brittlestar.engine.plan import Plan, Rows
@@ -82,6 +83,7 @@ def record_episodes(
         calibration: replaces the clean pass of the policy.
     """
     assert parts.policy is not None
+    refuse_other_env(parts.policy, env.id)
     recorder = RecordingPolicy(parts.policy, plan.episodes)
     around = Parts(recorder, parts.perturbation, parts.mitigation, parts.schedule)
 
