@@ -54,7 +54,10 @@ def test_auto_takes_all_settings_of_the_user():
     shipped = SHIPPED["pendulum"]
     returns = shipped["returns"] | {"reference": -100.0}
     assert env.node == shipped | {"returns": returns, "default_action": [0.5], "sensor_groups": None}
-    assert (env.option, env.notes) == ("Pendulum-v1", ["Pendulum-v1 is run as `env=pendulum`"])
+    assert (env.option, env.notes) == ("Pendulum-v1", ["Pendulum-v1 has returns of `env=pendulum`"])
+    old = chosen(SHIPPED["auto"], ["env=auto"], {"path": "FetchReach-v1.zip"})
+    assert old.notes == ["FetchReach-v1 has success, signals, sensor_groups of `env=fetch_reach`"]
+    assert chosen(SHIPPED["auto"], ["env=auto"], {"path": "LunarLander-v3.zip"}).notes == []
 
 
 def test_an_id_by_hand_is_completed():

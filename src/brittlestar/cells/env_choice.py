@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from brittlestar.cells.auto_env import AUTO, named_by_policy, resolve_env, trained_id
-from brittlestar.cells.known_env import BY_HAND, complete_env, known_env, shipped_envs, user_settings, with_settings
+from brittlestar.cells.known_env import (
+    BY_HAND,
+    complete_env,
+    known_env,
+    origin,
+    shipped_envs,
+    user_settings,
+    with_settings,
+)
 from brittlestar.errors import UserError
 
 _OF_ANY_ENV = ("max_steps", "backend", "lanes")
@@ -44,8 +52,7 @@ def choose_env(config: dict[str, Any], choices: dict[str, Any], overrides: Seque
         if "policy" not in config:
             raise UserError("`env=auto` is the environment of a policy, and a training has none: add `env=NAME`")
         node = resolve_env(env, policy, named)
-        name = known_env(node["id"])[0]
-        return EnvChoice(node, node["id"], [f"{node['id']} is run as `env={name}`"] if name else [])
+        return EnvChoice(node, node["id"], origin(node, env))
     if option == BY_HAND:
         node, notes = complete_env(env, named)
         return EnvChoice(node, node["id"], notes)

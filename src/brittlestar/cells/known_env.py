@@ -89,12 +89,21 @@ def complete_env(env: dict[str, Any], named: Collection[str] = ()) -> tuple[dict
     # A key that the command deletes is not in the config.
     added = {key: source[key] for key in _MEASURING if key in source and (key in env or key not in named)}
     complete = with_settings(env | added, settings)
-    taken = [key for key in added if complete[key] != env.get(key)]
-    if not taken:
-        return env, []
-    note = f"{env['id']} has {', '.join(taken)} of `env={name}`"
-    note += ", not its rewards, because `env.kwargs` or `env.max_steps` is set" if is_changed else ""
-    return complete, [f"{note}; a key that you set holds, such as `env.{taken[0]}=null`"]
+    notes = origin(complete, env)
+    if is_changed:
+        notes = [f"{note}, not its rewards, because `env.kwargs` or `env.max_steps` is set" for note in notes]
+    return complete, [f"{note}; a key that you set holds, such as `env.success=null`" for note in notes]
+
+
+def origin(env: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Returns a note on what a config has of the shipped option that knows its id; `before` is without it.
+
+    Example:
+        >>> origin(known_env("Hopper-v3")[1], shipped_envs()["auto"])
+        ['Hopper-v3 has sensor_groups of `env=hopper`']
+    """
+    name, taken = known_env(env["id"])[0], [key for key in _MEASURING if key in env and env[key] != before.get(key)]
+    return [f"{env['id']} has {', '.join(taken)} of `env={name}`"] if name and taken else []
 
 
 def _shared_by_versions(option: dict[str, Any]) -> dict[str, Any]:
