@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from brittlestar.engine.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 from brittlestar.results.load import Cell
+from brittlestar.results.ranges import range_of
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -227,6 +229,28 @@ def save_cells(folder: Path, cells: list[Cell]) -> Path:
         else:
             records.write_manifest(folder / str(i), cell.manifest)
     return folder
+
+
+def find_intervals(rows: list[dict[str, Any]]) -> int:
+    """Checks that every interval of a table lies within the range of its measure and holds the value; counts them."""
+    count = 0
+    for row in rows:
+        for column in (name for name in row if name.endswith("_low")):
+            name = column.removesuffix("_low")
+            measure = re.sub("_(wilson|t|bootstrap)$", "", name)
+            low, value, high = row[column], row[measure], row[f"{name}_high"]
+            if None in (low, value, high) or np.isnan([low, value, high]).any():
+                continue
+            span = range_of(measure)
+            assert span.low <= low <= high <= span.high, (name, low, value, high)
+            assert name != measure or low - 1e-9 <= value <= high + 1e-9, (name, low, value, high)
+            count += 1
+    return count
+
+
+@pytest.fixture
+def check_intervals():
+    return find_intervals
 
 
 @pytest.fixture(name="make_cell")

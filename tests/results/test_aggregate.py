@@ -90,9 +90,8 @@ def test_several_seeds_t_over_seeds(make_cell):
     half = scipy_stats.t.ppf(0.975, 2) * np.std([0.2, 0.5, 0.8], ddof=1) / math.sqrt(3)
     assert row["success_any"] == pytest.approx(0.5)
     assert row["success_any_std"] == pytest.approx(0.3)
-    assert row["success_any_t_low"] == pytest.approx(0.5 - half)
-    assert row["success_any_t_high"] == pytest.approx(0.5 + half)
     # The rate cannot leave [0, 1].
+    assert half > 0.5 and (row["success_any_t_low"], row["success_any_t_high"]) == (0, 1)
     assert (row["success_any_low"], row["success_any_high"]) == (0, 1)
     assert row["success_any_method"] == "t over 3 seeds, at least Wilson, n = 30, 95 %"
     assert row["success_any_wilson_low"] == pytest.approx(intervals.wilson(15, 30).low)
@@ -118,7 +117,7 @@ def test_metrics_of_one_seed_have_a_t_interval_over_episodes(make_cell):
     returns = [-1.0, -2.0, -6.0]
     row = aggregate([make_cell([1, 1, 0], **{"return": returns})]).curve[0]
     interval = intervals.t_interval(returns)
-    assert (row["return"], row["metric_interval"]) == (-3, "t over 3 episodes, 95 %")
+    assert (row["return"], row["metric_interval"]) == (-3, "t over 3 episodes (rates: Wilson), 95 %")
     assert (row["return_low"], row["return_high"]) == pytest.approx((interval.low, interval.high))
 
 
@@ -126,7 +125,7 @@ def test_metrics_of_several_seeds_have_a_t_interval_over_seeds(make_cell):
     cells = [make_cell([1, 1], seed=s, **{"return": [r - 1, r + 1]}) for s, r in enumerate((-3, -5, -10))]
     row = aggregate(cells).curve[0]
     interval = intervals.t_interval([-3, -5, -10])
-    assert (row["return"], row["metric_interval"]) == (-6, "t over 3 seeds, 95 %")
+    assert (row["return"], row["metric_interval"]) == (-6, "t over 3 seeds (rates: at least Wilson, n = 6), 95 %")
     assert (row["return_low"], row["return_high"]) == pytest.approx((interval.low, interval.high))
 
 
@@ -163,7 +162,7 @@ def test_normalised_return_where_there_is_no_success(make_cell):
     assert (row["measure"], row["baseline"], row["critical"]) == ("normalised_return", 1, 0.5)
     assert row["critical_interpolated"] == pytest.approx(0.5 * 0.5 / 0.8)
     point = tables.curve[0]
-    assert point["normalised_return_method"] == point["metric_interval"] == "t over 3 episodes, 95 %"
+    assert point["normalised_return_method"] == "t over 3 episodes, 95 %"
     assert point["normalised_return_bootstrap_low"] <= 1 <= point["normalised_return_bootstrap_high"]
     assert "success_any_method" not in point and math.isnan(point["success_any"])
 
@@ -288,7 +287,8 @@ def test_methods_name_seeds_and_episodes(make_cell):
 def test_a_few_episodes_that_all_agree_are_no_certainty(make_cell):
     row = aggregate(rates(make_cell, [10, 10, 0], [0, 0.1, 0.2])).summary[0]
     assert row["critical_interpolated_low"] < 0.145 < 0.155 < row["critical_interpolated_high"]
-    assert row["slope_low"] < row["slope"] - 0.2 < row["slope"] + 0.2 < row["slope_high"]
+    assert row["slope"] + 0.2 < row["slope_high"]
+    assert row["slope_low"] == pytest.approx(row["slope"]), "no curve is steeper"
     assert row["normalised_auc_low"] < 0.7 < 0.8 < row["normalised_auc_high"]
     unbroken = aggregate(rates(make_cell, [10, 10], [0, 0.1])).summary[0]
     assert unbroken["normalised_auc_low"] < 0.85 < unbroken["normalised_auc_high"] == 1

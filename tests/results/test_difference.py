@@ -5,6 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from brittlestar.results.difference import Sides, curve_difference
+from brittlestar.results.ranges import EVENT
 from brittlestar.statistics.intervals import t_interval
 
 
@@ -15,11 +16,11 @@ def binary(k: int, n: int = 10) -> list[float]:
 def test_the_interval_is_students_over_seeds():
     by_seed = np.array([[9, 5], [8, 7], [6, 2], [9, 1]]) / 10
     a, b = (np.array([[binary(round(10 * k)) for k in side]]) for side in by_seed.T)
-    row = curve_difference(Sides([0.0], a, b, paired=True, is_rate=True))
+    row = curve_difference(Sides([0.0], a, b, paired=True, span=EVENT))
     expected = t_interval(by_seed[:, 0] - by_seed[:, 1])
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
     welch = scipy_stats.ttest_ind(*by_seed.T, equal_var=False).confidence_interval()
-    row = curve_difference(Sides([0.0], a, b, paired=False, is_rate=True))
+    row = curve_difference(Sides([0.0], a, b, paired=False, span=EVENT))
     assert (row["low"], row["high"]) == pytest.approx((welch.low, welch.high))
 
 
@@ -44,7 +45,7 @@ def alarms(seeds: int, spread: float, paired: bool, runs: int = 200, episodes: i
             luck = np.where(random.random(own.shape) < 0.5 * paired, shared, own)
             odds = 15 * (0.15 - levels[:, None]) + spread * random.standard_normal(seeds)
             sides.append((luck < (1 / (1 + np.exp(-odds)))[..., None]).astype(float))
-        row = curve_difference(Sides(levels.tolist(), *sides, paired, is_rate=True))
+        row = curve_difference(Sides(levels.tolist(), *sides, paired, span=EVENT))
         false_alarms += not row["low"] <= 0 <= row["high"]
     return false_alarms / runs
 
@@ -69,5 +70,5 @@ def test_false_alarms(seeds, spread, paired):
 def test_a_real_difference_is_detected():
     random = np.random.default_rng(1)
     a, b = (random.random((3, 5, 40)) < rate for rate in (0.9, 0.6))
-    row = curve_difference(Sides([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, is_rate=True))
+    row = curve_difference(Sides([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, span=EVENT))
     assert 0 < row["low"] < 0.3 < row["high"]

@@ -13,9 +13,9 @@ from brittlestar.results.curve_intervals import CurveIntervals, curve_intervals,
 from brittlestar.results.failures import failure_row
 from brittlestar.results.grouping import Grouping, group, sort_key
 from brittlestar.results.load import RATES, Cell, Row, hold_rows
+from brittlestar.results.metric_intervals import MetricIntervals, metric_intervals
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.curves import critical_level
-from brittlestar.statistics.intervals import at_least_wilson, t_half_width, wilson
 
 _DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
 """Columns of a label that do not concern the policy."""
@@ -124,66 +124,56 @@ def _cell_rows(curve: Curve) -> list[Row]:
 
 def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
     seeds, episodes = (curve.episodes > 0).sum(axis=1).tolist(), curve.episodes.sum(axis=1).tolist()
-    metrics = _metric_columns(curve)
+    metrics = metric_intervals(curve)
+    pairs = list(zip(seeds, episodes, strict=True))
     columns = {
         "strength": curve.strengths,
         "n_seeds": seeds,
         "n_episodes": episodes,
-        **metrics,
+        **_metric_columns(curve, metrics),
         "metric_interval": [
-            f"t over {k} seeds, 95 %" if k > 1 else f"t over {n} episodes, 95 %"
-            for k, n in zip(seeds, episodes, strict=True)
+            f"t over {k} seeds (rates: at least Wilson, n = {n}), 95 %"
+            if k > 1
+            else f"t over {n} episodes (rates: Wilson), 95 %"
+            for k, n in pairs
         ],
-        "instability": metrics["return_std"],
+        "instability": metrics.std[:, curve.metrics.index("return")].tolist(),
         "time_to_success_n": curve.of(curve.count, "time_to_success").sum(axis=1).tolist(),
     }
     for i, name in enumerate(curve.measures):
         columns[f"{name}_bootstrap_low"] = intervals.low[i].tolist()
         columns[f"{name}_bootstrap_high"] = intervals.high[i].tolist()
-        columns |= _rate_columns(curve, i, columns) if name in RATES else {f"{name}_method": columns["metric_interval"]}
-    if len(curve.measures) == 1 and curve.measures[0] in RATES:
-        # One success under two names: the other name has the same interval.
-        columns |= {f"{name}_{end}": columns[f"{curve.measures[0]}_{end}"] for name in RATES for end in ("low", "high")}
+        columns |= _rate_columns(curve, name, metrics) if name in RATES else {}
+        columns[f"{name}_method"] = [_method(name, k, n) for k, n in pairs]
     start = curve.label | {"strength_name": curve.strength_name}
     return [start | dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _metric_columns(curve: Curve) -> dict[str, list[float]]:
-    """Mean, standard deviation over seeds and t interval of every metric at every strength."""
-    n, mean, spread = moments(curve.mean, axis=1)
-    # A single seed does not show how seeds differ: its interval is over episodes.
-    single = ((curve.episodes > 0).sum(axis=1) == 1)[:, None]
-    error = np.where(single, np.nansum(curve.std, axis=1), spread)
-    half = t_half_width(error, np.where(single, curve.count.sum(axis=1), n))
-    low, high = mean - half, mean + half
+def _metric_columns(curve: Curve, metrics: MetricIntervals) -> dict[str, list[float]]:
+    """Mean, standard deviation over seeds and interval of every metric at every strength."""
+    low, high = map(np.asarray, metrics.interval)
     columns: dict[str, list[float]] = {}
     for i, name in enumerate(curve.metrics):
-        for suffix, values in (("", mean), ("_std", spread), ("_low", low), ("_high", high)):
+        for suffix, values in (("", metrics.mean), ("_std", metrics.std), ("_low", low), ("_high", high)):
             columns[name + suffix] = values[:, i].tolist()
     return columns
 
 
-def _rate_columns(curve: Curve, index: int, columns: dict[str, list]) -> dict[str, list]:
-    """The interval of a success rate. One seed: Wilson over episodes. Several: t over seeds, at least Wilson.
+def _rate_columns(curve: Curve, name: str, metrics: MetricIntervals) -> dict[str, list]:
+    """The two intervals behind that of a success rate."""
+    kinds, place = {"wilson": metrics.wilson, "t": metrics.t}, curve.metrics.index(name)
+    return {
+        f"{name}_{kind}_{end}": np.asarray(bound)[:, place].tolist()
+        for kind, interval in kinds.items()
+        for end, bound in zip(("low", "high"), interval, strict=True)
+    }
 
-    The t interval reflects how seeds differ, but has no width when all seeds agree. Wilson reflects the number of
-    episodes, but treats all of them as independent.
-    """
-    name, seeds, episodes = curve.measures[index], np.array(columns["n_seeds"]), columns["n_episodes"]
-    successes = np.nansum(curve.scores[index], axis=(1, 2))
-    over_seeds = columns[f"{name}_low"], columns[f"{name}_high"]
-    low, high = (np.where(seeds == 1, np.nan, bound) for bound in over_seeds)
-    intervals = {"_wilson": wilson(successes, episodes), "_t": over_seeds}
-    intervals[""] = at_least_wilson(low, high, successes, episodes)
-    rates = {}
-    for kind, bounds in intervals.items():
-        for end, values in zip(("low", "high"), bounds, strict=True):
-            rates[f"{name}{kind}_{end}"] = np.asarray(values).tolist()
-    rates[f"{name}_method"] = [
-        f"Wilson, n = {n}, 95 %" if k == 1 else f"t over {k} seeds, at least Wilson, n = {n}, 95 %"
-        for k, n in zip(seeds.tolist(), episodes, strict=True)
-    ]
-    return rates
+
+def _method(measure: str, seeds: int, episodes: int) -> str:
+    if measure not in RATES:
+        return f"t over {seeds} seeds, 95 %" if seeds > 1 else f"t over {episodes} episodes, 95 %"
+    wilson = f"Wilson, n = {episodes}, 95 %"
+    return wilson if seeds == 1 else f"t over {seeds} seeds, at least {wilson}"
 
 
 def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:

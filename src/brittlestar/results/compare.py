@@ -8,6 +8,7 @@ from brittlestar.errors import UserError, nearest
 from brittlestar.results.difference import Difference, LevelDifference, Sides, curve_difference, level_difference
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, ROW_KEYS, Cell, hold_rows, load_cells
+from brittlestar.results.ranges import range_of
 from brittlestar.statistics.hypothesis_tests import holm
 
 HIGHER_IS_BETTER = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")
@@ -110,12 +111,12 @@ def _sides(strengths: list[float], a: dict[int, list[Cell]], b: dict[int, list[C
         _same_start(*pair) for seed in shared for pair in zip(a[seed], b[seed], strict=True)
     )
     if not paired:
-        return Sides(strengths, _array(a, measure), _array(b, measure), False, measure in RATES)
+        return Sides(strengths, _array(a, measure), _array(b, measure), False, range_of(measure))
     left, right = (_array({seed: side[seed] for seed in sorted(shared)}, measure) for side in (a, b))
     episodes = min(left.shape[2], right.shape[2])
     left, right = left[..., :episodes], right[..., :episodes]
     missing = np.isnan(left + right)
-    return Sides(strengths, np.where(missing, np.nan, left), np.where(missing, np.nan, right), True, measure in RATES)
+    return Sides(strengths, np.where(missing, np.nan, left), np.where(missing, np.nan, right), True, range_of(measure))
 
 
 def _same_start(a: Cell, b: Cell) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.randomness import generator
 from brittlestar.results.curve import Curve
 from brittlestar.results.load import RATES
+from brittlestar.results.ranges import NUMBER, Range, cut, range_of
 from brittlestar.statistics import curves
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.intervals import percentile_interval, t_stretch
@@ -82,17 +83,26 @@ def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
     if len(levels) > 1 and not math.isnan(threshold):
         # A curve that never crosses has its critical strength somewhere beyond the sweep.
         replicates["critical_interpolated"][np.isnan(replicates["critical_interpolated"])] = np.inf
-    limits = {"auc": float(np.ptp(levels)), "normalised_auc": 1.0} if rates else {}
+    ranges = _shape_ranges(levels, range_of(batch[0].measures[0]))
     columns: dict[str, np.ndarray] = {}
     for name, values in _shapes(levels, means, threshold).items():
         interval = percentile_interval(replicates[name])
         bounds = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
-        low, high = np.clip(bounds, 0, limits[name]) if name in limits else bounds
+        low, high = map(np.asarray, cut(ranges[name], values, *bounds))
         if name == "critical_interpolated":
             # Below the first strength, a curve that starts too low may cross anywhere.
             low = np.where(low == levels[0], 0.0, low)
         columns |= {name: values, f"{name}_low": low, f"{name}_high": high}
     return columns
+
+
+def _shape_ranges(levels: np.ndarray, span: Range) -> dict[str, Range]:
+    """Returns the ranges of a curve's shape, from that of its points."""
+    width, centred = float(np.ptp(levels)), levels - levels.mean()
+    # The steepest line is that of the lowest values on one side of the middle and the highest on the other.
+    steepest = (span.high - span.low) * centred.clip(0).sum() / (centred @ centred) if width else math.inf
+    ranges = {"critical_interpolated": NUMBER, "slope": Range(-steepest, steepest), "normalised_auc": span}
+    return ranges | {"auc": Range(span.low * width, span.high * width) if width else NUMBER}
 
 
 def _shapes(levels: np.ndarray, rates: np.ndarray, threshold: float) -> dict[str, np.ndarray]:

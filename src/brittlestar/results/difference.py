@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from brittlestar.randomness import generator
+from brittlestar.results.ranges import Range, cut, difference_range
 from brittlestar.statistics import hypothesis_tests as tests
 from brittlestar.statistics.curves import normalised_auc
 from brittlestar.statistics.intervals import percentile_interval, welch_half_width
@@ -47,11 +48,12 @@ class Sides:
     a: np.ndarray
     b: np.ndarray
     paired: bool
-    is_rate: bool
+    span: Range
+    """Range of the measure."""
 
     def at(self, indices: list[int]) -> Sides:
         """Returns some of the strengths."""
-        return Sides([self.strengths[i] for i in indices], self.a[indices], self.b[indices], self.paired, self.is_rate)
+        return Sides([self.strengths[i] for i in indices], self.a[indices], self.b[indices], self.paired, self.span)
 
     @property
     def samples(self) -> list[np.ndarray]:
@@ -87,13 +89,14 @@ def curve_difference(sides: Sides) -> Difference:
     centre, half = _seed_interval(sides)
     kind = "paired" if sides.paired else "unpaired"
     episodes = " + ".join(str(np.isfinite(sample[0]).sum()) for sample in sides.samples)
-    method = f"{kind} {'plus-four ' * sides.is_rate}bootstrap over {episodes} episodes, {RESAMPLES} draws, 95 %"
+    method = f"{kind} {'plus-four ' * sides.span.is_event}bootstrap over {episodes} episodes, {RESAMPLES} draws, 95 %"
     if math.isnan(half):
         method += ", 1 seed"
     else:
         seeds = " + ".join(str(sample.shape[1]) for sample in sides.samples)
         method = f"{kind} t over {seeds} seeds, at least {method}"
-    low, high = np.fmin(over_episodes.low, centre - half), np.fmax(over_episodes.high, centre + half)
+    bounds = np.fmin(over_episodes.low, centre - half), np.fmax(over_episodes.high, centre + half)
+    low, high = cut(difference_range(sides.span), a - b, *bounds)
     return {
         "a": float(a), "b": float(b), "difference": float(a - b), "low": float(low), "high": float(high),
         "method": method,
@@ -102,10 +105,10 @@ def curve_difference(sides: Sides) -> Difference:
 
 def _test(sides: Sides) -> tests.HypothesisTest:
     a, b = sides.a, sides.b
-    if sides.is_rate and sides.paired:
+    if sides.span.is_event and sides.paired:
         return tests.mcnemar_exact(int(((a == 1) & (b == 0)).sum()), int(((a == 0) & (b == 1)).sum()))
     n_a, n_b = int(np.isfinite(a).sum()), int(np.isfinite(b).sum())
-    if sides.is_rate:
+    if sides.span.is_event:
         test = tests.boschloo if max(n_a, n_b) <= EXACT_EPISODES else tests.two_proportion_z
         return test(int(np.nansum(a)), n_a, int(np.nansum(b)), n_b)
     if sides.paired:
@@ -117,7 +120,7 @@ def _episode_draws(sides: Sides) -> np.ndarray:
     rng, areas = generator(0, "compare"), []
     for sample in sides.samples:
         pooled = sample.reshape(len(sample), -1)
-        if sides.is_rate:
+        if sides.span.is_event:
             # The pseudo-episodes count for A and B alike.
             pooled = plus_four(pooled, [1, 1, -1, -1] if sides.paired else [1, 0])
         areas.append(sides.area(recentre(bootstrap_means(pooled, rng), pooled, np.nanmean(sample, axis=(1, 2)))))

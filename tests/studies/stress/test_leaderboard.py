@@ -14,11 +14,13 @@ from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
 from brittlestar.studies.stress import latex
 from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
+from brittlestar.studies.stress.figures.rows import Mean, prepare_tables
 from brittlestar.studies.stress.latex import LONGEST, stacked
 from brittlestar.studies.stress.leaderboard import correlation_rows, make_leaderboard
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.scoring import Episodes, Scored, thirds
+from brittlestar.studies.stress.tables import stress_tables
 
 LAYOUT = Layout(actions=2)
 INVERSION = "valence_inversion"
@@ -253,3 +255,34 @@ def test_published_formula_on_published_rows(version):
         assert [row["identity"], row["rate_shock"], row["return_mean"]] == pytest.approx([identity, rate, value])
         normed = (value - min(returns)) / (max(returns) - min(returns)) if len(returns) > 1 else 0.0
         assert row["robust_score"] == pytest.approx(0.55 * identity + 0.30 * (1 - rate) + 0.15 * normed, abs=1e-6)
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1), (0, 1, 2)])
+@pytest.mark.parametrize("scoring", ["rigorous", "compat_1_4"])
+def test_no_interval_leaves_the_range_of_its_measure(rng, check_intervals, scoring, seeds):
+    """Few seeds that differ much: Student's t alone would print a stability above 1, and a recovery below 0."""
+    for _ in range(5):
+        agents = [make_agent(rng, name, rng.random(3), seeds, spread=1.0, episodes=9) for name in "abc"]
+        rows = make_leaderboard(agents, scoring).rows
+        assert check_intervals([{k: v for k, v in row.items() if "rank" not in k} for row in rows]) == 2 * len(rows)
+        stress = stress_tables(agents, scoring, 0.05).stress
+        assert check_intervals(stress) > 5 * len(stress)
+        figures = prepare_tables(stress, run_rows(agents, scoring), [], rows)
+        for name in ("rate_shock", "excess", "false_alarms", "identity_drop", "recovery_episodes", "integrity_shock"):
+            mean = Mean.over_policies(figures.stress, name)
+            assert check_intervals(
+                [{"x": mean.n, name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}]
+            )
+
+
+def test_an_agent_is_at_most_stable(rng):
+    """Without stress some of its episodes collapse, with stress none."""
+    agent = make_agent(rng, rates=(0.0, 0.0))
+    for run in agent.stressors[0].runs:
+        run.scored.event[:] = True
+    for each in agent.stressors[1:3]:
+        for run in each.runs:
+            run.scored.event[:] = False
+    (row,) = board([agent])
+    assert row["excess"] == -1.0
+    assert (row["stability_low"], row["stability"], row["stability_high"]) == (1.0, 1.0, 1.0)

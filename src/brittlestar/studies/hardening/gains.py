@@ -1,15 +1,13 @@
 """Both curves on the same episodes: what the training cost without perturbation, and what it gained at every level."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from brittlestar.results.compare import compare
 from brittlestar.results.difference import LevelDifference
 from brittlestar.results.format import bounded, bounded_column, critical_text, text
-from brittlestar.results.load import RATES, Row
+from brittlestar.results.load import Row
 from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
 from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup
 
@@ -50,21 +48,14 @@ def compare_sides(folder: Path, summary: list[Row], first: str) -> Gains:
     levels = [_gain(measure, row) for measure, pair in pairs.items() for row in pair.levels]
     ordered = [row for side in (BEFORE, AFTER) for row in summary if row["model"] == side]
     curves = [_curve(row) for measure in measures for row in ordered if row["measure"] == measure]
-    areas = {measure: {**pair.curve, **_bounds(measure, pair.curve)} for measure, pair in pairs.items()}
+    areas: dict[str, Row] = {measure: {**pair.curve} for measure, pair in pairs.items()}
     return Gains(levels, curves, areas, all(pair.paired for pair in pairs.values()))
 
 
 def _gain(measure: str, row: LevelDifference) -> Row:
     renamed = {"measure": measure, "strength": row["strength"], "before": row["b"], "after": row["a"]}
-    renamed |= {"gain": row["difference"], "n": min(row["n_a"], row["n_b"])}
-    return renamed | _bounds(measure, row) | {"p": row["p"], "p_holm": row["p_holm"], "method": row["method"]}
-
-
-def _bounds(measure: str, row: Mapping[str, Any]) -> Row:
-    """Returns the interval of a difference; rates differ by at most 1, also where a t interval is wider."""
-    low, high = row["low"], row["high"]
-    limited = measure in RATES and low is not None
-    return {"low": max(low, -1.0), "high": min(high, 1.0)} if limited else {"low": low, "high": high}
+    renamed |= {"gain": row["difference"], "n": min(row["n_a"], row["n_b"]), "low": row["low"], "high": row["high"]}
+    return renamed | {"p": row["p"], "p_holm": row["p_holm"], "method": row["method"]}
 
 
 def _curve(row: Row) -> Row:

@@ -121,4 +121,4 @@ def _widen(row: Row, episodes: int, trainings: int) -> None:
         row[f"{name}_low"] = min(row[f"{name}_low"], float(low.low))
         row[f"{name}_high"] = max(row[f"{name}_high"], float(high.high))
         row[f"{name}_method"] = f"t over {trainings} trainings, at least Wilson, n = {episodes}, 95 %"
-    row["metric_interval"] = f"t over {trainings} trainings, 95 %"
+    row["metric_interval"] = row["metric_interval"].replace("seeds", "trainings")

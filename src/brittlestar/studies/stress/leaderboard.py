@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.results.grouping import sort_key
 from brittlestar.results.load import Row
+from brittlestar.results.ranges import cut, range_of
 from brittlestar.statistics.correlations import pearson, spearman
 from brittlestar.statistics.intervals import percentile_interval
 from brittlestar.studies.stress.agent_scores import METRICS, AgentScores, agent_scores, reward_stressors
@@ -16,7 +17,7 @@ from brittlestar.studies.stress.agents import Agent
 from brittlestar.studies.stress.ranking import pareto_front, rank_intervals, reward_norm, robust_score
 from brittlestar.studies.stress.runs import normalise
 
-_LIMITS = {"robust_score": (0.0, 1.0), "stability": (0.0, 2.0)}
+_BOUNDED = ("robust_score", "stability")
 _PUBLISHED = {
     "robust_score": "score", "robust_score_bare": "score_bare", "reward_norm": "reward_norm",
     "rate_inverted": "rate_inverted",
@@ -68,10 +69,10 @@ def _rows(agents: list[AgentScores]) -> list[Row]:
     places = [agent.place for agent in agents]
     now, drawn = (_scores(values, places) for values in (point, draws))
     columns = dict(now)
-    for name, limits in _LIMITS.items():
-        bounds = [percentile_interval(draw) for draw in drawn[name]]
-        columns[f"{name}_low"] = np.clip(np.fmin.reduce([np.asarray(interval.low) for interval in bounds]), *limits)
-        columns[f"{name}_high"] = np.clip(np.fmax.reduce([np.asarray(interval.high) for interval in bounds]), *limits)
+    for name in _BOUNDED:
+        lows, highs = zip(*(map(np.asarray, percentile_interval(draw)) for draw in drawn[name]), strict=True)
+        interval = cut(range_of(name), now[name], np.fmin.reduce(lows), np.fmax.reduce(highs))
+        columns[f"{name}_low"], columns[f"{name}_high"] = map(np.asarray, interval)
     rows = [_row(agent) for agent in agents]
     for name, values in columns.items():
         for row, value in zip(rows, values.tolist(), strict=True):
@@ -103,7 +104,8 @@ def _scores(values: np.ndarray, places: list[tuple]) -> dict[str, np.ndarray]:
         "reward_norm": normed,
         "robust_score": robust_score(identity, rate, normed),
         "robust_score_bare": robust_score(identity, rate, np.zeros_like(normed)),
-        "stability": 1.0 - excess,
+        # No agent is more than stable, also if fewer of its episodes collapse with stress than without.
+        "stability": np.minimum(1.0, 1.0 - excess),
     }
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from brittlestar.randomness import generator
 from brittlestar.results.load import Row
+from brittlestar.results.ranges import cut, range_of
 from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.effects import Effect, event_effect, paired_effect
 from brittlestar.statistics.hypothesis_tests import holm, holm_levels
@@ -67,7 +68,9 @@ def _summary(stressor: StressorRuns) -> Row:
         low, high = _within(stressor.runs[0].scored, name) if single else _bounds(t_interval(values))
         if name in PHASE_RATES:
             low, high = _rate_bounds(stressor, name.removeprefix("rate_"), low, high)
-        row |= {name: mean_or_nan(values), f"{name}_low": low, f"{name}_high": high}
+        mean = mean_or_nan(values)
+        low, high = _bounds(cut(range_of(name), mean, low, high))
+        row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
     for column in (f"{name}_{phase}" for name in CHANNELS for phase in PHASES):
         row[column] = mean_or_nan(without_nan([summary[column] for summary in summaries]))
     recovered = [not math.isnan(summary["recovery_episodes"]) for summary in summaries]

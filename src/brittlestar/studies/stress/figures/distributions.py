@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
+from brittlestar.results.ranges import cut, range_of
 from brittlestar.statistics.hypothesis_tests import holm
 from brittlestar.statistics.intervals import t_interval
 from brittlestar.statistics.rank_tests import friedman, wilcoxon
@@ -160,6 +161,6 @@ def _window(values: np.ndarray) -> tuple[float, float]:
     return (round(low, 2), round(high, 2)) if high - low > 0.05 else (low - 0.05, high + 0.05)
 
 
-def _mean(values: np.ndarray) -> str:
-    interval = t_interval(values)
-    return bounded(values.mean(), float(interval.low), float(interval.high), ".2f")
+def _mean(rates: np.ndarray) -> str:
+    interval = cut(range_of("rate_shock"), rates.mean(), *t_interval(rates))
+    return bounded(rates.mean(), float(interval.low), float(interval.high), ".2f")

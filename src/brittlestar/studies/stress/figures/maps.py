@@ -188,6 +188,6 @@ def _line(axes: Any, rows: list[Row], style: dict[str, Any]) -> int:
     closed = [*means, means[0]]
     axes.plot(angles, [mean.value for mean in closed], **style)
     if style["color"] != "black":
-        low, high = (np.clip([getattr(mean, end) for mean in closed], 0, 1) for end in ("low", "high"))
+        low, high = ([getattr(mean, end) for mean in closed] for end in ("low", "high"))
         axes.fill_between(angles, low, high, color=style["color"], alpha=0.2, linewidth=0)
     return max(mean.n for mean in means)

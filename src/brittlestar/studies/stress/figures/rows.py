@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.results.load import Row
+from brittlestar.results.ranges import cut, range_of
 from brittlestar.results.rows import group_rows
 from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.intervals import t_interval
@@ -19,7 +20,6 @@ from brittlestar.studies.stress.scoring import BASELINE, mean_or_nan
 
 _TRAITS = ("algorithm", "on_policy", "discrete")
 _GROUPS = ("env", "perturbation", "stress_schedule")
-_LIMITS = {"rate_shock": (0.0, 1.0), "excess": (-1.0, 1.0), "false_alarms": (0.0, 1.0)}
 
 
 class UnsuitedError(Exception):
@@ -62,9 +62,9 @@ class Mean:
         interval = t_interval(np.array(units or [math.nan]))
         if math.isnan(float(interval.low)) and math.isnan(mean.low):
             return cls(mean.value, n=mean.n)
-        bottom, top = _LIMITS.get(name, (-math.inf, math.inf))
-        low, high = float(np.fmin(interval.low, mean.low)), float(np.fmax(interval.high, mean.high))
-        return cls(mean.value, max(bottom, low), min(top, high), mean.n)
+        bounds = np.fmin(interval.low, mean.low), np.fmax(interval.high, mean.high)
+        low, high = map(float, cut(range_of(name), mean.value, *bounds))
+        return cls(mean.value, low, high, mean.n)
 
 
 @dataclass
