@@ -9,6 +9,13 @@ from brittlestar.errors import UserError
 from brittlestar.results.format import bounded_column, is_missing
 from brittlestar.results.load import Row
 
+MET, MISSED, UNDECIDED = "met", "**missed**", "not decided"
+"""Verdicts on a bar: all of the interval meets it, none of it does, or only a part, so that the data do not tell."""
+JUDGED = """\
+Judged by the interval, not by the estimate. Met: all of the interval meets the bar. Missed: none of it does. Not
+decided: only a part of it does, so that these episodes do not tell; more of them do."""
+_TOLERANCE = 1e-9
+
 
 def run_command(words: list[str]) -> bool:
     """Runs `brittlestar` with its live line and returns whether it succeeded; stored cells are not computed again.
@@ -77,3 +84,16 @@ def percent(value: float) -> str:
         '99.7 %'
     """
     return f"{100 * value:.1f} %"
+
+
+def judge(bar: float, low: float, high: float) -> str:
+    """Judges a value that should be at least `bar` by its interval; see `MET`, `MISSED` and `UNDECIDED`.
+
+    Example:
+        >>> judge(0.95, 0.96, 1.0), judge(0.95, 0.8, 0.9), judge(0.99, 0.975, 1.0)
+        ('met', '**missed**', 'not decided')
+    """
+    # 0.9 - 0.5 is below 0.4 in floating point.
+    if low >= bar - _TOLERANCE:
+        return MET
+    return MISSED if high < bar - _TOLERANCE else UNDECIDED

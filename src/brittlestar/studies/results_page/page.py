@@ -10,7 +10,7 @@ from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.results.format import markdown
 from brittlestar.results.load import Row, load_cells
 from brittlestar.results.rows import measures
-from brittlestar.studies.pages import with_interval
+from brittlestar.studies.pages import JUDGED, with_interval
 from brittlestar.studies.results_page.parts import all_parts, by_level, find_part
 from brittlestar.studies.results_page.plan import NOISES, SAC, TITLES, P, ResultsPlan
 from brittlestar.studies.results_page.published import PUBLISHED_EPISODES, TASKS
@@ -54,7 +54,7 @@ def write_results(plan: ResultsPlan, out: Path, readme: Path | None = None) -> N
 
 def results_page(plan: ResultsPlan, folder: Path) -> str:
     """Returns the page, and draws its picture into `folder`."""
-    paragraphs = ["# Results on Fetch", *_opening(plan), "## Bars", bars(plan)]
+    paragraphs = ["# Results on Fetch", *_opening(plan), "## Bars", JUDGED, bars(plan)]
     paragraphs += _differences(plan) if plan.published else []
     paragraphs += ["## Trained without noise against trained with it"]
     if draw_push(plan, folder):

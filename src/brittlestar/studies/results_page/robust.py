@@ -11,7 +11,7 @@ from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.results.compare import Comparison, compare, verdict
 from brittlestar.results.format import bounded, bounded_column, markdown, text
 from brittlestar.results.load import RATES, Row
-from brittlestar.studies.pages import percent, points, with_interval
+from brittlestar.studies.pages import MET, UNDECIDED, judge, percent, points, with_interval
 from brittlestar.studies.results_page.parts import Part, by_level, find_part
 from brittlestar.studies.results_page.plan import ROBUST, SAC, ResultsPlan
 from brittlestar.studies.results_page.published import PAIRS, TASKS
@@ -21,9 +21,7 @@ PICTURE = "clean_vs_robust.png"
 _STEPS = dict(zip(RATES, ("any step", "final step"), strict=True))
 _REACH_FINAL, _PUSH = 0.99, {"success_any": 0.95, "success_final": 0.90}
 _GAIN, _GAIN_AT, _P_VALUE, _COST = 0.40, 0.05, 0.01, 0.06
-_TOLERANCE = 1e-9
-"""Of a bar: 0.9 - 0.5 is below 0.4 in floating point."""
-_UNTRAINED = {"measured": "not trained yet", "met": "-"}
+_UNTRAINED = {"measured": "not trained yet", "verdict": "-"}
 
 
 def pairs(plan: ResultsPlan, task: str, measure: str) -> list[Comparison]:
@@ -99,7 +97,7 @@ def draw_push(plan: ResultsPlan, folder: Path) -> bool:
 
 
 def bars(plan: ResultsPlan) -> str:
-    """Returns the table of bars: what was asked for, what was measured, whether it is met."""
+    """Returns the table of bars: what was asked for, what was measured, and the verdict of the interval."""
     rows = []
     for role in (SAC, ROBUST):
         part = find_part(plan, "fetch_reach", "observation", role)
@@ -110,7 +108,7 @@ def bars(plan: ResultsPlan) -> str:
         rows += [_rate_bar("fetch_push", part, name, measure, bar) for measure, bar in _PUSH.items()]
     for measure in RATES:
         rows += _pair_bars(pairs(plan, "fetch_push", measure), _STEPS[measure])
-    return markdown(rows, ["bar", "asked", "measured", "met"])
+    return markdown(rows, ["bar", "asked", "measured", "verdict"])
 
 
 def _rate_bar(task: str, part: Part | None, name: str, measure: str, bar: float) -> Row:
@@ -121,7 +119,7 @@ def _rate_bar(task: str, part: Part | None, name: str, measure: str, bar: float)
     clean = by_level(tables)[0.0]
     lowest = min(cell[measure] for cell in tables.cells if cell["strength"] == 0)
     measured = f"{bounded_column(clean, measure, percent)}, n = {clean['n_episodes']}; lowest seed {percent(lowest)}"
-    return row | {"measured": measured, "met": _met(clean[measure] >= bar - _TOLERANCE)}
+    return row | {"measured": measured, "verdict": judge(bar, clean[f"{measure}_low"], clean[f"{measure}_high"])}
 
 
 def _pair_bars(comparisons: list[Comparison], step: str) -> list[Row]:
@@ -135,21 +133,20 @@ def _pair_bars(comparisons: list[Comparison], step: str) -> list[Row]:
 def _gain(pair: Comparison) -> Row:
     level = next(row for row in pair.levels if row["strength"] == _GAIN_AT)
     same = "the same" if pair.paired else "DIFFERENT"
-    met = pair.paired and level["difference"] >= _GAIN - _TOLERANCE and level["p"] < _P_VALUE
-    return {"measured": f"{_points(level)}, p = {level['p']:.2g}, {same} {level['n_a']} episodes", "met": _met(met)}
+    mark = judge(_GAIN, level["low"], level["high"])
+    if mark == MET and not (pair.paired and level["p"] < _P_VALUE):
+        mark = UNDECIDED
+    return {"measured": f"{_points(level)}, p = {level['p']:.2g}, {same} {level['n_a']} episodes", "verdict": mark}
 
 
 def _cost(pair: Comparison) -> Row:
     clean = next(row for row in pair.levels if row["strength"] == 0)
     loss = {"difference": -clean["difference"], "low": -clean["high"], "high": -clean["low"]}
-    met = loss["difference"] <= _COST + _TOLERANCE
-    return {"measured": f"{_points(loss)}, p = {clean['p']:.2g}", "met": _met(met)}
+    # A cost of at most the bar is a gain of at least its negative.
+    mark = judge(-_COST, clean["low"], clean["high"])
+    return {"measured": f"{_points(loss)}, p = {clean['p']:.2g}", "verdict": mark}
 
 
 def _points(row: Mapping[str, Any]) -> str:
-    """Writes a difference of rates in points, with its interval; rates differ by at most 1."""
-    return bounded(row["difference"], max(row["low"], -1.0), min(row["high"], 1.0), points)
-
-
-def _met(met: bool) -> str:
-    return "yes" if met else "**NO**"
+    """Writes a difference of rates in points, with its interval."""
+    return bounded(row["difference"], row["low"], row["high"], points)

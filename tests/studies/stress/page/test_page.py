@@ -27,13 +27,22 @@ def test_the_page_shows_the_tables(plan, make_tables, page_table):
         for mode, rate in (("deterministic", "**0.5**"), ("stochastic", "**0.3**"))
     ]
     alarm = page_table(text, "False alarms")[1]
-    assert alarm[3:6] == ["360", "5.0 % [3.2 %, 7.8 %]", "5.0 %"] and alarm[-1] == "yes"
+    assert alarm[3:6] == ["360", "5.0 % [2.2 %, 7.8 %]", "5.0 %"] and alarm[-1] == "not decided"
     board = page_table(text, "Leaderboard")
     assert board[1][2:6] == ["1 [1, 2] of 2", "cartpole_ppo", "0.6 [0.5, 0.7]", "1"] and board[2][5] == "(500)"
     assert "40 before the shock, 40 in it, 40 after it" in section(text, "How it was made")
     assert "**Not all of it.** The whole benchmark is `brittlestar stress-benchmark`." in text
     failed = benchmark_page(plan, make_tables(failures=[{"error": "it broke"}]))
     assert "**1 cell failed, left out:** it broke." in failed
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(0.01, "met"), (0.04, "not decided"), (0.2, "**missed**")])
+def test_the_interval_decides_whether_false_alarms_are_accepted(
+    plan, make_tables, stress_row, page_table, rate, verdict
+):
+    row = stress_row("cartpole_dqn", "baseline", false_alarms=rate, verdict="no stress")
+    alarm = page_table(benchmark_page(plan, make_tables(row)), "False alarms")[-1]
+    assert (alarm[1], alarm[-1]) == ("cartpole_dqn", verdict)
 
 
 def test_pictures_are_small(tmp_path):

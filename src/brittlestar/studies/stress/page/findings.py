@@ -7,9 +7,10 @@ import numpy as np
 
 from brittlestar.results.format import is_missing
 from brittlestar.results.load import Row
+from brittlestar.results.ranges import SHARE, cut
 from brittlestar.statistics.conformal import conformal_rank
 from brittlestar.statistics.hypothesis_tests import holm
-from brittlestar.statistics.intervals import wilson
+from brittlestar.statistics.intervals import LEVEL, normal_quantile, wilson
 from brittlestar.studies.pages import percent, points, three_digits
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.page.tables import BenchmarkTables, agent_columns, collapsed, mean
@@ -119,9 +120,9 @@ def correlation_sentence(row: Row) -> str:
 def alarm_rows(tables: BenchmarkTables, reference: int, alpha: float) -> list[Row]:
     """Returns the false alarms of every agent, with reference passes of `reference` episodes and `alpha` accepted.
 
-    `events` of `episodes` without stress were called a collapse: `rate`, with Wilson's `low` and `high`. If the
-    promise holds with equality, `error` is the standard deviation of the rate, and `p` the probability of so many
-    events or more; `p_holm` is corrected over all agents.
+    `events` of `episodes` without stress were called a collapse: `rate`. If the promise holds with equality, `error` is
+    the standard deviation of the rate, and `p` the probability of so many events or more; `p_holm` is corrected over
+    all agents. The interval is Wilson's and at least 1.96 errors: episodes of a seed share a threshold.
     """
     rows = []
     for row in tables.under(BASELINE):
@@ -130,10 +131,12 @@ def alarm_rows(tables: BenchmarkTables, reference: int, alpha: float) -> list[Ro
         chances = event_chances(episodes // seeds, seeds, reference - split(reference), alpha)
         counts = np.arange(len(chances))
         variance = float(chances @ counts**2 - (chances @ counts) ** 2)
-        interval = wilson(events, episodes)
-        rate = {"rate": events / episodes, "rate_low": float(interval.low), "rate_high": float(interval.high)}
-        chance = {"error": math.sqrt(variance) / episodes, "p": min(1.0, float(chances[events:].sum()))}
-        rows.append(agent_columns(row) | {"events": events, "episodes": episodes} | rate | chance)
+        rate, error = events / episodes, math.sqrt(variance) / episodes
+        reach, interval = normal_quantile(LEVEL) * error, wilson(events, episodes)
+        low, high = cut(SHARE, rate, min(interval.low, rate - reach), max(interval.high, rate + reach))
+        numbers = {"rate": rate, "rate_low": low, "rate_high": high, "error": error}
+        numbers["p"] = min(1.0, float(chances[events:].sum()))
+        rows.append(agent_columns(row) | {"events": events, "episodes": episodes} | numbers)
     adjusted = holm([row["p"] for row in rows]).tolist() if rows else []
     return [row | {"p_holm": p} for row, p in zip(rows, adjusted, strict=True)]
 

@@ -9,7 +9,7 @@ from brittlestar.cells.identity import versions
 from brittlestar.errors import UserError, counted
 from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
-from brittlestar.studies.pages import percent, run_command, three_digits, with_interval
+from brittlestar.studies.pages import MET, MISSED, UNDECIDED, judge, percent, run_command, three_digits, with_interval
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.page.findings import SIGNIFICANT, alarm_rows, findings
 from brittlestar.studies.stress.page.plan import COMMAND, BenchmarkPlan
@@ -38,18 +38,20 @@ _WIDTH, _COLOURS = 1000, 128
 _SILENT = "–"
 _LEADERBOARD = """\
 Stability: 1 minus the share of episodes in the shock that collapse beyond those without stress, over the stressors
-that act. Return: without stress, between random (0) and reference (1); in brackets where these are not known. Front: no
-agent of the same environment and mode has both a better return and a better stability. Rank: by stability, within
-environment and mode, with its bootstrap interval. The published score mixes identity, collapse rate and return (.55,
-.30, .15): it does not replace the stability."""
+that act, at most 1. Return: without stress, between random (0) and reference (1); in brackets where these are not
+known. Front: no agent of the same environment and mode has both a better return and a better stability. Rank: by
+stability, within environment and mode, with its bootstrap interval. The published score mixes identity, collapse rate
+and return (.55, .30, .15): it does not replace the stability."""
 _STRESSORS = """\
 Collapse: more events in the shock than in the same episodes without stress, by a paired test (p < .05, Holm)."""
 _RATES = f"""\
 Share of episodes in the shock that collapse; bold: beyond chance; {_SILENT}: no action changed, which is proven."""
 _ALARMS = """\
-Events among episodes without stress (`baseline`), with Wilson's 95 % interval. Error: standard deviation of the rate
-that so many episodes and reference passes leave if the promise holds with equality (beta-binomial). p: probability of
-so many events or more; Holm's correction over all agents decides whether the promise is kept."""
+Events among episodes without stress (`baseline`). Error: standard deviation of the rate that so many episodes and
+reference passes leave if the promise holds with equality (beta-binomial). In brackets: 95 % interval, Wilson's over
+episodes and at least 1.96 errors. p: probability of so many events or more. Verdict: met if all of the interval is
+accepted; missed if there are more events than accepted beyond chance (p < .05, Holm over all agents); else not
+decided."""
 _CORRELATIONS = "Over agents. Both modes have the same agents, so each mode has its own rows."
 
 
@@ -164,7 +166,8 @@ def _alarm_row(row: Row, alpha: float) -> Row:
     line = {name: row[name] for name in ("environment", "policy", "mode", "episodes")}
     line |= {"false alarms": bounded_column(row, "rate", percent), "accepted": percent(alpha)}
     line |= {"error": percent(row["error"]), "p": f"{row['p']:.2g}"}
-    return line | {"kept": "yes" if row["p_holm"] >= SIGNIFICANT else "**NO**"}
+    met = judge(-alpha, -row["rate_high"], -row["rate_low"]) == MET
+    return line | {"verdict": MISSED if row["p_holm"] < SIGNIFICANT else MET if met else UNDECIDED}
 
 
 def _correlation_row(row: Row) -> Row:
