@@ -13,6 +13,7 @@ from brittlestar.engine.envpool_import import load_envpool
 from brittlestar.engine.lanes import Batch
 from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.batches import empty_batch, put_rows, take_row
+from brittlestar.envs.step_time import registered_frame_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest
 
@@ -82,7 +83,8 @@ class PoolLanes:
         limit = spec.max_steps or shape.config.max_episode_steps
         self.max_steps = limit if limit < _ENDLESS else None
         timestep = _TIMESTEPS.get(spec.id.rpartition("-")[0].replace("Dense", ""))
-        self.step_seconds = timestep and timestep * getattr(shape.config, "frame_skip", 1)
+        action = timestep and timestep * getattr(shape.config, "frame_skip", 1)
+        self.step_seconds = action or registered_frame_seconds(spec.id)
         self._pools: list[_Pool] = []
         self.use_threads(threads)
         self.resize(count)

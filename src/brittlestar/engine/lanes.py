@@ -14,6 +14,7 @@ import numpy as np
 from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.batches import copy_batch, empty_batch, put_rows
 from brittlestar.envs.fast import LaneGroup, fast_env
+from brittlestar.envs.step_time import step_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
 
@@ -82,7 +83,7 @@ class Lanes:
         self.envs: list[gym.Env] = [spec.make()]
         check_spaces(self.envs[0])
         self.observation_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
-        self.step_seconds: float | None = getattr(self.envs[0].unwrapped, "dt", None)
+        self.step_seconds = step_seconds(self.envs[0])
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
         self.calibrations: dict[Any, Any] = {}
         self._worlds: list[World] = []

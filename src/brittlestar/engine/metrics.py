@@ -24,9 +24,9 @@ _SUMS = (
 COLUMNS = (
     "episode", "reset_seed", "phase", "length", "terminated", "truncated", "return", "normalised_return",
     "success_any", "success_final", "dwell", "solved_at_reset", "time_to_success", "cycle_time",
-    "completion_fraction", "collision_rate", *_MOTION, *_MOTION_EXECUTED, "path_length", "path_length_observed",
-    "final_distance", "time_to_failure", "recovery_time", "return_observed", "action_divergence",
-    "observation_change", "observation_touched", "action_change", "reward_change",
+    "completion_fraction", "collision_any", "collision_rate", *_MOTION, *_MOTION_EXECUTED, "path_length",
+    "path_length_observed", "final_distance", "time_to_failure", "recovery_time", "return_observed",
+    "action_divergence", "observation_change", "observation_touched", "action_change", "reward_change",
 )  # fmt: skip
 """Columns of an episode row. A metric without a meaning in an environment is missing (nan), never zero."""
 
@@ -46,7 +46,8 @@ class EpisodeMetrics:
         self._calm = self._stressed = np.zeros(lanes, dtype=bool)
         self._rewards_seen = self._diverges = False
         self._first_success = np.zeros(lanes, dtype=np.int64)
-        self._now, self._at_reset, self._completion = (np.full(lanes, np.nan) for _ in range(3))
+        self._now, self._at_reset, self._completion, self._start_distance = np.full((4, lanes), np.nan)
+        self._shows_collisions = False
         self._observation_size = 1
 
     def begin(self, lane: int, observation: Any) -> None:
@@ -60,6 +61,8 @@ class EpisodeMetrics:
         for path in self._paths:
             path.begin(lane)
         self._now[lane] = self._completion[lane] = self._at_reset[lane] = np.nan
+        if _has_goals(observation):
+            self._start_distance[lane] = goal_distance(observation)[lane]
         solved = self._spec.success.at_reset(observation) if self._spec.success else None
         if solved is not None:
             self._at_reset[lane] = solved[lane]
@@ -115,9 +118,16 @@ class EpisodeMetrics:
             self._first_success = np.where(now & (self._first_success == 0), self.length, self._first_success)
             self._now = now.astype(np.float64)
         if spec.signals.collision_key:
-            self._sums["collisions"] += [bool(info.get(spec.signals.collision_key)) for info in batch.infos]
+            hits = [info.get(spec.signals.collision_key) for info in batch.infos]
+            self._sums["collisions"] += [bool(hit) for hit in hits]
+            self._shows_collisions |= any(hit is not None for hit in hits)
         if spec.signals.completion_key:
             self._completion = np.array([info.get(spec.signals.completion_key, np.nan) for info in batch.infos])
+
+    @property
+    def cumulative_reward(self) -> np.ndarray:
+        """The reward of each lane so far."""
+        return self._sums["return"]
 
     def row(self, lane: int, batch: Batch) -> dict[str, float]:
         """Returns the metrics of an episode that has just ended."""
@@ -147,12 +157,27 @@ class EpisodeMetrics:
         if self._paths:
             row["path_length"] = self._paths[0].length_to(lane, batch.observation)
             row["path_length_observed"] = self._paths[1].length[lane]
-        if isinstance(batch.observation, dict) and {"achieved_goal", "desired_goal"} <= batch.observation.keys():
-            row["final_distance"] = goal_distance(batch.observation)[lane]
-        if self._spec.signals.collision_key:
-            row["collision_rate"] = self._sums["collisions"][lane] / length
         row["completion_fraction"] = self._completion[lane]
+        if _has_goals(batch.observation):
+            row["final_distance"] = distance = float(goal_distance(batch.observation)[lane])
+            if self._spec.signals.completion_key is None:
+                row["completion_fraction"] = self._approach(lane, distance)
+        if self._spec.signals.collision_key:
+            collisions = self._sums["collisions"][lane]
+            row |= {"collision_any": float(collisions > 0), "collision_rate": collisions / length}
         return row
+
+    def clear_unknown(self, rows: np.ndarray) -> None:
+        """Makes columns missing in all rows of a run: collisions, if no step has shown the key that they come from."""
+        if self._spec.signals.collision_key and not self._shows_collisions:
+            rows[:, [COLUMNS.index("collision_any"), COLUMNS.index("collision_rate")]] = np.nan
+
+    def _approach(self, lane: int, distance: float) -> float:
+        """Returns the share of the way to the goal that an episode has gone: 1 at the goal, 0 if it is no nearer."""
+        start = self._start_distance[lane]
+        if self._now[lane] == 1 or distance == 0:
+            return 1.0
+        return max(0.0, 1.0 - distance / start) if start > 0 else 0.0
 
     def _success(self, lane: int, length: int, total: float) -> dict[str, float]:
         success = self._spec.success
@@ -175,6 +200,10 @@ class EpisodeMetrics:
 
 
 _Pair = tuple[np.ndarray, np.ndarray]
+
+
+def _has_goals(observation: Any) -> bool:
+    return isinstance(observation, dict) and {"achieved_goal", "desired_goal"} <= observation.keys()
 
 
 def _changed_arrays(before: Any, after: Any) -> list[_Pair]:

@@ -74,6 +74,7 @@ class _Run:
             self._rerun()
         finally:
             self.stack.restore()
+        self.metrics.clear_unknown(self.values)
         rows = Rows(self.values, self.phases, self.effects.means)
         if self.recorder:
             rows.behaviour, rows.trajectories = self.recorder.behaviour, self.recorder.trajectories()

@@ -73,7 +73,7 @@ class AtariFrames(gym.Wrapper):
         super().__init__(env)
         if not isinstance(env.observation_space, spaces.Box) or len(env.observation_space.shape) != 3:
             raise UserError(f"Atari needs pictures in colour (`obs_type: rgb`), got {env.observation_space}")
-        self._noop_max, self._frame_skip, self._size = noop_max, frame_skip, screen_size
+        self._noop_max, self.frame_skip, self._size = noop_max, frame_skip, screen_size
         self.observation_space = spaces.Box(0, 255, (screen_size, screen_size, 1), np.uint8)
         self._ale: Any = env.unwrapped.ale  # type: ignore[attr-defined]
         self._fires = "FIRE" in env.unwrapped.get_action_meanings()  # type: ignore[attr-defined]
@@ -119,7 +119,7 @@ class AtariFrames(gym.Wrapper):
 
     def _skip(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict]:
         frames, total = [], 0.0
-        for _ in range(self._frame_skip):
+        for _ in range(self.frame_skip):
             frame, reward, terminated, truncated, info = self.env.step(action)
             frames.append(frame)
             total += float(reward)
