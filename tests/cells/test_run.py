@@ -166,3 +166,15 @@ def test_a_cell_records_its_backend(tmp_path):
         assert manifest["provenance"]["simulator"]["backend"] == expected
         rows[backend] = cell.records.read_rows(tmp_path / backend)
     assert not np.array_equal(rows["auto"], rows["gymnasium"], equal_nan=True)
+
+
+def test_the_reward_over_time_is_stored_and_reused_with_its_cell(job, tmp_path):
+    cell.run(job)
+    manifest = records.read_manifest(Path(job.folder))
+    rewards = records.read_rows(Path(job.folder), records.REWARDS)
+    assert rewards.shape == (1, 5, len(manifest["reward_columns"]))
+    returns = records.read_rows(Path(job.folder))[:, COLUMNS.index("return")]
+    assert rewards[0, -1, 1] == pytest.approx(returns.mean(), rel=1e-6)
+    again = Job(job.config, str(tmp_path / "again"))
+    assert cell.run(again).status == "cached"
+    assert np.array_equal(records.read_rows(Path(again.folder), records.REWARDS), rewards)

@@ -23,7 +23,7 @@ def test_every_environment_has_a_sheet_with_a_panel_per_model(model_cells, tmp_p
     assert [list(line.get_ydata()) for line in walker.axes[1].get_lines()] == [[5.0, 10.0]] * 2
     assert [text.get_text() for text in walker.legends[0].get_texts()] == ["kind channel", "kind random"]
     assert not walker.axes[0].yaxis_inverted()
-    assert walker.axes[0].get_ylabel() == "cumulative reward"
+    assert walker.axes[0].get_ylabel() == "return"
     assert acrobot.axes[0].yaxis_inverted()
     assert "axis reversed: higher up is worse" in acrobot.axes[0].get_ylabel()
 

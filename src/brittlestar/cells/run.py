@@ -52,6 +52,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
     """Rolls the episodes out, writes the finished cell to the store, and returns its manifest."""
     from brittlestar.engine.delivery import measure, result_notes
     from brittlestar.engine.metrics import COLUMNS
+    from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 
     started, clock = time.time(), time.perf_counter()
     plan, parts = _plan(job), _parts(job)
@@ -64,6 +65,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
         "status": "done",
         "config": job.cell_config,
         "columns": COLUMNS,
+        "reward_columns": REWARD_COLUMNS,
         "phases": rows.phases,
         "measure": job.env.measure,
         "delivery": measure(parts.perturbation, rows, parts.schedule),
@@ -72,7 +74,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
         "provenance": provenance(job.simulator),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
-    files: dict[str, Any] = {records.ROWS: rows.values}
+    files: dict[str, Any] = {records.ROWS: rows.values, records.REWARDS: rows.rewards}
     if rows.behaviour is not None:
         layout = rows.behaviour.layout
         manifest |= {"layout": dataclasses.asdict(layout), "behaviour_columns": layout.columns}

@@ -14,7 +14,9 @@ from brittlestar.cells.files import make_folder, write_file
 from brittlestar.errors import UserError
 
 ROWS, MANIFEST = "episodes.npy", "manifest.json"
-BEHAVIOUR, TRAJECTORIES = "behaviour.npy", "trajectories.npz"
+BEHAVIOUR, TRAJECTORIES, REWARDS = "behaviour.npy", "trajectories.npz", "rewards.npy"
+_REPLACEABLE = (REWARDS,)
+"""Files that only a picture needs: not worth the milliseconds in which a file becomes safe from a power cut."""
 
 
 def store_folder(store: str, cell_hash: str) -> Path:
@@ -43,7 +45,7 @@ def write_cell(folder: Path, manifest: dict[str, Any], files: Mapping[str, Any])
     """Writes a finished cell: arrays by file name, or dicts of arrays for `.npz`, and the manifest last."""
     make_folder(folder)
     for name, content in files.items():
-        write_file(folder / name, functools.partial(_save, content), durable=True)
+        write_file(folder / name, functools.partial(_save, content), durable=name not in _REPLACEABLE)
     write_manifest(folder, manifest, durable=True)
 
 

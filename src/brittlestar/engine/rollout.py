@@ -16,6 +16,7 @@ from brittlestar.engine.envpool_lanes import PoolLanes
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.engine.plan import Plan, Rows
+from brittlestar.engine.reward_recorder import RewardRecorder
 from brittlestar.engine.stack import Observed, Parts, Stack
 from brittlestar.envs.batches import entries
 from brittlestar.errors import HarnessError
@@ -57,6 +58,7 @@ class _Run:
         self.policy_state: Any = None
         self.values = np.full((plan.episodes, len(COLUMNS)), np.nan)
         self.effects = EffectLog(plan.episodes, count)
+        self.rewards = RewardRecorder(plan.episodes, count, lanes.max_steps)
         self.recorder = self._recorder() if plan.record else None
         self.phase_names = [parts.schedule.phase(episode) for episode in range(plan.episodes)]
         self.phases = list(dict.fromkeys(self.phase_names))
@@ -76,6 +78,8 @@ class _Run:
             self.stack.restore()
         self.metrics.clear_unknown(self.values)
         rows = Rows(self.values, self.phases, self.effects.means)
+        lengths, phases = (rows.column(name).astype(np.int64) for name in ("length", "phase"))
+        rows.rewards = self.rewards.summary(lengths, rows.column("return"), phases)
         if self.recorder:
             rows.behaviour, rows.trajectories = self.recorder.behaviour, self.recorder.trajectories()
         return rows
@@ -134,11 +138,13 @@ class _Run:
         if not self.queue:
             # One behind the last: nothing that is stored by episode confuses it with a real one.
             self.idle[lane], self.episode[lane] = True, self.plan.episodes
+            self.rewards.begin(lane, self.plan.episodes)
             return
         self.episode[lane] = self.queue.popleft()
         self.lanes.reset(lane, self.reset_seeds[self.episode[lane]])
         self.metrics.begin(lane, self.lanes.observation)
         self.effects.begin(lane)
+        self.rewards.begin(lane, self.episode[lane])
         if self.recorder:
             self.recorder.begin(lane)
 
@@ -156,6 +162,7 @@ class _Run:
         self._check_numbers(batch.observation, "the environment's observation")
         seen_reward = stack.reward(batch.reward, batch.observation)
         metrics.update(batch, seen_reward)
+        self.rewards.update(metrics.length, metrics.cumulative_reward)
         if self.recorder:
             self.recorder.update(acted.commanded, batch.reward, seen_reward)
             self.recorder.account(*(stack.effects.get(name, 0.0) for name in BOOKKEEPING))

@@ -1,7 +1,7 @@
 """The report on a sweep: sections of its study, the degradation curve, notes, methods, failed cells."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from brittlestar.reports.notes import varied_columns
 from brittlestar.reports.overview import MOST_ROWS
@@ -15,6 +15,11 @@ from brittlestar.results.rows import measures
 _TITLE = "Degradation curve"
 _MISSED = (
     "These policies miss their recorded return before anything disturbs them: their curves do not measure robustness."
+)
+_MOST_REWARDS = 12
+_REWARDS = (
+    "Cumulative reward against the step of the episode, at each strength: the mean over episodes and seeds, and the "
+    "middle half of the episodes. An episode that has ended keeps its return."
 )
 
 
@@ -31,6 +36,8 @@ class Report:
     missed: list[str]
     notes: list[str]
     protocol: str = ""
+    rewards: list[str] = field(default_factory=list)
+    """Names of pictures of the reward over time."""
 
     @property
     def all_pictures(self) -> list[str]:
@@ -49,9 +56,17 @@ class Report:
             parts += [*map(_picture, section.pictures), section.body]
         parts += [f"## {_TITLE}"] if self.sections and self.overview else []
         pictures = [name for name in self.all_pictures if not any(name in part.pictures for part in self.sections)]
-        parts += [*map(_picture, pictures), self.overview, _list(self.notes), *_methods(tables), *_failures(tables)]
+        parts += [*map(_picture, pictures), self.overview, _list(self.notes), *_methods(tables)]
+        parts += [*self._rewards(), *_failures(tables)]
         parts += [self.protocol]
         return "\n\n".join(filter(None, parts)) + "\n"
+
+    def _rewards(self) -> list[str]:
+        if not self.rewards:
+            return []
+        more = len(self.rewards) - _MOST_REWARDS
+        line = f"{more} more pictures are in the folders of their environments." if more > 0 else ""
+        return ["## Reward over time", _REWARDS, *map(_picture, self.rewards[:_MOST_REWARDS]), line]
 
 
 def _picture(name: str) -> str:

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MODELS = (LABEL, "policy.path", "policy")
+MODELS = (LABEL, "policy.path", "policy")
 """Columns that may distinguish models."""
+REVERSED = "\n(axis reversed: higher up is worse)"
+"""Label of an axis on which all values are negative."""
 
 
 def plot_sheets(tables: Tables, folder: Path) -> drawing.Pictures:
-    """Draws a sheet per environment with a panel per model: the cumulative reward at every strength.
+    """Draws a sheet per environment with a panel per model: the return at every strength.
 
     The axis of an environment with negative rewards only is reversed, and labelled so.
 
@@ -43,7 +45,7 @@ def plot_sheets(tables: Tables, folder: Path) -> drawing.Pictures:
 
 
 def _is_sheet_wanted(tables: Tables) -> bool:
-    several = any(len({row.get(column) for row in tables.curve}) > 1 for column in _MODELS)
+    several = any(len({row.get(column) for row in tables.curve}) > 1 for column in MODELS)
     targets = {str(cell.config["perturbation"].get("_target_")) for cell in tables.finished}
     return several or LABEL in tables.grouping.columns or any(name.endswith("MaskObservation") for name in targets)
 
@@ -60,7 +62,7 @@ def _by_environment(tables: Tables) -> dict[str, list[Row]]:
 
 
 def _plot_environment(tables: Tables, env: str, rows: list[Row], folder: Path) -> drawing.Pictures:
-    models = [c for c in _MODELS if c in tables.grouping.columns]
+    models = [c for c in MODELS if c in tables.grouping.columns]
     panels = group_rows(rows, models)
     titles = {key: name or text(key[-1]) for key, name in curve_names(models, panels).items()}
     # A column that only distinguishes panels does not distinguish curves.
@@ -105,7 +107,7 @@ def _finish_sheet(figure: Figure, grid: list[Axes], env: str, rows: list[Row]) -
     for axes in grid:
         if limits:
             axes.set_ylim(*(reversed(limits) if negative else limits))
-        axes.set_ylabel("cumulative reward" + "\n(axis reversed: higher up is worse)" * negative)
+        axes.set_ylabel("return" + REVERSED * negative)
     cut = ", wide bands are cut" * is_cut(grid[0], rows, ["return"])
     figure.suptitle(env + cut, fontsize=11)
     lines: dict[str, Any] = {}

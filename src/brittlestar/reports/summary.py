@@ -14,6 +14,7 @@ from brittlestar.reports.notes import left_out, mismatches, of_cells, other_reco
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.reports.report import Report
+from brittlestar.reports.reward_plots import plot_rewards
 from brittlestar.reports.sections import analyse, studies_of
 from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate
@@ -69,11 +70,13 @@ def summarise(
         is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
         curve = tables.curve if not sections or is_swept else []
         pictures, unseen = _plot(tables, curve, out)
+        rewards, lost = plot_rewards(dataclasses.replace(tables, curve=curve), out)
+        unseen += left_out("reward", lost)
         notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else []) + unseen
         overview = sweep_overview(tables) if curve or not sections else ""
         failed = [f"the study failed: {error}" for error in errors]
         protocol = write_protocol(out, every, tables, sections)
-        report = Report(sections, overview, pictures, mismatches(tables), failed + notes, protocol)
+        report = Report(sections, overview, pictures, mismatches(tables), failed + notes, protocol, rewards)
         (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
@@ -100,6 +103,8 @@ def _files(report: Report, out: Path, folders: list[str]) -> str:
         suffixes = [end for end in ("csv", "parquet", "md", "json") if (out / f"{names[-1]}.{end}").is_file()]
         lines["tables"].append(f"{out}/{_braced(names)}.{_braced(suffixes)}")
     lines["plot"] = [f"{out}/{name}.png, {out}/{name}.pdf" for name in report.all_pictures]
+    folders_of_rewards = dict.fromkeys(name.rpartition("/")[0] for name in report.rewards)
+    lines |= {"rewards": [f"{out}/{folder}/*.png" for folder in folders_of_rewards]} if report.rewards else {}
     lines |= {
         "report": [f"{out}/report.md, {out}/{PROTOCOL}"],
         "cells": [", ".join(f"{folder}/*/" for folder in folders)],

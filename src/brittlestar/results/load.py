@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -106,6 +107,16 @@ class Cell:
     def column(self, name: str) -> np.ndarray:
         """Returns one column of the episode rows."""
         return self.rows()[:, list(self.manifest["columns"]).index(name)]
+
+    def rewards(self) -> np.ndarray | None:
+        """Returns the reward over time, `(steps, REWARD_COLUMNS)`, of its phase; None if there is no record of it."""
+        if self.folder is None or not (self.folder / records.REWARDS).is_file():
+            return None
+        # Only a picture needs the record, so a damaged one is none.
+        with contextlib.suppress(UserError, IndexError):
+            phases = self.manifest["phases"]
+            return records.read_rows(self.folder, records.REWARDS)[phases.index(self.phase or phases[0])]
+        return None
 
     def by_phase(self) -> list[Cell]:
         """Returns the cell, or one for each phase of its stress schedule."""
