@@ -102,3 +102,10 @@ def test_the_report_shows_them_and_old_ones_are_gone(swept):
 def test_sweeps_of_older_versions_have_no_pictures(make_cell, save_cells, tmp_path):
     save_cells(tmp_path, [make_cell([1, 0], strength=s) for s in (0.0, 0.5)])
     assert draw(tmp_path) == ([], [])
+
+
+def test_long_names_fit_on_the_picture(swept, figures, layout_faults):
+    model = {"config": {"model": f"/home/user/{'AVeryLongNameOfAModel' * 10}/ppo.zip"}}
+    pictures, _ = draw(swept((0.0, model, 1.0), (0.5, model, 0.5)))
+    assert layout_faults(figures[0][0]) == []
+    assert len(pictures[0]) < 200

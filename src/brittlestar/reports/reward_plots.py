@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ MOST_PICTURES = 100
 _MOST_PANELS = 6
 _MOST_LINES = 12
 _DPI = 110
+_LONGEST_NAME = 100
 _BAND = "band: the middle half of the episodes"
 
 
@@ -61,7 +63,7 @@ def _model_names(models: list[str], groups: dict[tuple, list[RewardCurve]]) -> d
 
 
 def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name)
+    return re.sub(r"[^\w.-]+", "_", name)[-_LONGEST_NAME:]
 
 
 def _draw(curves: list[RewardCurve], columns: list[str], title: str, path: Path) -> list[str]:
@@ -78,7 +80,8 @@ def _draw(curves: list[RewardCurve], columns: list[str], title: str, path: Path)
         left_out += [f"{names[key]} {text(curve.strength)}".strip() for curve in _panel(axes, members)]
         axes.set_title(names[key], fontsize=9)
     _finish(grid[0], curves)
-    figure.suptitle(title, fontsize=10)
+    # Nine capital letters an inch.
+    figure.suptitle(textwrap.fill(title, int(9 * figure.get_figwidth())), fontsize=10)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=_DPI)
     return left_out
