@@ -126,6 +126,14 @@ def test_a_grid_trains_what_it_can_and_names_the_failed_ones(launcher, shell):
     ("words", "line"),
     [
         (["algo=sac"], "`algo.name: sac` cannot learn actions of Discrete(2)"),
+        (
+            ["algo=ppo", "env=auto"],
+            "`env=auto` is the environment of a policy, and a training has none: add `env=NAME`",
+        ),
+        (
+            ["algo=ppo", "perturbation=mask_observation", "perturbation.r=0.1"],
+            "`r` = 0.1 of 4 numbers masks none; at least 1 / 4 masks one",
+        ),
         (["algo=ppo", "episodes=2"], "`episodes` must be at least 5, got 2"),
         (["algo=ppo", "steps=0"], "`steps` must be null or at least 1, got 0"),
         (
@@ -147,7 +155,9 @@ def test_a_mistake_is_one_line(words, line, shell):
 
 
 def test_the_command_that_it_names_runs(shell):
-    done = shell(*PPO, "steps=64", "episodes=5", script="train.py")
+    done = shell("env=gym", "env.id=CartPole-v1", *PPO[1:], "steps=64", "episodes=5", script="train.py")
+    assert done.stdout.startswith("note: CartPole-v1 has success, returns, sensor_groups of `env=cartpole`")
+    assert "success_final 0.0 %" in done.stdout
     command = done.stdout.splitlines()[-1].removeprefix("run it: brittlestar ").split()
     assert "success" in shell(*command, "episodes=5").stdout
 

@@ -3,10 +3,14 @@
 import pytest
 from omegaconf import OmegaConf
 
+from brittlestar.cells.job import resolve
+from brittlestar.cells.known_env import shipped_envs
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.studies.hardening.setup import default_levels, prepare
+
+PENDULUM = {"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "pendulum_sac", "adapter": None}
 
 
 def test_every_perturbation_has_a_default_grid_that_it_accepts():
@@ -26,7 +30,8 @@ def config(**changes):
     node = {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.05}
     env = {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1"}
     defaults = {"share": 0.9, "checkpoint": "best", "seeds": [0], "levels": None, "train_level": None, "measure": None}
-    return {"env": env, "policy": {}, "perturbation": node} | defaults | changes
+    others = {"mitigation": {}, "stress_schedule": {}, "episodes": 5, "deterministic": True, "store": "", "folder": "x"}
+    return {"env": env, "policy": {}, "perturbation": node} | others | defaults | changes
 
 
 def test_levels_are_sorted_and_start_at_zero():
@@ -35,9 +40,21 @@ def test_levels_are_sorted_and_start_at_zero():
     assert prepare(config(perturbation=with_change, levels=[-0.4, -0.1]), {}).levels == [0, -0.1, -0.4]
 
 
+def test_an_id_by_hand_has_success_of_the_option_that_knows_it():
+    env = shipped_envs()["gym"] | {"id": "CartPole-v1"}
+    setup = prepare(config(env=env), {"env": "gym"}, ["env=gym", "env.id=CartPole-v1"])
+    assert (setup.measure, setup.choices["env"]) == ("success_final", "CartPole-v1")
+    raw = prepare(config(env=env), {"env": "gym"}, ["env=gym", "env.success=null", "env.returns=null"])
+    assert raw.measure == "return"
+    for cell in raw.cells():
+        assert resolve(cell).config["env"] == raw.config["env"]
+        assert resolve(cell).notes == raw.notes != []
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"policy": PENDULUM}, "zoo/pendulum_sac was trained in Pendulum-v1, not in CartPole-v1"),
         ({"levels": "0.1"}, "`levels` must be a list of numbers"),
         ({"levels": [0.1, float("nan")]}, "`levels` must be a list of numbers"),
         ({"levels": [-0.1, 0.1]}, "must go one way from 0"),
@@ -56,4 +73,4 @@ def test_levels_are_sorted_and_start_at_zero():
 )
 def test_a_mistake_is_an_error_before_anything_is_computed(changes, message):
     with pytest.raises(UserError, match=message):
-        prepare(config(**changes), {})
+        prepare(config(**changes), {}, ["env=cartpole"])
