@@ -52,6 +52,15 @@ def test_discrete_actions_may_start_above_zero(rng):
     assert moved.block("signature")[0, 0] == pytest.approx(plain.block("signature")[0, 0] + 5)
 
 
+def test_choices_that_count_from_zero_have_a_place_of_their_own(rng):
+    actions = rng.integers(3, size=50)
+    plain, moved = one(Layout(actions=3), actions), one(Layout(actions=3, start=1), actions)
+    assert plain.block("entry")[0, :3].tolist() == np.roll(moved.block("entry")[0, :3], 1).tolist()
+    for name in ("entropy", "roughness", "digest"):
+        assert plain.column(name) == moved.column(name)
+    assert (plain.block("signature") == moved.block("signature")).all()
+
+
 def test_other_actions_have_another_digest(rng):
     layout, actions = Layout(size=2), rng.normal(size=(30, 2))
     other = actions.copy()

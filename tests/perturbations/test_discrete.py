@@ -106,6 +106,12 @@ def table(part, size, make_step, start=0, **options):
     return bound(part, space, size).perturb_action(np.arange(size) + start, step) - start
 
 
+def test_a_permutation_refuses_actions_outside_of_its_space(make_step):
+    part = bound(PermutedAction(1.0), spaces.Discrete(3, start=1), 3)
+    with pytest.raises(UserError, match=r"needs actions of Discrete\(3, start=1\), got 0 to 2"):
+        part.perturb_action(np.arange(3), make_step(3))
+
+
 @pytest.mark.parametrize("start", [0, 5])
 def test_a_given_permutation(start, make_step):
     assert table(PermutedAction(1.0, permutation=[2, 0, 1]), 3, make_step, start).tolist() == [2, 0, 1]

@@ -94,10 +94,107 @@ def test_torchscript(tmp_path):
     np.testing.assert_allclose(together, np.clip(answers(network), ACTS.low, ACTS.high), atol=1e-6)
     assert np.array_equal(bound(policy, lanes=1).predict(seen()[3:4])[0], together[3:4])
     choices = bound(policy, spaces.Discrete(2, start=5)).predict(seen())[0]
-    assert choices.tolist() == (answers(network).argmax(axis=1) + 5).tolist()
+    assert choices.tolist() == answers(network).argmax(axis=1).tolist()
+    assert "`start` of Discrete(2, start=5) is not added" in policy.notes[0]
     (tmp_path / "broken.pt").write_bytes(b"nothing")
     with pytest.raises(UserError, match="is not a TorchScript file"):
         bound(TorchScriptPolicy(str(tmp_path / "broken.pt")))
+
+
+def script(folder, network, name="actor.pt"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.trace(network, torch.zeros(1, 5)).save(str(folder / name))
+    return str(folder / name)
+
+
+def test_outputs_that_look_normalised_get_a_note_and_an_option(tmp_path):
+    network = nn.Sequential(mlp(2), nn.Tanh())
+    path, raw = script(tmp_path, network), answers(network)
+    policy = bound(TorchScriptPolicy(path))
+    assert policy.notes == []
+    np.testing.assert_allclose(policy.predict(seen())[0], raw, atol=1e-6)
+    (note,) = policy.notes
+    assert "all outputs were in [-1, 1], the environment takes actions in [-2, 3]: set `policy.outputs=unit`" in note
+    for outputs, expected in (("unit", 0.5 + 2.5 * raw), ("env", raw)):
+        policy = bound(TorchScriptPolicy(path, outputs))
+        np.testing.assert_allclose(policy.predict(seen())[0], expected, atol=1e-5)
+        np.testing.assert_allclose(policy.differentiate(seen()).outputs, expected, atol=1e-5)
+        assert policy.notes == []
+    with pytest.raises(UserError, match="`outputs` cannot be 'unity'; did you mean `unit`"):
+        TorchScriptPolicy(path, "unity")
+    with pytest.raises(UserError, match=r"`policy.outputs` is for actions in a Box, got Discrete\(2\)"):
+        bound(TorchScriptPolicy(path, "unit"), spaces.Discrete(2))
+    with pytest.raises(UserError, match=r"`policy.outputs=unit` needs bounds, the environment has in \[-inf, inf\]"):
+        bound(TorchScriptPolicy(path, "unit"), spaces.Box(-np.inf, np.inf, (2,)))
+
+
+@pytest.mark.parametrize(
+    ("high", "scale", "has_note"),
+    [(1.0, 1.0, False), (0.4, 0.4, False), (0.4, 1.0, True), (2.0, 1.0, True), (2.0, 4.0, False), (np.inf, 1.0, False)],
+)
+def test_only_suspicious_ranges_get_a_note(tmp_path, high, scale, has_note):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(5, 2), nn.Hardtanh(-0.9 * scale, 0.9 * scale))
+    network[0].weight.data *= 10
+    policy = bound(TorchScriptPolicy(script(tmp_path, network)), spaces.Box(-high, high, (2,), np.float32))
+    policy.predict(seen())
+    assert bool(policy.notes) == has_note
+
+
+def test_several_choices_are_scored_part_by_part(tmp_path):
+    network = mlp(5)
+    policy = TorchScriptPolicy(script(tmp_path, network))
+    first, second = np.split(answers(network), [3], axis=1)
+    expected = np.stack([first.argmax(axis=1), second.argmax(axis=1)], axis=1)
+    assert np.array_equal(bound(policy, spaces.MultiDiscrete([3, 2])).predict(seen())[0], expected)
+    with pytest.raises(UserError, match=r"gives 5 logits, but actions are Discrete\(4\)"):
+        bound(policy, spaces.Discrete(4)).predict(seen())
+
+
+def test_a_network_that_does_not_fit_is_one_line(tmp_path):
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.network = mlp(2)
+
+        def forward(self, x):
+            return self.network(x), x
+
+    path = script(tmp_path, Both())
+    np.testing.assert_allclose(
+        bound(TorchScriptPolicy(path)).predict(seen())[0], np.clip(answers(mlp(2)), -2, 3), atol=1e-6
+    )
+    with pytest.raises(UserError, match=r"gives 2 numbers, actions are Box\(3,\)"):
+        bound(TorchScriptPolicy(path), spaces.Box(-1.0, 1.0, (3,))).predict(seen())
+    policy = TorchScriptPolicy(path)
+    policy.bind(spaces.Box(-1.0, 1.0, (4,)), ACTS, draws_at(lanes=8))
+    with pytest.raises(UserError, match=r"actor.pt cannot take 4 numbers of Box\(4,\): \S+"):
+        policy.predict(seen()[:, :4])
+
+
+def test_bounds_in_a_cleanrl_file_are_those_of_its_training(tmp_path):
+    torch.manual_seed(0)
+    parts = {"fc1": nn.Linear(5, 8), "fc2": nn.Linear(8, 8), "fc_mu": nn.Linear(8, 2)}
+    state, file = save(tmp_path, **parts)
+    network = nn.Sequential(parts["fc1"], nn.ReLU(), parts["fc2"], nn.ReLU(), parts["fc_mu"], nn.Tanh())
+    for scale, outputs in ((2.5, None), (1.0, None), (0.4, None), (0.4, "unit"), (0.4, "env")):
+        bias = 0.5 if scale == 2.5 else 0.0
+        torch.save(state | {"action_scale": torch.full((1, 2), scale), "action_bias": torch.full((2,), bias)}, file)
+        policy = CleanRlPolicy(str(file), outputs)
+        if scale == 0.4 and outputs is None:
+            with pytest.raises(
+                UserError, match=r"trained with actions in \[-0.4, 0.4\], the environment has in \[-2, 3\]"
+            ):
+                bound(policy)
+            continue
+        raw = answers(network)
+        expected = scale * raw if outputs == "env" else 0.5 + 2.5 * raw
+        np.testing.assert_allclose(bound(policy).predict(seen())[0], expected, atol=1e-5)
+        assert bool(policy.notes) == (scale == 1.0)
+    torch.save(state, file)
+    with pytest.raises(UserError, match="`policy.outputs` needs the bounds of the training"):
+        CleanRlPolicy(str(file), "unit")
 
 
 def test_onnx(tmp_path):

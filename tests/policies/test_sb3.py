@@ -186,7 +186,7 @@ def test_a_network_in_the_wrong_environment_is_refused():
     policy = Sb3Policy(zip_of("ppo/CartPole-v1_1"))
     with pytest.raises(UserError, match="takes 4 numbers, got 6"):
         bound(policy, spaces.Box(-1, 1, (6,)), spaces.Discrete(2), lanes=1)
-    with pytest.raises(UserError, match=r"gives 2 logits, but actions are Discrete\(3\)"):
+    with pytest.raises(UserError, match=r"trained with actions Discrete\(2\), the environment has Discrete\(3\)"):
         bound(policy, spaces.Box(-1, 1, (4,)), spaces.Discrete(3), lanes=1)
 
 

@@ -127,13 +127,15 @@ _Described = tuple[tuple[float, float], float, np.ndarray, np.ndarray, np.ndarra
 def _discrete(layout: Layout, actions: np.ndarray) -> _Described:
     whole = actions.astype(np.int64)
     half, steps, switches = len(whole) // 2, len(whole), whole[1:] != whole[:-1]
-    counts = [np.bincount(part - layout.start, minlength=layout.actions) for part in (whole[:half], whole[half:])]
+    # Agents of Stable-Baselines3 count from 0 in spaces that start elsewhere: each choice still has a place of its own.
+    places = (whole - layout.start) % layout.actions
+    counts = [np.bincount(part, minlength=layout.actions) for part in (places[:half], places[half:])]
     both = counts[0] + counts[1]
     entries = _shares(both, switches)
     change = np.zeros_like(entries)
     if half:
         change = np.abs(_shares(counts[1], switches[half:]) - _shares(counts[0], switches[: half - 1]))
-    moments = np.array([both @ np.arange(layout.start, layout.start + len(both)) / steps, whole.std()])
+    moments = np.array([whole.sum() / steps, whole.std()])
     return (count_entropy(both),) * 2, float(entries[-1]), moments, entries, change
 
 

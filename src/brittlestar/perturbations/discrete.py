@@ -118,7 +118,10 @@ class PermutedAction(ActionPerturbation):
         if self.permutation is None and self.seed is None and step.first.any():
             uniform = step.draws.uniform(self._tables.shape[1:], per_episode=True)
             self._tables[step.first] = cycles(uniform)[step.first]
-        return np.where(hit, self._tables[self._lanes, action - self._start] + self._start, action)
+        places = action - self._start
+        if (places < 0).any() or (places >= self._tables.shape[1]).any():
+            raise UserError(f"PermutedAction needs actions of {self._space}, got {action.min()} to {action.max()}")
+        return np.where(hit, self._tables[self._lanes, places] + self._start, action)
 
 
 def another(values: np.ndarray, count: Any, start: Any, uniform: np.ndarray) -> np.ndarray:

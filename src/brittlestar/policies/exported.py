@@ -9,18 +9,28 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.checkpoints.files import existing, read_file
-from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.checkpoints.weights import MAX_WEIGHT_BYTES, read_weights
-from brittlestar.errors import UserError
-from brittlestar.policies.base import Answer, DelegatingPolicy, Observation, Starts, StatelessPolicy, count_lanes
+from brittlestar.errors import UserError, require_choice
+from brittlestar.policies.base import (
+    Answer,
+    DelegatingPolicy,
+    Observation,
+    Policy,
+    Starts,
+    StatelessPolicy,
+)
+from brittlestar.policies.box_bounds import BoxConversion, bounds_text
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.rebuilding import layer, stack
+from brittlestar.policies.trained_spaces import OUTPUTS, AdaptedPolicy, note_on_start
 from brittlestar.randomness import LaneDraws
 
 _CLEANRL_SPREAD = (-5.0, 2.0)
+_ROUNDING = 1e-6
 
 
 @dataclass
@@ -28,11 +38,30 @@ class CleanRlPolicy(DelegatingPolicy):
     """The actor of a CleanRL state dict; no code from the file runs."""
 
     path: str
+    outputs: str | None = None
+    """Units of the actions if their bounds are not those of the training: `unit` or `env`, see `OUTPUTS`."""
 
     def __post_init__(self) -> None:
         file = existing(self.path)
-        layers, activation, head = _cleanrl(read_weights(read_file(file, MAX_WEIGHT_BYTES), str(file)), self.path)
-        self._policy = MlpPolicy(layers, activation, head)
+        weights = read_weights(read_file(file, MAX_WEIGHT_BYTES), str(file))
+        layers, activation, head = _cleanrl(weights, self.path)
+        self._policy: Policy = MlpPolicy(layers, activation, head)
+        self._start_notes: list[str] = []
+        if "action_scale" in weights and "action_bias" in weights:
+            # SAC, TD3 and DDPG store half the width and the middle of the bounds of their training.
+            scale, bias = weights["action_scale"].ravel(), weights["action_bias"].ravel()
+            trained = spaces.Box(bias - scale, bias + scale, dtype=np.float32)
+            self._policy = AdaptedPolicy(self._policy, trained, None, self.outputs, self.path)
+        elif self.outputs is not None:
+            raise UserError(f"`policy.outputs` needs the bounds of the training, which {self.path} does not hold")
+
+    @property
+    def notes(self) -> list[str]:
+        return self._policy.notes + self._start_notes
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        super().bind(observation_space, action_space, draws)
+        self._start_notes = note_on_start(self.path, action_space)
 
 
 def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], str, Head]:
@@ -53,36 +82,95 @@ def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], st
     raise UserError(f"{path} is not the actor of a CleanRL script: it has {', '.join(list(weights)[:4])}, ...")
 
 
+class _Range:
+    """The range of a network's outputs so far, compared with the bounds of the actions."""
+
+    def __init__(self, space: spaces.Box) -> None:
+        self._space, self._lowest, self._highest = space, np.full(space.shape, np.inf), np.full(space.shape, -np.inf)
+
+    def add(self, outputs: np.ndarray) -> None:
+        self._lowest = np.minimum(self._lowest, outputs.min(axis=0))
+        self._highest = np.maximum(self._highest, outputs.max(axis=0))
+
+    def notes(self, path: str) -> list[str]:
+        """Returns a note on outputs that look normalised where the actions are not."""
+        space, lowest, highest = self._space, self._lowest.min(), self._highest.max()
+        beyond = [space.low.min() < -1.0, space.high.max() > 1.0]
+        clipped = [(self._lowest < space.low - _ROUNDING).any(), (self._highest > space.high + _ROUNDING).any()]
+        is_normalised = -1.0 - _ROUNDING <= lowest <= highest <= 1.0 + _ROUNDING
+        if not is_normalised or not space.is_bounded() or not any(beyond + clipped):
+            return []
+        return [
+            f"{path}: all outputs were in [-1, 1], the environment takes actions {bounds_text(space)}: set "
+            "`policy.outputs=unit` if it was trained with normalised actions, or `env` if they have these units"
+        ]
+
+
 @dataclass
 class _ExportedPolicy(StatelessPolicy):
     """A network, evaluated lane by lane, because the rounding of a batch depends on all its lanes."""
 
     path: str
+    outputs: str | None = None
+    """Units of actions in a Box: `unit` or `env`, see `OUTPUTS`; null is `env`, with a note on outputs in -1 to 1."""
+
+    def __post_init__(self) -> None:
+        if self.outputs is not None:
+            require_choice("outputs", self.outputs, OUTPUTS)
+        self._own_notes: list[str] = []
+        self._range: _Range | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        return self._own_notes + (self._range.notes(self.path) if self._range and self.outputs is None else [])
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        self._inputs, self._space = Inputs(), action_space
+        self._inputs, self._seen, self._space, self._range = Inputs(), observation_space, action_space, None
         self._inputs.bind(observation_space)
+        self._own_notes = note_on_start(self.path, action_space)
+        if isinstance(action_space, spaces.Box):
+            self._range, self._conversion = _Range(action_space), BoxConversion.clipping(action_space)
+            if self.outputs == "unit" and not action_space.is_bounded():
+                raise UserError(f"`policy.outputs=unit` needs bounds, the environment has {bounds_text(action_space)}")
+            if self.outputs == "unit":
+                self._conversion = BoxConversion.rescaling(spaces.Box(-1.0, 1.0, action_space.shape), action_space)
+        elif self.outputs is not None:
+            raise UserError(f"`policy.outputs` is for actions in a Box, got {describe_space(action_space)}")
         self._answer = self._load(str(existing(self.path)))
 
     def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
         raise NotImplementedError
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Evaluates the network for each lane; float outputs for a discrete action are its scores."""
-        row = self._row(observation)
-        answers = np.stack([self._answer(row[lane : lane + 1])[0] for lane in range(count_lanes(observation))])
-        if np.issubdtype(self._space.dtype, np.integer) and answers.ndim == 2 and answers.dtype.kind == "f":
-            return np.asarray(answers.argmax(axis=1) + getattr(self._space, "start", 0))
-        if isinstance(self._space, spaces.Box):
-            answers = np.clip(answers.reshape(-1, *self._space.shape), self._space.low, self._space.high)
-        return answers
+        """Evaluates the network for each lane; float outputs for choices are their scores."""
+        answers = self._outputs(self._row(observation))
+        if answers.dtype.kind == "f" and not isinstance(self._space, spaces.Box):
+            scores = Sampled()
+            scores.bind(self._space, answers.shape[1])
+            return scores.decide(answers, answers, None)
+        shape = self._space.shape or ()
+        if answers.shape[1] != np.prod(shape):
+            raise UserError(f"{self.path} gives {answers.shape[1]} numbers, actions are {describe_space(self._space)}")
+        actions = answers.reshape(-1, *shape)
+        if self._range is None:
+            return actions
+        self._range.add(actions)
+        return self._conversion.apply(actions)
+
+    def _outputs(self, row: np.ndarray) -> np.ndarray:
+        try:
+            return np.stack([self._answer(row[lane : lane + 1]).ravel() for lane in range(len(row))])
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            numbers = f"{row.shape[1]} numbers of {describe_space(self._seen)}"
+            raise UserError(f"{self.path} cannot take {numbers}: {reason}") from error
 
     def _row(self, observation: Observation) -> np.ndarray:
         return np.concatenate(self._inputs.read(observation, None, None)[0], axis=1).astype(np.float32)
 
 
 class TorchScriptPolicy(_ExportedPolicy):
-    """A network of `torch.jit.save` that maps rows of numbers to actions or scores."""
+    """A network of `torch.jit.save` that maps rows of numbers to actions or scores, its first output."""
 
     def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:
         import torch
@@ -99,24 +187,25 @@ class TorchScriptPolicy(_ExportedPolicy):
 
         def answer(row: np.ndarray) -> np.ndarray:
             with torch.no_grad():
-                return np.asarray(network(torch.from_numpy(row)).numpy())
+                return np.asarray(_first(network(torch.from_numpy(row))).numpy())
 
         return answer
 
     def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
         """Returns the outputs and the gradient function of torch."""
-        import torch
-
-        bounds = None
-        if isinstance(self._space, spaces.Box):
-            bounds = [torch.from_numpy(bound.ravel()) for bound in (self._space.low, self._space.high)]
 
         def network(row: dict[str, Any]) -> Any:
-            answers = self._network(row[""]).reshape(-1)
-            return torch.clip(answers, *bounds) if bounds else answers
+            return _first(self._network(row[""]))
 
         answer = through_torch(network, {"": self._row(observation)}, self.path)
+        if isinstance(self._space, spaces.Box):
+            answer = self._conversion.differentiate(answer)
         return Answer(answer.outputs, lambda g: self._inputs.pull(answer.pull(g)[""], observation, None, None))
+
+
+def _first(answer: Any) -> Any:
+    """Returns the actions or scores of a network that may return more."""
+    return answer[0] if isinstance(answer, tuple) else answer
 
 
 class OnnxPolicy(_ExportedPolicy):

@@ -135,10 +135,10 @@ class Squashed(_Bounded):
 
 @dataclass
 class Greedy(Head):
-    """Takes the choice of the largest output (DQN, QRDQN)."""
+    """Takes the choice of the largest output (DQN, QRDQN); the `start` of a Discrete space is not added to it."""
 
     exploration: float = 0.0
-    """Probability of a random choice, if actions are random."""
+    """Probability of a random choice, if actions are random; as in training, it is drawn from the action space."""
     _start = 0
 
     def bind(self, space: Space, outputs: int) -> None:
@@ -149,31 +149,34 @@ class Greedy(Head):
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
         best = outputs.argmax(axis=1)
         if draws is not None and self.exploration > 0:
-            other = np.floor(draws.uniform() * outputs.shape[1]).astype(np.int64)
+            other = self._start + np.floor(draws.uniform() * outputs.shape[1]).astype(np.int64)
             best = np.where(draws.uniform() < self.exploration, other, best)
-        return np.asarray(best + self._start)
+        return np.asarray(best)
 
 
 @dataclass
 class Sampled(Head):
-    """Draws choices with the outputs as logits, or takes the most likely ones (PPO, A2C, TRPO, ARS)."""
+    """Draws choices with the outputs as logits, or takes the most likely ones (PPO, A2C, TRPO, ARS).
+
+    The `start` of a space is not added to a choice, as in Stable-Baselines3.
+    """
 
     masked: bool = False
     """Whether it takes action masks; a binary choice then has two logits (MaskablePPO)."""
 
     def bind(self, space: Space, outputs: int) -> None:
         if isinstance(space, spaces.Discrete):
-            counts, start = [int(space.n)], np.asarray(int(space.start))
+            counts = [int(space.n)]
         elif isinstance(space, spaces.MultiDiscrete):
-            counts, start = space.nvec.ravel().tolist(), np.asarray(space.start)
+            counts = space.nvec.ravel().tolist()
         elif isinstance(space, spaces.MultiBinary):
-            counts, start = [1 + self.masked] * int(np.prod(space.shape)), np.asarray(0)
+            counts = [1 + self.masked] * int(np.prod(space.shape))
         else:
-            counts, start = [], np.asarray(0)
+            counts = []
         if sum(counts) != outputs:
             raise UserError(f"the network gives {outputs} logits, but actions are {describe_space(space)}")
         self._ends, self._binary = np.cumsum(counts)[:-1], isinstance(space, spaces.MultiBinary) and not self.masked
-        self._start, self._shape = start, space.shape or ()
+        self._shape = space.shape or ()
 
     def decide(self, outputs: np.ndarray, latent: np.ndarray, draws: LaneDraws | None) -> np.ndarray:
         if draws is not None:
@@ -185,4 +188,4 @@ class Sampled(Head):
             choices = (outputs > 0).astype(np.int64)
         else:
             choices = np.stack([part.argmax(axis=1) for part in np.split(outputs, self._ends, axis=1)], axis=1)
-        return np.asarray(choices.reshape(-1, *self._shape) + self._start)
+        return np.asarray(choices.reshape(-1, *self._shape))

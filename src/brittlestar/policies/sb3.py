@@ -15,11 +15,13 @@ from brittlestar.checkpoints.files import read_file
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.rl_zoo import read_scores
 from brittlestar.checkpoints.spaces_text import Space, describe_space
+from brittlestar.checkpoints.statistics import Statistics
 from brittlestar.errors import UserError, require, require_choice
 from brittlestar.policies.base import DelegatingPolicy, Policy, RecordedReturn
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.scaling import Fit, Scaling
+from brittlestar.policies.trained_spaces import AdaptedPolicy
 
 HER_KEYS = ["observation", "desired_goal"]
 """Entries of a goal environment that a network with a plain observation receives, in this order."""
@@ -31,8 +33,8 @@ ADAPTERS = {
 ANT_WITHOUT_CONTACTS = 27
 MAX_RESULTS_BYTES = 64 << 10
 TIME_FEATURE = "TimeFeatureWrapper"
-NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper")
-"""Wrappers that change no observation and no action."""
+NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper", "RescaleAction", "ClipAction")
+"""Wrappers that change no observation, and no action other than by bounds that the checkpoint states."""
 ATARI = "AtariWrapper"
 ATARI_DEFAULTS = {"frame_skip": 4, "screen_size": 84, "action_repeat_probability": 0.0}
 """Arguments that must equal those of `env=pong` and similar; the others change only rewards and ends in training."""
@@ -60,6 +62,8 @@ class Sb3Policy(DelegatingPolicy):
     """Adapter to another version of the environment: `pad` or `ant_v3`, see `ADAPTERS`."""
     recorded: float | None = None
     """Mean return of the clean policy to check against; null takes that of `evaluations.npz` next to the zip."""
+    outputs: str | None = None
+    """Units of the actions if their bounds are not those of the training: `unit` or `env`, see `OUTPUTS`."""
 
     def __post_init__(self) -> None:
         if Path(self.path).expanduser().is_dir():
@@ -69,7 +73,7 @@ class Sb3Policy(DelegatingPolicy):
         self.record = RecordedReturn(self.recorded) if self.recorded is not None else _find_record(self.path)
         file = self.statistics or find_statistics(self.path)
         inputs = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
-        self._policy = _load(self.path, inputs, self.trust, self.algorithm)
+        self._policy = _load(self.path, inputs, self.trust, self.algorithm, self.outputs)
 
 
 @dataclass
@@ -81,6 +85,8 @@ class ZooFolderPolicy(DelegatingPolicy):
     """Adapter to another environment than that of the training, see `ADAPTERS`; null refuses other environments."""
     trust: bool = False
     """Whether to load with Stable-Baselines3, which runs code from the file."""
+    outputs: str | None = None
+    """Units of the actions if their bounds are not those of the training: `unit` or `env`, see `OUTPUTS`."""
 
     def __post_init__(self) -> None:
         if Path(self.path).expanduser().is_file():
@@ -98,7 +104,7 @@ class ZooFolderPolicy(DelegatingPolicy):
                 raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not support")
         self.record = _find_record(folder.checkpoint)
         inputs = _InputSettings(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
-        self._policy = _load(folder.checkpoint, inputs, self.trust, folder.algorithm)
+        self._policy = _load(folder.checkpoint, inputs, self.trust, folder.algorithm, self.outputs)
 
 
 class _InputSettings(NamedTuple):
@@ -109,6 +115,11 @@ class _InputSettings(NamedTuple):
     frame_stack: int
     adapter: str | None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the network receives the observations of the environment, at most normalised."""
+        return self.time_limit is None and self.frame_stack == 1 and self.adapter in (None, "same")
+
     def inputs(self, space: Space) -> Inputs:
         if self.adapter is not None:
             require_choice("adapter", self.adapter, ADAPTERS)
@@ -117,7 +128,7 @@ class _InputSettings(NamedTuple):
         if self.statistics is not None:
             read = read_statistics(self.statistics)
             if read.norm_obs:
-                scalings = {key: Scaling(read.mean[key], read.var[key], read.epsilon, read.clip) for key in read.mean}
+                scalings = {key: _scaling(read, key) for key in read.mean}
         return Inputs(keys, scalings, self.time_limit, self._fit(space), self.frame_stack)
 
     def _fit(self, space: Space) -> Fit | None:
@@ -127,6 +138,10 @@ class _InputSettings(NamedTuple):
             raise UserError(f"`adapter: {self.adapter}` needs a single plain observation, got {describe_space(space)}")
         width = int(np.prod(space.shape)) - (self.time_limit is not None)
         return Fit(ANT_WITHOUT_CONTACTS if self.adapter == "ant_v3" else width, width)
+
+
+def _scaling(read: Statistics, key: str) -> Scaling:
+    return Scaling(read.mean[key].ravel(), read.var[key].ravel(), read.epsilon, read.clip)
 
 
 def _find_record(path: str) -> RecordedReturn | None:
@@ -149,16 +164,16 @@ def _published(path: Path) -> RecordedReturn | None:
     return RecordedReturn(mean, std, int(episodes)) if is_valid else None
 
 
-def _load(path: str, settings: _InputSettings, trust: bool, algorithm: str | None) -> Policy:
+def _load(path: str, settings: _InputSettings, trust: bool, algorithm: str | None, outputs: str | None) -> Policy:
     checkpoint = read_checkpoint(path)
-    inputs = settings.inputs(checkpoint.observation_space)
-    if not trust:
-        return rebuild(checkpoint, inputs)
-    from brittlestar.policies.sb3_loader import PreprocessedPolicy, load_with_sb3
+    observed, inputs = checkpoint.observation_space, settings.inputs(checkpoint.observation_space)
+    if trust:
+        from brittlestar.policies.sb3_loader import load_with_sb3
 
-    loaded = load_with_sb3(checkpoint, algorithm)
-    by_entry = isinstance(checkpoint.observation_space, spaces.Dict)
-    return PreprocessedPolicy(loaded, inputs, by_entry) if inputs.scalings or inputs.has_state else loaded
+        policy = load_with_sb3(checkpoint, algorithm, inputs)
+    else:
+        policy = rebuild(checkpoint, inputs)
+    return AdaptedPolicy(policy, checkpoint.action_space, observed if settings.is_plain else None, outputs, path)
 
 
 def _check_atari(path: str, arguments: dict[str, Any]) -> None:

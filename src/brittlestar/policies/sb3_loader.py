@@ -29,6 +29,8 @@ from brittlestar.policies.base import (
 )
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.inputs import Inputs, is_image
+from brittlestar.policies.scaling import Scaling
+from brittlestar.policies.trained_spaces import AdaptedPolicy
 from brittlestar.randomness import LaneDraws
 
 log = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ _TRAINING_ONLY = (
 """Settings that only training needs; new versions cannot read those of old files."""
 
 
-def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> Policy:
+def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None, inputs: Inputs | None = None) -> Policy:
     """Loads the zip of a checkpoint with Stable-Baselines3; `algorithm` is its name, if the file does not name it."""
     path = checkpoint.path
     name = (checkpoint.algorithm or algorithm or "").lower()
@@ -58,7 +60,7 @@ def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None) -> Polic
         except Exception as error:
             line = " ".join(str(error).split())
             raise UserError(f"Stable-Baselines3 cannot load {path}: {type(error).__name__}: {line}") from error
-    return LoadedPolicy(model)
+    return with_inputs(model, inputs or Inputs())
 
 
 def _replacements(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -66,6 +68,24 @@ def _replacements(checkpoint: Checkpoint) -> dict[str, Any]:
     objects |= {"learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.2}
     objects |= {"buffer_size": 1, "replay_buffer_class": None, "replay_buffer_kwargs": {}}
     return objects | {"observation_space": checkpoint.observation_space, "action_space": checkpoint.action_space}
+
+
+def is_sb3_model(thing: Any) -> bool:
+    """Returns whether an object is a model of Stable-Baselines3 or sb3-contrib."""
+    names = {f"{kind.__module__}.{kind.__name__}" for kind in type(thing).__mro__}
+    return "stable_baselines3.common.base_class.BaseAlgorithm" in names
+
+
+def wrap_model(model: Any, name: str) -> Policy:
+    """Returns the policy of a model in memory, with the statistics of the VecNormalize that it is trained in."""
+    envs, inputs = model.get_vec_normalize_env(), Inputs()
+    if envs is not None and envs.norm_obs:
+        by_entry = envs.obs_rms if isinstance(envs.obs_rms, dict) else {"": envs.obs_rms}
+        inputs.scalings = {
+            key: Scaling(rms.mean.ravel(), rms.var.ravel(), envs.epsilon, envs.clip_obs)
+            for key, rms in by_entry.items()
+        }
+    return AdaptedPolicy(with_inputs(model, inputs), model.action_space, model.observation_space, None, name)
 
 
 class LoadedPolicy(Policy):
@@ -92,20 +112,36 @@ class LoadedPolicy(Policy):
         """Evaluates the model; random actions use the policy's own stream."""
         lanes = count_lanes(observation)
         states = state or [None] * lanes
-        seeds = self._draws.uniform() if self._draws is not None and not deterministic else np.zeros(lanes)
+        explores = not deterministic and hasattr(self.model, "exploration_rate")
+        samples = not deterministic and not explores
+        seeds = self._draws.uniform() if self._draws is not None and samples else np.zeros(lanes)
         actions, memories = [], []
         for lane in range(lanes):
-            if not deterministic:
+            if samples:
                 import torch
 
                 torch.manual_seed(int(seeds[lane] * 2**53))
             first = None if episode_start is None else episode_start[lane : lane + 1]
             masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
-            row = take_row(observation, lane)
-            action, memory = self.model.predict(row, states[lane], first, deterministic, **masks)
+            row = self._known(take_row(observation, lane))
+            action, memory = self.model.predict(row, states[lane], first, not samples, **masks)
             actions.append(action)
             memories.append(memory)
-        return np.stack(actions), memories
+        chosen = np.stack(actions)
+        return (self._explore(chosen) if explores else chosen), memories
+
+    def _explore(self, choices: np.ndarray) -> np.ndarray:
+        """Replaces some choices by random ones, as the model would by the global generator of NumPy."""
+        assert self._draws is not None
+        space = self.model.action_space
+        other = space.start + np.floor(self._draws.uniform() * space.n).astype(np.int64)
+        return np.where(self._draws.uniform() < self.model.exploration_rate, other, choices)
+
+    def _known(self, observation: Observation) -> Observation:
+        """Returns the entries of an observation that the model takes."""
+        if not isinstance(observation, dict):
+            return observation
+        return {key: observation[key] for key in self.model.observation_space.spaces}
 
     def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
         """Returns the deterministic outputs and the gradient function of torch."""
@@ -113,7 +149,7 @@ class LoadedPolicy(Policy):
         if hasattr(self.model.policy, "lstm_actor"):
             raise GradientError(f"{name} has no gradients with its memory; with `policy.trust=false` it has them")
         self.model.policy.set_training_mode(False)
-        return through_torch(lambda row: _scores(self.model, row.get("", row)), entries(observation), name)
+        return through_torch(lambda row: _scores(self.model, row.get("", row)), entries(self._known(observation)), name)
 
 
 def _scores(model: Any, seen: Any) -> Any:
@@ -152,6 +188,16 @@ def _check_image(expected: Space, space: Space) -> None:
             f"the model takes images {describe_space(expected)}, got {describe_space(space)}: stack frames by "
             "`policy.frame_stack` (`policy=zoo_folder` reads their number), and use the environment of its training"
         )
+
+
+def with_inputs(model: Any, inputs: Inputs) -> Policy:
+    """Returns the policy of a model whose inputs are preprocessed, if that changes them."""
+    loaded = LoadedPolicy(model)
+    if not inputs.scalings and not inputs.has_state:
+        return loaded
+    by_entry = isinstance(model.observation_space, spaces.Dict)
+    inputs.keys = inputs.keys or (sorted(model.observation_space.spaces) if by_entry else None)
+    return PreprocessedPolicy(loaded, inputs, by_entry)
 
 
 class PreprocessedPolicy(DelegatingPolicy):

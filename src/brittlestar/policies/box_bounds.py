@@ -1,0 +1,91 @@
+"""Bounds of boxes: compared, described, and converted from one to another."""
+
+from typing import Any, Self
+
+import numpy as np
+from gymnasium import spaces
+
+from brittlestar.policies.base import Answer
+
+_UNIT_RANGES = ((-1.0, 1.0), (0.0, 1.0))
+"""Ranges of normalised numbers, as `RescaleAction` and `RescaleObservation` give them."""
+
+
+class BoxConversion:
+    """Maps actions to a box: `clip(slope * a + offset, low, high)`.
+
+    Example:
+        >>> conversion = BoxConversion.rescaling(spaces.Box(-1.0, 1.0, (1,)), spaces.Box(0.0, 4.0, (1,)))
+        >>> conversion.apply(np.array([[-1.0], [0.5], [9.0]])).tolist()
+        [[0.0], [3.0], [4.0]]
+    """
+
+    def __init__(self, slope: np.ndarray, offset: np.ndarray, space: spaces.Box) -> None:
+        self._slope, self._offset = slope, offset
+        self._low, self._high = space.low.astype(np.float64), space.high.astype(np.float64)
+
+    @classmethod
+    def clipping(cls, space: spaces.Box) -> Self:
+        """Clips actions that have the units of the box."""
+        return cls(np.ones(space.shape), np.zeros(space.shape), space)
+
+    @classmethod
+    def rescaling(cls, trained: spaces.Box, space: spaces.Box) -> Self:
+        """Scales actions of one box to another one."""
+        low, high, start, end = (b.astype(np.float64) for b in (space.low, space.high, trained.low, trained.high))
+        # A number that cannot vary has no range to divide by.
+        slope = (high - low) / np.where(end > start, end - start, 1.0)
+        return cls(slope, low - slope * start, space)
+
+    def apply(self, actions: np.ndarray) -> np.ndarray:
+        """Maps actions, lane axis first."""
+        return np.clip(self._slope * actions + self._offset, self._low, self._high)
+
+    def differentiate(self, answer: Answer) -> Answer:
+        """Maps the flat outputs of a policy and their gradient, which is 0 where they are clipped."""
+        slope, offset, low, high = (part.ravel() for part in (self._slope, self._offset, self._low, self._high))
+        raw = slope * answer.outputs + offset
+        inside = (raw >= low) & (raw <= high)
+        return Answer(np.clip(raw, low, high), lambda gradient: answer.pull(gradient * inside * slope))
+
+
+def same_bounds(one: spaces.Box, other: spaces.Box) -> bool:
+    """Returns whether two boxes of the same shape have the same bounds; their text in a file is rounded."""
+    pairs = ((one.low, other.low), (one.high, other.high))
+    return all(np.allclose(mine, theirs, rtol=1e-5, atol=1e-7) for mine, theirs in pairs)
+
+
+def is_unit(box: spaces.Box) -> bool:
+    """Returns whether a box is the range of normalised numbers.
+
+    Example:
+        >>> is_unit(spaces.Box(-1.0, 1.0, (2,))), is_unit(spaces.Box(-2.0, 2.0, (2,)))
+        (True, False)
+    """
+    return any(bool((box.low == low).all() and (box.high == high).all()) for low, high in _UNIT_RANGES)
+
+
+def bounds_text(box: spaces.Box) -> str:
+    """Writes the bounds of a box, short enough for a message.
+
+    Example:
+        >>> bounds_text(spaces.Box(-1.0, 1.0, (2,)))
+        'in [-1, 1]'
+        >>> bounds_text(spaces.Box(np.array([-1.5, 0.0]), np.ones(2), dtype=np.float64))
+        'from [-1.5 0. ] to 1'
+    """
+    sides = [side.flat[0] if (side == side.flat[0]).all() else side for side in (box.low, box.high)]
+    if all(np.ndim(side) == 0 for side in sides):
+        return f"in [{sides[0]:g}, {sides[1]:g}]"
+    return "from {} to {}".format(*(_short(side) for side in sides))
+
+
+def _short(side: Any) -> str:
+    return (
+        " ".join(np.array2string(side, precision=4, threshold=6, edgeitems=2).split()) if np.ndim(side) else f"{side:g}"
+    )
+
+
+def is_within(inner: spaces.Box, outer: spaces.Box) -> bool:
+    """Returns whether the bounds of a box lie within those of another one."""
+    return bool((inner.low >= outer.low).all() and (inner.high <= outer.high).all())
