@@ -27,6 +27,14 @@ def test_sweep_gives_a_curve_on_the_same_episodes():
     assert starts.nunique() == 1
 
 
+def test_the_form_of_a_policy_is_printed_and_noted(capsys):
+    result = sweep("cartpole", lean, perturbation="gaussian_observation", strength=[0, 0.1], episodes=2, seeds=[0, 1])
+    (note,) = result.notes
+    assert note == "policy `lean`: called as lean(observation) with one observation, it returns an action"
+    assert capsys.readouterr().err == f"brittlestar: note: {note}\n"
+    assert evaluate("cartpole", "random", episodes=2).notes == []
+
+
 def test_any_environment_policy_object_and_mitigation():
     class Swing:
         def predict(self, observation, state=None, episode_start=None, deterministic=True):

@@ -124,6 +124,10 @@ import numpy as np
 def wrong_shape(observation):
     return np.zeros((len(observation), 7))
 
+class Controller:
+    def predict(self, observation, deterministic=True):
+        return int(observation[2] > 0), None
+
 def crash(observation):
     raise RuntimeError("the arm fell off")
 
@@ -153,9 +157,28 @@ class NoOp(ObservationPerturbation):
 """
 
 
+def test_the_form_of_a_callable_is_printed_also_from_the_store(call, tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(POLICY)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    arguments = ["env=cartpole", "policy=callable", "policy.path=mine:Controller", "episodes=3"]
+    note = (
+        "note: `mine:Controller`: called as predict(observation, deterministic) with one observation, "
+        "it returns (action, state); every episode starts with a copy of it\n"
+    )
+    for _ in range(2):
+        code, out, _ = call(main, *arguments)
+        assert code == 0
+        assert out.count(note) == 1
+    code, out, _ = call(main, *arguments, "-m", "perturbation.sigma=0,0.1", "hydra.sweep.dir=sweep", "seed=0,1")
+    assert out.count(note) == 1
+    assert note.strip() in (tmp_path / "sweep/report.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["policy=callable", "policy.path=mine:wrong_shape"], "must return actions of shape (), got shape (4, 7)"),
+        (["policy=callable", "policy.path=mine:crash"], "RuntimeError: the arm fell off"),
         (["policy=callable", "policy.path=mine:wrong_shape", "policy.batched=true"], "(2, 7)"),
         (["policy=callable", "policy.path=mine:crash", "policy.batched=true"], "RuntimeError: the arm fell off"),
         (["perturbation._target_=noise.Nan", "~perturbation.sigma", "~perturbation.scale",
@@ -242,7 +265,7 @@ def test_a_baseline_that_cannot_be_compared_does_not_pass(shell, call, agents):
         (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zpi", "env=cartpole"], "did you mean"),
         (
             ["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=acrobot"],
-            "takes 4 numbers, got 6",
+            "trained with actions Discrete(2), the environment has Discrete(3)",
         ),
         (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1", "env=cartpole"], "take `policy=zoo_folder`"),
         (

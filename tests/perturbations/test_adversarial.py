@@ -198,7 +198,7 @@ def test_policies_without_gradients():
     with pytest.raises(UserError, match="PController has no gradients"):
         rollout(Lanes(EnvSpec(id="FetchReach-v4"), 1), Parts(PController(), exact), Plan(1))
     choose = as_policy(lambda observation: int(observation[2] > 0))
-    with pytest.raises(UserError, match="_FunctionPolicy has no gradients: networks have them"):
+    with pytest.raises(UserError, match="UserPolicy has no gradients: networks have them"):
         rollout(Lanes(EnvSpec(id="CartPole-v1"), 1), Parts(choose, FgsmObservation(epsilon=0.1)), Plan(1))
     with pytest.raises(UserError, match=r"`gradient: numeric` needs actions in a Box, got Discrete\(2\)"):
         FgsmObservation(epsilon=0.1, gradient="numeric").bind(SEEN, spaces.Discrete(2), 1)

@@ -21,13 +21,12 @@ def column(observation, gain=1.0):
 
 
 class Counter:
-    """Records its arguments and counts its calls in the state."""
+    """Takes batches and counts its calls in the state."""
 
     def __init__(self, gain=1.0):
         self.gain = gain
 
     def predict(self, observation, state=None, episode_start=None, deterministic=False):
-        self.asked = episode_start, deterministic
         return self.gain * observation[:, :2], (state or 0) + 1
 
 
@@ -36,17 +35,12 @@ class Caller:
         return observation[:2]
 
 
-class Forgetful:
-    def predict(self, observation, state=None, episode_start=None, deterministic=False):
-        return observation[:, :2]
-
-
 @pytest.fixture(autouse=True)
 def robots(monkeypatch):
     """A module of the user, importable as `robots.arm`."""
     package, module = types.ModuleType("robots"), types.ModuleType("robots.arm")
     package.__path__ = []
-    for thing in (first_two, column, Counter, Caller, Forgetful):
+    for thing in (first_two, column, Counter, Caller):
         setattr(module, thing.__name__, thing)
     module.ready, module.number = Counter(3.0), 3
     monkeypatch.setitem(sys.modules, "robots", package)
@@ -62,6 +56,7 @@ BATCH = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], dtype=np.float32)
         pytest.param(lambda: CallablePolicy("robots.arm:first_two"), 1.0, id="function per lane"),
         pytest.param(lambda: CallablePolicy("robots.arm.first_two"), 1.0, id="dotted path"),
         pytest.param(lambda: CallablePolicy("robots.arm:column", batched=True), 1.0, id="batched"),
+        pytest.param(lambda: CallablePolicy("robots.arm:column"), 1.0, id="batch of one"),
         pytest.param(lambda: CallablePolicy("robots.arm:column", {"gain": 0.5}, True), 0.5, id="kwargs"),
         pytest.param(lambda: CallablePolicy("robots.arm:Counter", {"gain": 2.0}), 2.0, id="class"),
         pytest.param(lambda: CallablePolicy("robots.arm:ready"), 3.0, id="object"),
@@ -80,15 +75,6 @@ def test_a_function_sees_one_dict_observation_per_lane():
     policy = as_policy(lambda seen: seen["a"] + seen["b"])
     actions, _ = policy.predict({"a": np.array([[1.0], [2.0]]), "b": np.array([[10.0], [20.0]])})
     assert actions.tolist() == [[11.0], [22.0]]
-
-
-def test_predict_gets_the_whole_signature():
-    counter = Counter()
-    policy, start = bound(as_policy(counter), SEEN, PUSH, lanes=2), np.array([True, False])
-    _, state = policy.predict(BATCH, None, start, True)
-    _, state = policy.predict(BATCH, state, start, True)
-    assert state == 2
-    assert counter.asked == (start, True)
 
 
 def test_discrete_actions_become_integers():
@@ -127,11 +113,15 @@ def test_a_module_that_needs_another_module(tmp_path, monkeypatch):
     ("policy", "space", "message"),
     [
         (as_policy(lambda seen: seen), PUSH, r"must return actions of shape \(2,\), got shape \(3,\)"),
+        (as_policy(lambda seen: seen, False), PUSH, r"must return actions of shape \(2,\), got shape \(3,\)"),
         (as_policy(lambda seen: seen, True), PUSH, r"actions of shape \(2, 2\), got shape \(2, 3\)"),
         (as_policy(lambda seen: 0.0), PUSH, r"actions of shape \(2,\), got shape \(\)"),
         (as_policy(lambda seen: 0.5), spaces.Discrete(2), r"integers for Discrete\(2\), got float64"),
-        (as_policy(Forgetful()), PUSH, r"`predict` must return \(actions, state\), got ndarray"),
-        (as_policy(Counter()), spaces.Discrete(2), r"actions of shape \(2,\), got shape \(2, 2\)"),
+        (
+            as_policy(Counter()),
+            spaces.Discrete(2),
+            r"of shape \(1,\), or \(action, state\), got \(shape \(1, 2\), shape \(\)",
+        ),
     ],
 )
 def test_invalid_actions_of_a_callable_are_named(policy, space, message):

@@ -27,7 +27,8 @@ def evaluate(
     Args:
         env: name of a shipped config (`"fetch_reach"`), a registered id (`"CartPole-v1"`, with success and returns of
             the shipped config that knows it), `"auto"` for that of the policy, or an `EnvSpec`.
-        policy: name of a shipped config, a `Policy`, an object with `predict`, or a function of one observation.
+        policy: name of a shipped config, a `Policy`, a model of Stable-Baselines3, an object with `predict`, `act` or
+            `__call__`, or a function. One observation or a batch, with or without a state: it finds out, with a note.
         perturbation: name of a shipped config, an object, or None.
         mitigation: name of a shipped config, an object, or None.
         schedule: when the perturbation acts; None is always.

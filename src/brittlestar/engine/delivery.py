@@ -93,4 +93,4 @@ def _why(schedule: StressSchedule | None, rows: Rows) -> str:
 def result_notes(policy: Any, perturbation: Perturbation) -> list[str]:
     """Returns what a reader of a result should know: `notes` of the policy, if it has some, and of the perturbation."""
     idle = perturbation.idle_reason
-    return [*getattr(policy, "notes", ()), *([f"a level without effect: {idle}"] if idle else ())]
+    return [*policy.notes, *([f"a level without effect: {idle}"] if idle else ())]

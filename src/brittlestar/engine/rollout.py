@@ -1,5 +1,6 @@
 """Runs N episodes in L lanes, with one batched policy call per step."""
 
+import copy
 import functools
 import math
 from collections import deque
@@ -193,15 +194,16 @@ class _Run:
     def _command(self, observed: Observed) -> np.ndarray:
         seen, true, clean = observed.mitigated, observed.true, None
         if self.plan.divergence and seen is not true:
-            clean = self._ask(true)[0].copy()
-        commanded, self.policy_state = self._ask(seen)
+            # A policy of the user may change the state that it gets.
+            clean = self._ask(true, copy.deepcopy(self.policy_state))[0].copy()
+        commanded, self.policy_state = self._ask(seen, self.policy_state)
         if self.plan.divergence:
             self.metrics.compare(commanded, commanded if clean is None else clean)
         return commanded
 
-    def _ask(self, observation: Any) -> tuple[np.ndarray, Any]:
+    def _ask(self, observation: Any, state: Any) -> tuple[np.ndarray, Any]:
         masks = {"action_masks": self.lanes.masks(self.active)} if self.stack.policy.wants_masks else {}
-        action, state = self.stack.ask(observation, self.policy_state, self.plan.deterministic, **masks)
+        action, state = self.stack.ask(observation, state, self.plan.deterministic, **masks)
         return self._checked_action(action), state
 
     def _checked_action(self, action: Any) -> np.ndarray:

@@ -74,6 +74,11 @@ class Policy:
         """Whether `predict` also takes `action_masks`, see `Masks`."""
         return False
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the results should know about how the policy acts here; complete after a rollout."""
+        return []
+
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks the spaces and prepares `predict`; `draws` is the random stream of the policy."""
 
@@ -156,6 +161,10 @@ class DelegatingPolicy(Policy):
     @property
     def wants_masks(self) -> bool:
         return self._policy.wants_masks
+
+    @property
+    def notes(self) -> list[str]:
+        return self._policy.notes
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         self._policy.bind(observation_space, action_space, draws)

@@ -9,22 +9,11 @@ import pkgutil
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.envs.batches import take_row
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.base import (
-    DelegatingPolicy,
-    Observation,
-    Policy,
-    Prediction,
-    Starts,
-    StatelessPolicy,
-    count_lanes,
-    takes_masks,
-)
-from brittlestar.randomness import LaneDraws
+from brittlestar.policies.base import DelegatingPolicy, Policy
+from brittlestar.policies.call_forms import entry_point
+from brittlestar.policies.sb3_loader import is_sb3_model, wrap_model
+from brittlestar.policies.user_policy import BatchUserPolicy, UserPolicy
 
 
 @dataclass
@@ -32,6 +21,7 @@ class CallablePolicy(DelegatingPolicy):
     """Acts by a function, a class or an object that it imports by path.
 
     Example:
+        >>> import numpy as np
         >>> policy = CallablePolicy("numpy:tanh", batched=True)
         >>> policy.predict(np.zeros((2, 1)))[0].tolist()
         [[0.0], [0.0]]
@@ -41,82 +31,37 @@ class CallablePolicy(DelegatingPolicy):
     """`package.module:attribute` or `package.module.attribute`."""
     kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments of the class, or more arguments of the function."""
-    batched: bool = False
-    """Whether a function takes all lanes at once; otherwise it is called lane by lane."""
+    batched: bool | None = None
+    """False calls it with one observation, true with those of all lanes at once; null finds out whether it takes one
+    observation or a batch, and calls it lane by lane."""
 
     def __post_init__(self) -> None:
         self._policy = as_policy(_build(self.path, self.kwargs), self.batched, f"`{self.path}`")
 
 
-def as_policy(thing: Any, batched: bool = False, name: str = "the policy") -> Policy:
-    """Turns a policy, an object with `predict`, or a plain callable into a `Policy`.
+def as_policy(thing: Any, batched: bool | None = None, name: str = "the policy") -> Policy:
+    """Turns a policy, a model of Stable-Baselines3, an object with `predict` or `act`, or a callable into a `Policy`.
+
+    All common forms are accepted, see `UserPolicy`.
 
     Args:
         thing: the policy, object or callable.
-        batched: whether a plain callable takes all lanes at once.
+        batched: False calls it with one observation, True with those of all lanes at once, None finds out.
         name: its name in error messages.
 
     Example:
+        >>> import numpy as np
         >>> policy = as_policy(lambda observation: -observation)
         >>> policy.predict(np.ones((2, 1)))[0].tolist()
         [[-1.0], [-1.0]]
     """
     if isinstance(thing, Policy):
         return thing
-    if not isinstance(thing, type):
-        if callable(getattr(thing, "predict", None)):
-            return _PredictPolicy(thing, name)
-        if callable(thing):
-            return _FunctionPolicy(thing, name, batched)
-    raise UserError(f"{name} must be a function or an object with `predict` or `__call__`, got {thing!r:.80}")
-
-
-@dataclass
-class _ForeignPolicy(Policy):
-    """Checks the actions that code of the user returns."""
-
-    thing: Any
-    name: str
-    space: Space | None = field(default=None, init=False)
-
-    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        self.space = action_space
-
-    def _checked(self, action: Any, *lanes: int) -> np.ndarray:
-        array, space = np.asarray(action), self.space
-        if space is None:
-            return array
-        shape = (*lanes, *(space.shape or ()))
-        if array.shape != shape:
-            raise UserError(f"{self.name} must return actions of shape {shape}, got shape {array.shape}")
-        if array.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
-            raise UserError(f"{self.name} must return integers for {describe_space(space)}, got {array.dtype}")
-        return array.astype(space.dtype, copy=False)
-
-
-@dataclass
-class _FunctionPolicy(_ForeignPolicy, StatelessPolicy):
-    batched: bool
-
-    def act(self, observation: Observation) -> np.ndarray:
-        lanes = count_lanes(observation)
-        if self.batched:
-            return self._checked(self.thing(observation), lanes)
-        return np.stack([self._checked(self.thing(take_row(observation, lane))) for lane in range(lanes)])
-
-
-class _PredictPolicy(_ForeignPolicy):
-    @functools.cached_property
-    def wants_masks(self) -> bool:
-        return takes_masks(self.thing.predict)
-
-    def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
-                deterministic: bool = True, **kwargs: Any) -> Prediction:  # fmt: skip
-        kwargs |= {"state": state, "episode_start": episode_start, "deterministic": deterministic}
-        answer = self.thing.predict(observation, **kwargs)
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise UserError(f"{self.name}: `predict` must return (actions, state), got {type(answer).__name__}")
-        return self._checked(answer[0], count_lanes(observation)), answer[1]
+    if is_sb3_model(thing):
+        return wrap_model(thing, name)
+    if not isinstance(thing, type) and callable(entry_point(thing)[1]):
+        return BatchUserPolicy(thing, name) if batched else UserPolicy(thing, name, batched)
+    raise UserError(f"{name} must be a function or an object with `predict`, `act` or `__call__`, got {thing!r:.80}")
 
 
 def _build(path: str, kwargs: dict[str, Any]) -> Any:

@@ -1,5 +1,6 @@
 """Gradients of policies: by backpropagation in numpy or in torch, or by finite differences."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -111,7 +112,8 @@ def by_differences(
 
     def query(key: str, part: np.ndarray) -> np.ndarray:
         """Returns the actions with one entry of the observation replaced."""
-        actions, _ = policy.predict(observation | {key: part} if key else part, state, first)
+        # A policy of the user may change the state that it gets.
+        actions, _ = policy.predict(observation | {key: part} if key else part, copy.deepcopy(state), first)
         return np.asarray(actions, dtype=np.float64).reshape(len(first), -1)
 
     return Answer(

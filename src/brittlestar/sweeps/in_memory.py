@@ -50,7 +50,7 @@ def run_in_memory(
     """
     policy, mitigation, schedule = parts[0], _part("mitigation", parts[1]), parts[2] or Constant()
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
-    policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy)
+    policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy, name=f"policy `{name}`")
     spec, notes = _env(env, policy)
     refuse_other_env(policy, spec.id)
     choices = {"env": env if isinstance(env, str) and env != AUTO else spec.id, "policy": name}

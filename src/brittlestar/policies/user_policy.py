@@ -1,0 +1,238 @@
+"""A policy that the user writes, in any common form."""
+
+import functools
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brittlestar.checkpoints.spaces_text import Space, describe_space
+from brittlestar.envs.batches import copy_batch, entries, take_row
+from brittlestar.errors import UserError
+from brittlestar.policies.base import Masks, Observation, Policy, Prediction, Starts, count_lanes, takes_masks
+from brittlestar.policies.call_forms import (
+    MASK_ARGUMENT,
+    SB3_ARGUMENTS,
+    CallForm,
+    argument_choices,
+    entry_point,
+    possible_forms,
+    read_answer,
+    shape_text,
+)
+from brittlestar.policies.episode_copies import EpisodeCopies, LaneMemory
+from brittlestar.randomness import LaneDraws
+
+_GIVEN = {False: "one observation", True: "a batch of one"}
+_TOLERANCE = 1e-4
+"""Difference of two actions that rounding explains."""
+
+
+class BatchUserPolicy(Policy):
+    """Calls a function or object of the user once per step, with the observations of all lanes.
+
+    Args:
+        thing: the function, or an object with `predict`, `act` or `__call__`.
+        name: its name in messages.
+    """
+
+    def __init__(self, thing: Any, name: str) -> None:
+        self._thing, self._name = thing, name
+        self._label, self._function = entry_point(thing)
+        self._choices = argument_choices(self._function, name)
+        self._space: Space | None = None
+        self._form: CallForm | None = None
+
+    @functools.cached_property
+    def wants_masks(self) -> bool:
+        return takes_masks(self._function)
+
+    @property
+    def notes(self) -> list[str]:
+        return [f"{self._name}: {self._form.describe(self._label, 'all lanes at once')}"] if self._form else []
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        self._space, self._form = action_space, None
+
+    def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
+                deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
+        values = {
+            "state": state,
+            "episode_start": episode_start,
+            "deterministic": deterministic,
+            MASK_ARGUMENT: action_masks,
+        }
+        forms = [self._form] if self._form else possible_forms(self._function, self._name, batch=True)
+        for form in forms:
+            try:
+                answer = form.call_with(self._function, observation, values)
+                break
+            except TypeError:
+                if form is forms[-1]:
+                    raise
+        actions, state, returns_state = self._read(answer, (count_lanes(observation),), form)
+        self._form = replace(form, returns_state=returns_state)
+        return actions, state
+
+    def _read(self, answer: Any, lanes: tuple[int, ...], form: CallForm) -> tuple[np.ndarray, Any, bool]:
+        """Returns the action, the state, and whether there was one; `lanes` is the shape in front of an action."""
+        if self._space is None:
+            returns_state = isinstance(answer, tuple) and len(answer) == 2
+            return (
+                np.asarray(answer[0] if returns_state else answer),
+                answer[1] if returns_state else None,
+                returns_state,
+            )
+        shape = (*lanes, *(self._space.shape or ()))
+        read = read_answer(answer, shape, form.batch, form.returns_state)
+        if read is None:
+            state = ", or (action, state)" if isinstance(answer, tuple) else ""
+            raise UserError(f"{self._name} must return actions of shape {shape}{state}, got {shape_text(answer)}")
+        action, space = read[0], self._space
+        if action.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
+            raise UserError(f"{self._name} must return integers for {describe_space(space)}, got {action.dtype}")
+        return action.astype(space.dtype, copy=False), *read[1:]
+
+
+class UserPolicy(BatchUserPolicy):
+    """Calls a function or object of the user lane by lane, so that the actions of a lane depend on no other lane.
+
+    - The first observation decides the form: of one observation and a batch of one, that which gives an action of the
+      right shape. Where both could, and the actions differ, it is refused.
+    - Every episode gets a copy of an object, as it was at the start, and a state of None.
+
+    Args:
+        thing: the function, or an object with `predict`, `act` or `__call__`.
+        name: its name in messages.
+        batch: whether it takes a batch; None finds out.
+
+    Example:
+        >>> class Controller:
+        ...     def predict(self, observation, deterministic=True):
+        ...         return -observation[:1], None
+        >>> UserPolicy(Controller(), "it").predict(np.ones((2, 3)))[0].tolist()
+        [[-1.0], [-1.0]]
+    """
+
+    def __init__(self, thing: Any, name: str, batch: bool | None = None) -> None:
+        super().__init__(thing, name)
+        # Four arguments are those of Stable-Baselines3, whose policies take batches.
+        likely = all(set(SB3_ARGUMENTS) <= set(choice) for choice in self._choices)
+        self._kinds = (likely, not likely) if batch is None else (batch,)
+        self._copies = EpisodeCopies(thing)
+        self._draws: LaneDraws | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        if self._form is None:
+            return []
+        copied = "; every episode starts with a copy of it" if self._copies.are_copies else ""
+        shared = f"; all lanes share {', '.join(self._copies.shared)}" if self._copies.shared else ""
+        return [f"{self._name}: {self._form.describe(self._label, _GIVEN[self._form.batch])}{copied}{shared}"]
+
+    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
+        super().bind(observation_space, action_space, draws)
+        self._draws = draws
+
+    def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
+                deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
+        """Calls the policy for each lane; `state` holds the copies, which change."""
+        lanes = count_lanes(observation)
+        starts = np.zeros(lanes, dtype=bool) if episode_start is None else np.asarray(episode_start)
+        seeds = self._seeds(lanes) if state is None or starts.any() else []
+        memories: list[LaneMemory] = []
+        for lane, memory in enumerate(state or [None] * lanes):
+            row, episode = take_row(observation, lane), -1 if self._draws is None else int(self._draws.episodes[lane])
+            values = {"episode_start": starts[[lane]], "deterministic": deterministic}
+            values[MASK_ARGUMENT] = None if action_masks is None else action_masks[lane]
+            if memory is None or (starts[lane] and not memory.is_idle(episode, row)):
+                memory = replace(self._start(row, values, seeds[lane]), episode=episode, first=copy_batch(row))
+            elif not starts[lane]:
+                memory = self._advance(memory, row, values)
+            memories.append(memory)
+        return np.stack([memory.action for memory in memories]), memories
+
+    def _seeds(self, lanes: int) -> list[int]:
+        """Returns one seed for each lane, constant in an episode, for random numbers that the policy draws."""
+        if self._draws is None or not self._copies.are_copies:
+            return [0] * lanes
+        uniform = self._draws.child("copies").uniform(per_episode=True)
+        return [int(number * 2**53) for number in uniform]
+
+    def _start(self, row: Any, values: dict[str, Any], seed: int) -> LaneMemory:
+        if self._form is not None:
+            return self._advance(LaneMemory(self._copies.make(seed)), row, values)
+        trial = self._find_form(row, values, seed)
+        self._form = trial.form
+        return trial.memory
+
+    def _advance(
+        self, memory: LaneMemory, row: Any, values: dict[str, Any], form: CallForm | None = None
+    ) -> LaneMemory:
+        form = form or self._form or CallForm()
+        answer = form.call(entry_point(memory.thing)[1], row, values | {"state": memory.state})
+        action, state, returns_state = self._read(answer, (1,) if form.batch else (), form)
+        # A policy may return the same array again and again.
+        action = np.array(action[0] if form.batch else action)
+        return replace(memory, state=state, action=action, calls=memory.calls + 1, returns_state=returns_state)
+
+    def _find_form(self, row: Any, values: dict[str, Any], seed: int) -> "_Trial":
+        """Tries one observation and a batch of one, each with a copy of the object; returns the call that fits."""
+        trials: list[_Trial] = []
+        for batch in self._kinds[:1] if self._space is None else self._kinds:
+            trials.append(self._try(batch, row, values, seed))
+            if trials[-1].error is None and not self._is_ambiguous(row):
+                return trials[-1]
+        fitting = [trial for trial in trials if trial.error is None]
+        if not fitting:
+            raise _failure(trials)
+        # Random actions differ from one call to the next.
+        differ = len(fitting) == 2 and not _agree(*fitting)
+        if differ and _agree(fitting[0], self._try(self._kinds[0], row, values, seed)):
+            answers = " but ".join(f"{trial.memory.action} for {_GIVEN[trial.form.batch]}" for trial in fitting)
+            hint = "set `policy.batched` to true or false (in Python: `as_policy(it, batched=...)`)"
+            raise UserError(f"{self._name} returns {answers}: {hint}")
+        return fitting[0]
+
+    def _is_ambiguous(self, row: Any) -> bool:
+        """Whether the axes of an observation could be lanes: a policy for batches would then return as many actions."""
+        actions = [size for size in getattr(self._space, "shape", None) or () if size > 1][:1]
+        return any(list(np.shape(part)[:1]) == actions for part in entries(row).values())
+
+    def _try(self, batch: bool, row: Any, values: dict[str, Any], seed: int) -> "_Trial":
+        trials = []
+        for form in possible_forms(self._function, self._name, batch):
+            memory = LaneMemory(self._copies.make(seed))
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    memory = self._advance(memory, row, values, form)
+                return _Trial(replace(form, returns_state=memory.returns_state), memory)
+            except Exception as error:  # It may be the wrong form; if no form fits, it is raised.
+                trials.append(_Trial(form, memory, error))
+        return next((trial for trial in trials if isinstance(trial.error, UserError)), trials[-1])
+
+
+class _Trial(NamedTuple):
+    """A call in one form: what the lane holds after it, or its error."""
+
+    form: CallForm
+    memory: LaneMemory
+    error: Exception | None = None
+
+
+def _failure(trials: list[_Trial]) -> Exception:
+    """Returns the error to raise if no form fits: a wrong action rather than a call that failed."""
+    errors = {trial.form.batch: trial.error for trial in trials}
+    wrong = next((batch for batch, error in errors.items() if isinstance(error, UserError)), trials[0].form.batch)
+    chosen, other = errors.pop(wrong), next(iter(errors.items()), None)
+    assert chosen is not None
+    if not isinstance(chosen, UserError) or other is None or isinstance(other[1], UserError):
+        return chosen
+    reason = " ".join(f"{type(other[1]).__name__}: {other[1]}".split())
+    return UserError(f"{chosen} for {_GIVEN[wrong]} (with {_GIVEN[other[0]]}: {reason:.100})")
+
+
+def _agree(one: _Trial, other: _Trial) -> bool:
+    return other.error is None and np.allclose(one.memory.action, other.memory.action, rtol=_TOLERANCE, atol=_TOLERANCE)
