@@ -9,6 +9,8 @@ from samples import NAMES, bound, draws_at, needs_agents, observations, zip_of
 
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.errors import UserError
+from brittlestar.policies.heads import Clipped
+from brittlestar.policies.likelihoods import gaussian_log_density
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.simple import ConstantPolicy
@@ -205,6 +207,15 @@ def test_gradients_follow_the_conversion():
     answer = policy.differentiate(seen)
     np.testing.assert_allclose(answer.outputs, policy.predict(seen)[0])
     np.testing.assert_allclose(answer.pull(np.ones((2, 1)))[""], [[1.5, -6.0], [0.0, 0.0]])
+
+
+def test_densities_follow_the_conversion():
+    policy = MlpPolicy([(np.eye(2), np.zeros(2))], output=Clipped(np.log([0.5, 0.1])))
+    rescaled = AdaptedPolicy(policy, spaces.Box(-1.0, 1.0, (2,)))
+    rescaled.bind(spaces.Box(-9.0, 9.0, (2,)), spaces.Box(-4.0, 6.0, (2,)), draws_at(lanes=1))
+    seen = np.array([[0.1, 0.2]])
+    expected = gaussian_log_density([[3.0, 2.5]], [[1.5, 2.0]], [2.5, 0.5])
+    np.testing.assert_allclose(rescaled.log_probability(np.array([[3.0, 2.5]]), seen), expected)
 
 
 @needs_agents

@@ -41,6 +41,15 @@ class BoxConversion:
         """Maps actions, lane axis first."""
         return np.clip(self._slope * actions + self._offset, self._low, self._high)
 
+    def invert(self, actions: np.ndarray) -> np.ndarray:
+        """Maps actions of the box back."""
+        return np.asarray((actions - self._offset) / np.where(self._slope == 0, 1.0, self._slope))
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of how much larger the box of the result is: what a log density loses."""
+        return float(np.log(self._slope[self._slope > 0]).sum())
+
     def differentiate(self, answer: Answer) -> Answer:
         """Maps the flat outputs of a policy and their gradient, which is 0 where they are clipped."""
         slope, offset, low, high = (part.ravel() for part in (self._slope, self._offset, self._low, self._high))

@@ -53,7 +53,7 @@ def _(head: Squashed, actions: np.ndarray, outputs: np.ndarray, latent: np.ndarr
 
 @log_likelihood.register
 def _(head: Sampled, actions: np.ndarray, outputs: np.ndarray, latent: np.ndarray) -> np.ndarray | None:
-    choices = (actions - head._start).reshape(len(actions), -1).astype(np.int64)
+    choices = actions.reshape(len(actions), -1).astype(np.int64)
     if head._binary:
         parts = [np.stack([np.zeros(len(outputs)), logits], axis=1) for logits in outputs.T]
     else:

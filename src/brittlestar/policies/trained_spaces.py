@@ -73,6 +73,12 @@ class AdaptedPolicy(DelegatingPolicy):
         actions, state = self._policy.predict(*args, **kwargs)
         return (self._conversion.apply(actions) if self._conversion else actions), state
 
+    def log_probability(self, actions: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray | None:
+        if self._conversion is None:
+            return self._policy.log_probability(actions, *args, **kwargs)
+        density = self._policy.log_probability(self._conversion.invert(actions), *args, **kwargs)
+        return None if density is None else density - self._conversion.log_volume
+
     def differentiate(self, *args: Any, **kwargs: Any) -> Answer:
         answer = self._policy.differentiate(*args, **kwargs)
         return self._conversion.differentiate(answer) if self._conversion else answer
