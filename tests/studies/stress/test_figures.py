@@ -334,7 +334,7 @@ def test_an_environment_without_fixed_returns_is_scaled_by_the_own_return(cells)
     from brittlestar.studies.stress.runs import return_scale
 
     agent = score_agents(*cells, "rigorous", 0.05)[0]
-    agent.config["env"]["returns"] = {"random": None, "reference": None}
+    agent.config = agent.config | {"env": agent.config["env"] | {"returns": {"random": None, "reference": None}}}
     mean = np.mean([run.episodes.behaviour.column("return").mean() for run in agent.baseline])
     assert return_scale(agent) == (pytest.approx(abs(mean)), "own return")
     agent.stressors[0].runs.clear()
@@ -378,3 +378,12 @@ def test_a_comparison_of_groups_says_that_a_policy_is_one_training_run(rows, nam
 @pytest.mark.parametrize("name", ["seed_variation", "seed_consistency", "seed_boxes", "worst_stressor"])
 def test_a_figure_over_seeds_says_which_seeds(rows, name):
     assert "Seeds are those of the evaluation, not of the training." in notes(FIGURES[name](prepare_tables(*rows)))
+
+
+@pytest.mark.parametrize("name", ["collapse_map", "return_loss_map", "seed_variation"])
+def test_many_agents_are_drawn_by_environment(rows, name, monkeypatch):
+    monkeypatch.setattr("brittlestar.studies.stress.figures.maps._MOST_AGENTS", 2)
+    figure = FIGURES[name](prepare_tables(*rows))
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["cartpole (n = 2 policies)", "mountain car (n = 1 policy)", "pendulum (n = 1 policy)"]
+    assert "per environment and stressor" in " ".join(figure.get_suptitle().split())

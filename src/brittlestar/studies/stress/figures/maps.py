@@ -143,7 +143,8 @@ def _map(
                 axes.add_patch(Rectangle(place, 1, 1, facecolor="white", edgecolor=GREY, hatch="///", linewidth=0))
             elif mean is not None:
                 _write(axes, x, y, mean, (below or _interval)(part, mean))
-    counts = [max((mean.n for mean in line.values() if mean is not None), default=0) for line in means.values()]
+    known = {name: [mean.n for mean in line.values() if mean is not None] for name, line in means.items()}
+    counts = [max(known[name] or [len(grouped(rows[name], "agent"))]) for name in names]
     several = max(counts) > 1
     labels = [f"{name} ({canvas.policies(n)})" if several else name for name, n in zip(names, counts, strict=True)]
     canvas.map_axes(axes, [canvas.wrapped(name) for name in stressors], labels)
