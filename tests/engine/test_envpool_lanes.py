@@ -47,7 +47,7 @@ def test_without_envpool_everything_is_gymnasium():
 @pytest.mark.parametrize(("old", "new"), [("HalfCheetah-v3", "HalfCheetah-v5"), ("FetchReach-v1", "FetchReach-v4")])
 @pytest.mark.usefixtures("absent")
 def test_an_old_id_without_envpool_names_both_ways_out(old, new):
-    with pytest.raises(UserError, match=rf"{old}.*pip install brittlestar\[envpool\].*or take the newer `{new}`"):
+    with pytest.raises(UserError, match=rf"{old}.*install brittlestar\[envpool\].*or take the newest version `{new}`"):
         make_lanes(EnvSpec(id=old), 1)
 
 

@@ -12,6 +12,7 @@ from brittlestar.cells.env_choice import choose_env
 from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
 from brittlestar.config import Config
 from brittlestar.config.build import build
+from brittlestar.envs.ids import plain_env
 from brittlestar.errors import UserError, nearest
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def resolve(job: Job) -> ResolvedJob:
         choices = choices | {"perturbation": "none", "stress_schedule": "constant"}
     if config.get("models") and not config.get("model"):
         raise UserError(f"`models={config['models']}` is a sweep: add `-m`, and give it on the command line")
+    config["env"] = plain_env(config["env"])
     env = choose_env(config, choices, job.overrides)
     is_named = any(text.lstrip("+").startswith("lanes=") for text in job.overrides)
     if config.get("lanes") == config["env"].get("lanes") and not is_named:

@@ -12,7 +12,8 @@ import types
 from typing import Any
 
 from brittlestar.envs.backends import INSTALL_ENVPOOL, envpool_available
-from brittlestar.errors import UserError, nearest
+from brittlestar.envs.ids import similar_id
+from brittlestar.errors import UserError
 
 _SUITES = ("classic_control", "toy_text", "mujoco.gym", "mujoco.robotics")
 """Suites that import in a moment."""
@@ -28,7 +29,9 @@ def load_envpool(env_id: str) -> tuple[Any, str]:
         # The package of this module runs EnvPool's `__init__` as soon as a function is looked up in it.
         envpool, suite = importlib.import_module("envpool"), ""
     if env_id not in envpool.list_all_envs():
-        raise UserError(f"`env.id` {env_id!r}: EnvPool has no such id; {nearest(env_id, envpool.list_all_envs())}")
+        similar = similar_id(env_id, envpool.list_all_envs())
+        hint = f"did you mean `{similar}`?" if similar else "take `env.backend=gymnasium`"
+        raise UserError(f"`env.id` {env_id!r}: EnvPool has no such id; {hint}")
     return envpool, suite
 
 

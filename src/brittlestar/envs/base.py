@@ -1,8 +1,6 @@
 """An environment: its id, success, reference returns and signals."""
 
-import contextlib
 import dataclasses
-import io
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +8,12 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import spaces
 
-from brittlestar.envs.backends import BACKENDS, INSTALL_ENVPOOL, choose_backend, is_old, package_version
+from brittlestar.envs.backends import BACKENDS, choose_backend, package_version
 from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.envs.fast import accelerate
+from brittlestar.envs.ids import register_id, split_id
 from brittlestar.envs.model_sharing import share_model
+from brittlestar.envs.refusals import one_line, refusal
 from brittlestar.envs.success import Success
 from brittlestar.errors import UserError, nearest, require, require_choice
 
@@ -76,9 +76,13 @@ class EnvSpec:
     """How many copies run side by side; changes the speed, never the result."""
     backend: str = "auto"
     """What steps the copies: `gymnasium`, `envpool`, or `auto` for EnvPool where it is the same environment."""
+    module: str | None = None
+    """Module to import first, which registers the id; `module:Id` as the id does the same."""
 
     def __post_init__(self) -> None:
         require_choice("env.backend", self.backend, BACKENDS)
+        module, self.id = split_id(self.id)
+        self.module = module or self.module
         self.returns = _record(Returns, self.returns, "env.returns")
         self.signals = _record(Signals, self.signals, "env.signals")
         require(self.max_steps is None or self.max_steps >= 1, "env.max_steps", "at least 1", self.max_steps)
@@ -100,19 +104,16 @@ class EnvSpec:
 
     def make(self, like: gym.Env | None = None) -> gym.Env:
         """Makes one environment with Gymnasium, whatever the backend; it shares the MuJoCo model of `like`, if any."""
-        register_robotics(self.id)
+        register_id(self.id, self.module)
         try:
             with warnings.catch_warnings(), share_model(like):
                 # Warnings about older ids: published studies use them, and the manifest records the id.
                 warnings.simplefilter("ignore")
                 env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
         except (gym.error.Error, ImportError) as error:
-            if is_old(self.id):
-                raise UserError(_two_ways_out(self.id)) from None
-            hint = "" if self.id in gym.registry else f" ({nearest(self.id, gym.registry)})"
-            raise UserError(f"`env.id` {self.id!r} cannot be made: {_one_line(error)}{hint}") from None
+            raise refusal(self.id, error) from None
         except TypeError as error:
-            raise UserError(f"`env.kwargs` do not fit {self.id}: {_one_line(error)}") from None
+            raise UserError(f"`env.kwargs` do not fit {self.id}: {one_line(error)}") from None
         accelerate(env)
         return env
 
@@ -124,42 +125,6 @@ def check_spaces(env: Any) -> None:
     for space in [*parts, env.action_space]:
         if not isinstance(space, ARRAY_SPACES):
             raise UserError(f"{type(space).__name__} spaces are not supported, got {space}")
-
-
-def register_robotics(env_id: str) -> None:
-    """Registers the environments of gymnasium-robotics, if an id may be one of them."""
-    if env_id in gym.registry or "/" in env_id or ":" in env_id:
-        return
-    # gymnasium-robotics prints advice about Adroit when it is imported.
-    with contextlib.suppress(ImportError), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import gymnasium_robotics
-
-        gym.register_envs(gymnasium_robotics)
-
-
-def registered_limit(env_id: str) -> int | None:
-    """Returns the time limit, in steps, that an id is registered with; None for an unknown id or no limit.
-
-    Example:
-        >>> registered_limit("CartPole-v1")
-        500
-    """
-    register_robotics(env_id)
-    spec = gym.registry.get(env_id)
-    return spec.max_episode_steps if spec else None
-
-
-def _two_ways_out(env_id: str) -> str:
-    newest = gym.envs.registration.find_highest_version(None, env_id.rpartition("-v")[0])
-    return (
-        f"`env.id` {env_id!r} cannot be made by Gymnasium any more: evaluate it with EnvPool ({INSTALL_ENVPOOL}), "
-        f"or take the newer `{env_id.rpartition('-v')[0]}-v{newest}`, which is not the same environment"
-    )
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _record(kind: type, value: Any, name: str) -> Any:

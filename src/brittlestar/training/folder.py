@@ -8,6 +8,7 @@ from typing import Any
 
 from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import previous, write_folder
+from brittlestar.envs.ids import plain_env
 
 METADATA = "metadata.json"
 """Facts and scores; a training has them when it is finished."""
@@ -20,14 +21,17 @@ _NOT_IN_NAME = ("threads", "store", "save_every", "episodes")
 def training_folder(config: dict[str, Any]) -> Path:
     """Returns the folder of a training; its name depends on everything that decides the result."""
     identity = {key: value for key, value in config.items() if key not in _NOT_IN_NAME}
-    settings = config["algo"].get("by_env", {}).get(config["env"].get("id"))
+    env = plain_env(config["env"])
+    # Trainings from before the key existed keep their names.
+    identity["env"] = {key: value for key, value in env.items() if (key, value) != ("module", None)}
+    settings = config["algo"].get("by_env", {}).get(env.get("id"))
     identity["algo"] = config["algo"] | {"by_env": settings}
     files = contents(identity["algo"])
     if files:
         identity["files"] = files
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
-    env = str(config["env"].get("id")).replace("/", "_")
-    return Path(config["store"]) / f"{env}-{config['algo']['name']}-{config['seed']}-{digest}"
+    name = str(env.get("id")).replace("/", "_")
+    return Path(config["store"]) / f"{name}-{config['algo']['name']}-{config['seed']}-{digest}"
 
 
 def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[str, Any]) -> None:

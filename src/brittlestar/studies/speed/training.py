@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from brittlestar.engine.cores import cores
-from brittlestar.envs.base import EnvSpec, register_robotics
+from brittlestar.envs.base import EnvSpec
+from brittlestar.envs.ids import register_id
 
 from .timing import Figure, take_turns
 
@@ -31,7 +32,7 @@ _WAYS = {
 def training(quick: bool) -> list[Figure]:
     """SAC with hindsight replay on FetchPush, one update for each step of eight environments."""
     steps, rounds = (1600, 2) if quick else (4000, 3)
-    register_robotics(_ENV)
+    register_id(_ENV)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         speeds = take_turns(rounds, plain=lambda: _plain(steps), ours=lambda: _ours(steps))
