@@ -56,7 +56,7 @@ def test_a_folder_is_read(folder, build):
     assert read.statistics == str(place / "Pole-v1" / "vecnormalize.pkl") == find_statistics(read.checkpoint)
     assert read.normalize_kwargs == {"norm_obs": True, "norm_reward": False}
     assert read.wrappers == {"sb3_contrib.common.wrappers.TimeFeatureWrapper": {}}
-    assert read.recorded.tolist() == [3, 4, 5]
+    assert read.recorded.returns.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_names_come_from_the_folder_without_args(folder):
@@ -172,7 +172,7 @@ def test_a_corrupt_header_of_scores_is_refused(folder, build, mutate):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_scores_of_any_number_type(folder, build, dtype, order):
     scores = np.asarray(np.arange(6).reshape(2, 3), dtype=dtype, order=order)
-    assert read_folder(folder(scores=npz(build, scores))).recorded.tolist() == [3, 4, 5]
+    assert read_folder(folder(scores=npz(build, scores))).recorded.returns.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_a_folder_without_an_agent_is_refused(tmp_path, build):

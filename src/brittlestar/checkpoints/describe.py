@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from brittlestar.checkpoints.archive import Checkpoint, read_checkpoint
 from brittlestar.checkpoints.file_names import SCORES
 from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.messages import printable
-from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder, read_scores
+from brittlestar.checkpoints.rl_zoo import ZooFolder, find_statistics, read_folder
+from brittlestar.checkpoints.scores import Scores, describe_steps, read_scores
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.checkpoints.statistics import read_statistics
 
@@ -21,17 +20,18 @@ def describe_path(path: str) -> str:
     """Describes a zip, a statistics pickle or a folder of rl-zoo, one fact per line."""
     if Path(path).expanduser().is_dir():
         folder = read_folder(path)
-        lines = [*_describe_folder(folder), *_describe_checkpoint(read_checkpoint(folder.checkpoint))]
-        statistics, recorded = folder.statistics, folder.recorded
+        checkpoint, statistics, recorded = read_checkpoint(folder.checkpoint), folder.statistics, folder.recorded
+        lines = [*_describe_folder(folder), *_describe_checkpoint(checkpoint)]
     else:
         place = existing(path)
         if place.suffix in (".pkl", ".pickle"):
             return "\n".join(_describe_statistics(str(place)))
-        lines = _describe_checkpoint(read_checkpoint(place))
+        checkpoint = read_checkpoint(place)
+        lines = _describe_checkpoint(checkpoint)
         statistics, recorded = find_statistics(place), read_scores(place.parent / SCORES)
     if statistics:
         lines += _describe_statistics(statistics)
-    return "\n".join([*lines, _line("recorded", _describe_returns(recorded))])
+    return "\n".join([*lines, _line("recorded", _describe_scores(recorded, checkpoint.num_timesteps))])
 
 
 def _describe_checkpoint(checkpoint: Checkpoint) -> list[str]:
@@ -85,11 +85,16 @@ def _describe_folder(folder: ZooFolder) -> list[str]:
     ]
 
 
-def _describe_returns(returns: np.ndarray | None) -> str:
-    if returns is None:
+def _describe_scores(scores: Scores | None, step: int | None) -> str:
+    if scores is None:
         return f"no {SCORES}"
+    pooled = scores.last(step)
+    if pooled is None:
+        return f"no evaluation in {SCORES} up to step {step}"
+    returns, count = pooled.returns.ravel(), len(pooled.returns)
     spread = returns.std(ddof=1) if len(returns) > 1 else float("nan")
-    return f"return {returns.mean():.2f}, std {spread:.2f}, n {len(returns)}"
+    steps = "" if pooled.steps is None else f", {describe_steps(count, *pooled.steps[[0, -1]].tolist())}"
+    return f"return {returns.mean():.2f}, std {spread:.2f}, n {len(returns)}{steps}"
 
 
 def _describe_statistics(path: str) -> list[str]:

@@ -1,28 +1,22 @@
 """Reads a folder of rl-zoo: the agent, its environment, normalisation, wrappers and scores."""
 
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from brittlestar.checkpoints.algorithms import ALGORITHMS, ALIASES
+from brittlestar.checkpoints.env_names import env_names, run_name, settings_folder
 from brittlestar.checkpoints.file_names import ARGUMENTS, BEST_MODEL, HUB_STATISTICS, SCORES, SETTINGS, STATISTICS
 from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_yaml import read_expression, read_yaml
-from brittlestar.checkpoints.zip_entries import ZipEntries
+from brittlestar.checkpoints.scores import Scores, read_scores
 from brittlestar.config import HUB
 from brittlestar.errors import UserError, nearest
 
-MAX_SCORES_BYTES = 64 << 20
-
-_NPY_HEADER = re.compile(
-    rb"\{'descr': '([<>|](?:f[248]|[iu][1248]))', 'fortran_order': (True|False), "
-    rb"'shape': \(((?:[0-9]{1,9}, ?){0,7}(?:[0-9]{1,9})?)\), \}\s*"
-)
+_STEPS = re.compile(r"(.*_)(\d+)_steps")
 
 
 @dataclass(frozen=True)
@@ -41,15 +35,15 @@ class ZooFolder:
     wrappers: dict[str, dict[str, Any]]
     """Arguments of environment wrappers by full name, innermost first."""
     frame_stack: int | None
-    recorded: np.ndarray | None
-    """Returns of the episodes in the last evaluation."""
+    recorded: Scores | None
+    """Returns of all evaluations in training."""
 
 
 def read_folder(path: str | Path) -> ZooFolder:
     """Reads a folder of rl-zoo; refuses one whose agent needs statistics that are missing."""
     folder = existing(path, "folder")
     checkpoint = _from_hub(str(path)) if str(path).startswith(HUB) else _checkpoint(folder)
-    settings = folder / checkpoint.stem if (folder / checkpoint.stem).is_dir() else folder
+    settings = settings_folder(checkpoint)
     args, config = (read_yaml(settings / name) for name in (ARGUMENTS, SETTINGS))
     statistics, where = find_statistics(checkpoint), str(settings / SETTINGS)
     kwargs = _normalize(config.get("normalize"), where)
@@ -58,8 +52,8 @@ def read_folder(path: str | Path) -> ZooFolder:
         raise UserError(f"the agent of {folder} was trained with VecNormalize, but {settings / STATISTICS} is missing")
     return ZooFolder(
         path=str(folder),
-        algorithm=_text(args.get("algo"), folder.parent.name),
-        env_id=_text(args.get("env"), re.sub(r"_[0-9]+$", "", folder.name)),
+        algorithm=_text(args.get("algo"), _algorithm(folder)),
+        env_id=_text(args.get("env"), next(iter(env_names(str(path))), run_name(folder))),
         checkpoint=str(checkpoint),
         statistics=statistics,
         normalized=normalized,
@@ -71,40 +65,34 @@ def read_folder(path: str | Path) -> ZooFolder:
 
 
 def find_statistics(checkpoint: str | Path) -> str | None:
-    """Returns the VecNormalize file of a zip, from the folder of its name or from that of the zip."""
+    """Returns the VecNormalize file of a zip, see `statistics_files`; None without one."""
     zipped = local(checkpoint).absolute()
-    files = (zipped.with_suffix("") / STATISTICS, zipped.parent / STATISTICS, zipped.parent / HUB_STATISTICS)
-    return next((str(file) for file in files if file.is_file()), None)
+    return next((str(file) for file in statistics_files(zipped) if file.is_file()), None)
 
 
-def read_scores(path: Path) -> np.ndarray | None:
-    """Returns the episodes' returns of the last evaluation in `evaluations.npz`, or None without such a file."""
-    if not path.is_file():
+def statistics_files(zipped: Path) -> list[Path]:
+    """Returns where the VecNormalize file of a zip may be, the most likely place first."""
+    home, names = zipped.parent, (STATISTICS, HUB_STATISTICS)
+    # `CheckpointCallback` writes `rl_model_vecnormalize_500_steps.pkl` beside `rl_model_500_steps.zip`.
+    checkpoints = [home / f"{start}vecnormalize_{steps}_steps.pkl" for start, steps in _STEPS.findall(zipped.stem)]
+    folders = [zipped.with_suffix(""), home, home / run_name(home)]
+    # A file one folder up may belong to another agent of rl-zoo, which writes down whether an agent has one.
+    if normalizes(zipped) is None:
+        folders.append(home.parent)
+    return [*checkpoints, *(folder / name for folder in folders for name in names)]
+
+
+def normalizes(zipped: Path) -> bool | None:
+    """Returns whether rl-zoo's settings of a zip normalise observations; None without such settings."""
+    file = settings_folder(zipped) / SETTINGS
+    if not file.is_file() or not file.with_name(ARGUMENTS).is_file():
         return None
     try:
-        with path.open("rb") as file:
-            entries = ZipEntries(file, str(path))
-            content = entries.read("results.npy", MAX_SCORES_BYTES)
-    except OSError as error:
-        raise unreadable(str(path), error.strerror or error) from None
-    results = _read_npy(content, entries.place("results.npy"))
-    if results.ndim < 2 or not results.size:
-        raise unreadable(entries.place("results.npy"), f"shape {results.shape} is not (evaluations, episodes)")
-    return np.asarray(results[-1].ravel(), dtype=np.float64)
-
-
-def _read_npy(content: bytes, where: str) -> np.ndarray:
-    """Reads a file of `numpy.save`; numpy itself would allocate any size that the header states."""
-    size = {b"\x93NUMPY\1\0": 2, b"\x93NUMPY\2\0": 4}.get(content[:8], 0)
-    start = 8 + size + int.from_bytes(content[8 : 8 + size], "little")
-    header = _NPY_HEADER.fullmatch(content[8 + size : min(start, 1000)])
-    if not size or header is None:
-        raise unreadable(where, "it is not a plain array of numbers")
-    dtype, shape = np.dtype(header[1].decode()), tuple(int(word) for word in header[3].split(b",") if word.strip())
-    numbers = content[start:]
-    if math.prod(shape) * dtype.itemsize != len(numbers):
-        raise unreadable(where, f"it is not a plain array: {len(numbers)} bytes for {printable(shape, 60)} {dtype}")
-    return np.frombuffer(numbers, dtype).reshape(shape, order="C" if header[2] == b"False" else "F")
+        kwargs = _normalize(read_yaml(file).get("normalize"), str(file))
+    except UserError:
+        # Other programs use this file name too.
+        return None
+    return kwargs is not None and bool(kwargs.get("norm_obs", True))
 
 
 def _from_hub(path: str) -> Path:
@@ -116,7 +104,7 @@ def _from_hub(path: str) -> Path:
 
 def _checkpoint(folder: Path) -> Path:
     zips = {file.name: file for file in sorted(folder.glob("*.zip"))}
-    name = f"{re.sub(r'_[0-9]+$', '', folder.name)}.zip"
+    name = f"{run_name(folder)}.zip"
     for candidate in (name, BEST_MODEL):
         if candidate in zips:
             return zips[candidate]
@@ -124,6 +112,12 @@ def _checkpoint(folder: Path) -> Path:
         return next(iter(zips.values()))
     several = f"none of its {len(zips)} zips is {name}; {printable(nearest(name, zips), 300)}"
     raise UserError(f"{folder} is not a folder of rl-zoo: {several if zips else 'it has no zip'}")
+
+
+def _algorithm(folder: Path) -> str:
+    """Returns the algorithm that a folder or the one above it names."""
+    names = folder.name, folder.parent.name
+    return next((name.lower() for name in names if name.lower() in (*ALGORITHMS, *ALIASES)), names[1])
 
 
 def _normalize(value: Any, where: str) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from brittlestar.checkpoints.messages import unreadable
+from brittlestar.checkpoints.messages import TRUNCATED, unreadable
 from brittlestar.checkpoints.pickle_stack import MARK, PickleStack, built
 from brittlestar.checkpoints.safe_arrays import array_calls
 from brittlestar.checkpoints.stubs import Call, Stub, as_key, make_global, name_of, plain_calls
@@ -21,6 +21,8 @@ MAX_PICKLE_BYTES = 256 << 20
 MAX_OPCODES = 1_000_000
 """Most opcodes of one pickle; a state dict needs about 20 per tensor."""
 
+_PROTOCOL, _STOP = b"\x80", b"."
+"""The first byte of a pickle since protocol 2, and the last one of any pickle."""
 _ERRORS = (
     ValueError, KeyError, IndexError, TypeError, OverflowError, AttributeError, EOFError, AssertionError, struct.error,
 )  # fmt: skip
@@ -95,6 +97,8 @@ def read_pickle(
     except RecursionError:
         raise unreadable(where, "it is nested too deeply") from None
     except _ERRORS as error:
+        if isinstance(file, bytes) and file.startswith(_PROTOCOL) and not file.endswith(_STOP):
+            raise unreadable(where, TRUNCATED) from None
         raise unreadable(where, f"damaged or unusual pickle ({type(error).__name__}: {error})") from None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from brittlestar.checkpoints.messages import printable, unreadable
+from brittlestar.checkpoints.messages import STAND_IN_BYTES, TRUNCATED, printable, stand_in, unreadable
 
 MAX_UNPACKED = 1 << 30
 """Largest total size of all entries, in bytes."""
@@ -96,12 +96,22 @@ def _check_directory(file: BinaryIO, where: str) -> None:
     if end < 0 or tail[end : end + 4] != b"PK\5\6" or tail[-2:] != b"\0\0":
         end = tail.rfind(b"PK\5\6")
     if end < 0 or len(tail) < end + 22:
-        raise unreadable(where, "it is not a zip file, or its end is missing")
-    directory = struct.unpack("<L", tail[end + 12 : end + 16])[0]
-    if tail[max(0, end - 20) : end].startswith(b"PK\6\7"):
+        file.seek(0)
+        start = file.read(STAND_IN_BYTES)
+        # Every zip starts with its first entry.
+        cut = TRUNCATED if start.startswith(b"PK\3\4") else "it is not a zip file"
+        raise unreadable(where, stand_in(start) or cut)
+    directory, offset, comment = struct.unpack("<LLH", tail[end + 12 : end + 22])
+    if end + 22 + comment != len(tail):
+        # The end of a zip within this one: the weights of an agent are a zip, too.
+        raise unreadable(where, TRUNCATED)
+    is_large = tail[max(0, end - 20) : end].startswith(b"PK\6\7")
+    if is_large:
         directory = _directory64(tail[:end], size - len(tail), where)
     if directory > _DIRECTORY:
         raise unreadable(where, f"its table of contents has {directory} bytes, at most {_DIRECTORY} are read")
+    if not is_large and offset + directory != size - len(tail) + end:
+        raise unreadable(where, TRUNCATED)
     file.seek(0)
 
 
@@ -110,5 +120,5 @@ def _directory64(tail: bytes, before: int, where: str) -> int:
     record, place = tail[-76:-20], int.from_bytes(tail[-12:-4], "little")
     # Some versions of Python read the record at the stated offset, others the one just before the end.
     if len(record) < 56 or not record.startswith(b"PK\6\6") or place != before + len(tail) - 76:
-        raise unreadable(where, "its zip64 end is damaged")
+        raise unreadable(where, f"its zip64 end is damaged, or {TRUNCATED}")
     return int.from_bytes(record[40:48], "little")
