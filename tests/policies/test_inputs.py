@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import bound
 
 from brittlestar.errors import UserError
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.scaling import Fit, Scaling
 
 
@@ -104,3 +106,101 @@ def test_frames_with_several_axes_are_stacked_as_in_stable_baselines3(space, exp
             stacked, _ = theirs.update(frame, np.zeros(2, dtype=bool), [{}, {}])
         (row,), state = inputs.read(frame, state, np.full(2, step == 0))
         np.testing.assert_array_equal(row.reshape(2, *inputs.shape), stacked)
+
+
+GOALS = spaces.Dict({"achieved_goal": box(1), "desired_goal": box(1), "observation": box(2)})
+
+
+def goals(value):
+    return {"achieved_goal": np.full((1, 1), 9.0), "desired_goal": np.full((1, 1), 8.0), "observation": value}
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["achieved_goal", "desired_goal", "observation"], [[9, 8, 1, 1, 1], [9, 8, 1, 1, 0.75]]),
+        (["observation", "desired_goal"], [[1, 1, 1, 8], [1, 1, 0.75, 8]]),
+    ],
+)
+def test_the_time_of_a_dict_follows_its_entry_observation(keys, expected):
+    inputs, rows, state = Inputs(keys, time_limit=4), [], None
+    assert inputs.bind(GOALS) == len(expected[0])
+    for first in ([True], [False]):
+        row, state = read(inputs, goals(np.ones((1, 2))), state, np.array(first))
+        rows.append(row[0].tolist())
+    assert rows == expected
+
+
+def test_the_statistics_of_a_dict_cover_the_time():
+    inputs = Inputs(["observation", "desired_goal"], {"observation": scaling(1, 1, 0)}, time_limit=4)
+    assert inputs.bind(GOALS) == 4
+    assert read(inputs, goals(np.full((1, 2), 3.0)), None, np.array([True]))[0].tolist() == [[1.0, 1.0, 0.5, 8.0]]
+    mean, std = inputs.statistics_of(GOALS)["observation"]
+    assert (mean.tolist(), std.tolist()) == ([1.0, 1.0], [2.0, 2.0])
+    whole = Inputs(["observation", "desired_goal"], {"": scaling(1, 2, 0, 5)}, time_limit=4)
+    assert whole.bind(GOALS) == 4
+    assert whole.statistics_of(GOALS)["desired_goal"][0].tolist() == [5.0]
+
+
+def test_the_gradient_passes_by_the_time_and_the_older_frames():
+    inputs = Inputs(["observation", "desired_goal"], {"observation": scaling(1, 1, 0)}, time_limit=4, stack=2)
+    assert inputs.bind(GOALS) == 8
+    seen, start = goals(np.full((1, 2), 3.0)), np.array([True])
+    slopes = inputs.pull(np.arange(8.0)[None], seen, None, start)
+    assert {key: slope.tolist() for key, slope in slopes.items()} == {
+        "observation": [[3 / 2, 4 / 2]],
+        "desired_goal": [[7.0]],
+    }
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (Inputs(["desired_goal"], time_limit=4), r"the remaining time \(`policy.time_limit`\) needs an entry"),
+        (Inputs(time_limit=4, fit=Fit(2, 3)), "needs an entry `observation` without an adapter that cuts or pads"),
+    ],
+)
+def test_a_dict_without_a_place_for_the_time_is_refused(inputs, message):
+    with pytest.raises(UserError, match=message):
+        inputs.bind(GOALS)
+
+
+def test_the_frames_of_a_dict_are_stacked_as_in_stable_baselines3():
+    from stable_baselines3.common.vec_env.stacked_observations import StackedObservations
+
+    space = spaces.Dict({"b": box(2), "a": box(2, 3)})
+    theirs, inputs, state = StackedObservations(2, 3, space), Inputs(stack=3), None
+    assert inputs.bind(space) == 3 * 8
+    rng = np.random.default_rng(0)
+    for step in range(4):
+        frame = {key: rng.standard_normal((2, *part.shape)) for key, part in space.items()}
+        copies = {key: values.copy() for key, values in frame.items()}
+        stacked = theirs.reset(copies) if step == 0 else theirs.update(copies, np.zeros(2, dtype=bool), [{}, {}])[0]
+        row, state = read(inputs, frame, state, np.full(2, step == 0))
+        np.testing.assert_array_equal(row, np.concatenate([stacked[key].reshape(2, -1) for key in "ab"], axis=1))
+
+
+def test_statistics_of_one_frame_normalise_it_before_it_is_stacked():
+    inputs = Inputs(scalings={"": scaling(1, 1)}, stack=2)
+    assert inputs.bind(box(2)) == 4
+    row, state = read(inputs, np.array([[3.0, 5.0]]), None, np.array([True]))
+    assert row.tolist() == [[0.0, 0.0, 1.0, 2.0]]
+    assert read(inputs, np.array([[1.0, 1.0]]), state, np.array([False]))[0].tolist() == [[1.0, 2.0, 0.0, 0.0]]
+    assert inputs.statistics_of(box(2))[""][0].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("size", "hint"),
+    [
+        (3, "TimeFeatureWrapper? `policy=sb3` takes `policy.time_limit`, and `policy=zoo_folder` reads it"),
+        (8, "4 stacked frames? `policy=sb3` takes `policy.frame_stack=4`"),
+        (7, ""),
+    ],
+)
+def test_a_network_that_takes_more_numbers_gets_a_hint(size, hint):
+    policy = MlpPolicy([(np.zeros((size, 1)), np.zeros(1))])
+    with pytest.raises(UserError) as caught:
+        bound(policy, box(2), spaces.Box(-1, 1, (1,)))
+    assert str(caught.value).startswith(f"the network takes {size} numbers, got 2 of Box")
+    assert hint in str(caught.value)
+    assert ("trained with" in str(caught.value)) == bool(hint)

@@ -228,3 +228,147 @@ def test_the_statistics_of_a_checkpoint_are_found(tmp_path):
     mean, std = Sb3Policy(str(tmp_path / "model.zip")).statistics_of(envs.observation_space)[""]
     np.testing.assert_allclose(mean, envs.obs_rms.mean)
     np.testing.assert_allclose(envs.normalize_obs(mean + std), np.ones(3), rtol=1e-6)
+
+
+class TinyReach(gym.Env):
+    """A goal environment of eight steps in which everything moves."""
+
+    def __init__(self):
+        # `TimeFeatureWrapper` changes the space of the environment that it wraps.
+        self.observation_space, self.action_space = goal_space(), ACTS
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._look(), {}
+
+    def step(self, action):
+        return self._look(), 0.0, False, False, {}
+
+    def compute_reward(self, achieved, desired, info):
+        return np.zeros(len(achieved))
+
+    def _look(self):
+        return {
+            key: self.np_random.uniform(-1, 1, part.shape).astype(np.float32)
+            for key, part in goal_space().spaces.items()
+        }
+
+
+@pytest.fixture
+def tiny_reach():
+    gym.register("TinyReach-v0", entry_point=TinyReach, max_episode_steps=8)
+    yield "TinyReach-v0"
+    del gym.registry["TinyReach-v0"]
+
+
+def zoo_folder(tmp_path, env_id, wrapper, **files):
+    """An empty folder of rl-zoo."""
+    settings = tmp_path / "sac" / f"{env_id}_1" / env_id
+    settings.mkdir(parents=True)
+    (settings / "args.yml").write_text(f"{{algo: sac, env: {env_id}}}")
+    (settings / "config.yml").write_text(f"env_wrapper: {wrapper}\nnormalize: {files.get('normalize', 'true')}\n")
+    return settings.parent
+
+
+def follow(policy, model, envs, strip, steps=20):
+    """Compares a policy with a model that acts in the environments of its training."""
+    seen, state, start, moved = envs.reset(), None, np.array([True]), []
+    for _ in range(steps):
+        theirs, _ = model.predict(seen, deterministic=True)
+        ours, state = policy.predict(strip(envs.get_original_obs()), state, start)
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+        moved.append(theirs[0])
+        seen, _, start, _ = envs.step(theirs)
+    assert np.std(moved, axis=0).min() > 1e-3
+
+
+@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "wrapper", "arguments"),
+    [
+        ("SAC", "{sb3_contrib.common.wrappers.TimeFeatureWrapper: {}}", {}),
+        # As in sb3-contrib, the time limit of the environment comes before the argument.
+        ("TQC", "[{sb3_contrib.common.wrappers.TimeFeatureWrapper: {max_steps: 3}}]", {"max_steps": 3}),
+        ("SAC", "{utils.wrappers.TimeFeatureWrapper: {test_mode: true}}", {"test_mode": True}),
+    ],
+)
+def test_the_time_of_a_goal_environment_is_that_of_the_real_wrapper(
+    tmp_path, tiny_reach, kind, wrapper, arguments, trust
+):
+    import sb3_contrib
+    import stable_baselines3
+    from sb3_contrib.common.wrappers import TimeFeatureWrapper
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+    envs = DummyVecEnv([lambda: TimeFeatureWrapper(gym.make(tiny_reach, disable_env_checker=True), **arguments)])
+    envs = VecNormalize(envs, norm_reward=False)
+    options = {"seed": 1, "device": "cpu", "buffer_size": 1, "policy_kwargs": {"net_arch": [16]}}
+    model = (getattr(stable_baselines3, kind, None) or getattr(sb3_contrib, kind))("MultiInputPolicy", envs, **options)
+    with torch.no_grad():
+        for value in model.policy.actor.parameters():
+            value.mul_(3)
+    envs.reset()
+    for _ in range(20):
+        envs.step(np.zeros((1, 2), np.float32))
+    envs.training = False
+    folder = zoo_folder(tmp_path, tiny_reach, wrapper)
+    model.save(folder / f"{tiny_reach}.zip")
+    envs.save(str(folder / tiny_reach / "vecnormalize.pkl"))
+    policy = bound(ZooFolderPolicy(str(folder), trust=trust), goal_space(), ACTS, lanes=1)
+    follow(policy, model, envs, lambda seen: seen | {"observation": seen["observation"][:, :-1]})
+
+
+def test_frames_of_normalised_observations_are_those_of_rl_zoo(tmp_path):
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecFrameStack, VecNormalize
+
+    normalised = VecNormalize(make_vec_env("Pendulum-v1", 1, seed=0), norm_reward=False)
+    envs = VecFrameStack(normalised, 3)
+    model = PPO("MlpPolicy", envs, seed=0, device="cpu")
+    with torch.no_grad():
+        model.policy.action_net.weight.mul_(300)
+    envs.reset()
+    for _ in range(30):
+        envs.step(np.ones((1, 1), np.float32))
+    normalised.training = False
+    folder = zoo_folder(tmp_path, "Pendulum-v1", "null")
+    with (folder / "Pendulum-v1/config.yml").open("a") as file:
+        file.write("frame_stack: 3\n")
+    model.save(folder / "Pendulum-v1.zip")
+    normalised.save(str(folder / "Pendulum-v1/vecnormalize.pkl"))
+    policy = bound(ZooFolderPolicy(str(folder)), normalised.observation_space, normalised.action_space, lanes=1)
+    envs.get_original_obs = normalised.get_original_obs
+    follow(policy, model, envs, lambda seen: seen, steps=9)
+
+
+def test_the_time_limit_is_that_of_the_environment_that_runs_if_that_of_the_training_is_unknown(tmp_path, saved_time):
+    policy = bound(ZooFolderPolicy(saved_time("Unknown-v0", {})), SEEN, ACTS, lanes=1)
+
+    def second_step():
+        _, state = policy.predict(np.zeros((1, 5)), None, np.array([True]))
+        return policy.predict(np.zeros((1, 5)), state, np.array([False]))[0]
+
+    default = second_step()
+    policy.learn_time_limit(4)
+    short = second_step()
+    policy.learn_time_limit(1000)
+    assert np.array_equal(second_step(), default)
+    assert not np.array_equal(short, default)
+
+
+@pytest.fixture
+def saved_time(tmp_path):
+    """A function that saves an agent of `TimeFeatureWrapper` with the given arguments; returns its folder."""
+    import stable_baselines3
+
+    def save(env_id, arguments):
+        folder = zoo_folder(tmp_path, env_id, f"{{x.TimeFeatureWrapper: {arguments}}}", normalize="false")
+        seen = spaces.Box(-1, 1, (6,), np.float32)
+        model = stable_baselines3.PPO("MlpPolicy", Toy(seen, ACTS), device="cpu", seed=0)
+        with torch.no_grad():
+            model.policy.action_net.weight.mul_(100)
+        model.save(folder / f"{env_id}.zip")
+        return str(folder)
+
+    return save

@@ -80,8 +80,9 @@ class PoolLanes:
             low, high = (bound.astype(np.float32) for bound in (self.action_space.low, self.action_space.high))
             self.action_space = spaces.Box(low, high, dtype=np.float32)
         check_spaces(self)
-        limit = spec.max_steps or shape.config.max_episode_steps
-        self.max_steps = limit if limit < _ENDLESS else None
+        registered = shape.config.max_episode_steps
+        self.registered_steps = registered if registered < _ENDLESS else None
+        self.max_steps = spec.max_steps or self.registered_steps
         timestep = _TIMESTEPS.get(spec.id.rpartition("-")[0].replace("Dense", ""))
         action = timestep and timestep * getattr(shape.config, "frame_skip", 1)
         self.step_seconds = action or registered_frame_seconds(spec.id)

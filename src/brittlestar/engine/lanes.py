@@ -14,6 +14,7 @@ import numpy as np
 from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.batches import copy_batch, empty_batch, put_rows
 from brittlestar.envs.fast import LaneGroup, fast_env
+from brittlestar.envs.ids import registered_limit
 from brittlestar.envs.step_time import step_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
@@ -85,6 +86,7 @@ class Lanes:
         self.observation_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
         self.step_seconds = step_seconds(self.envs[0])
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
+        self.registered_steps = registered_limit(spec.id)
         self.calibrations: dict[Any, Any] = {}
         self._worlds: list[World] = []
         self._pool: ThreadPoolExecutor | None = None

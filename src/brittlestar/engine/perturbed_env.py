@@ -25,7 +25,7 @@ class OneLane:
         self._env = env
         self.spec = EnvSpec(id=env.spec.id if env.spec else type(env.unwrapped).__name__)
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.max_steps = env.spec.max_episode_steps if env.spec else None
+        self.max_steps = self.registered_steps = env.spec.max_episode_steps if env.spec else None
         self.compute_reward = getattr(env.unwrapped, "compute_reward", None)
 
     def worlds(self) -> list[World]:

@@ -45,6 +45,8 @@ class StackEnv(Protocol):
     observation_space: spaces.Space
     action_space: spaces.Space
     max_steps: int | None
+    registered_steps: int | None
+    """The time limit without a setting of the user."""
 
     @property
     def compute_reward(self) -> Callable[..., Any] | None:
@@ -115,6 +117,8 @@ class Stack:
         `measurements` are `calibrate`, `calibrate_longer` and `measure_noise` of `Context`; None where there is none.
         """
         env, parts = self._env, self.parts
+        if parts.policy is not None:
+            parts.policy.learn_time_limit(env.registered_steps)
         context: dict[str, Any] = {name: measure for name, measure in measurements.items() if measure is not None}
         if episodes is not None:
             planned = np.arange(episodes)

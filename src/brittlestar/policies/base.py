@@ -49,17 +49,33 @@ class RecordedReturn:
     mean: float
     std: float = 0.0
     episodes: int = 1
+    evaluations: int = 1
+    """How many evaluations it pools."""
+    lowest: float | None = None
+    """Lowest mean of an evaluation; None for a single one."""
+    highest: float | None = None
+    first_step: int | None = None
+    """Training step of the first evaluation; None if it is not known."""
+    last_step: int | None = None
 
     @classmethod
-    def of(cls, returns: np.ndarray) -> Self:
-        """Summarises measured returns.
+    def of(cls, returns: np.ndarray, steps: np.ndarray | None = None) -> Self:
+        """Summarises measured returns, of one evaluation or `(evaluations, episodes)`; `steps` are those of training.
 
         Example:
-            >>> RecordedReturn.of(np.array([1.0, 2.0, 3.0]))
-            RecordedReturn(mean=2.0, std=1.0, episodes=3)
+            >>> RecordedReturn.of(np.array([1.0, 2.0, 3.0])).std
+            1.0
+            >>> pooled = RecordedReturn.of(np.array([[1.0, 2.0], [4.0, 5.0]]), np.array([900, 1000]))
+            >>> pooled.mean, pooled.episodes, pooled.evaluations, pooled.lowest, pooled.highest, pooled.last_step
+            (3.0, 4, 2, 1.5, 4.5, 1000)
         """
-        values = np.asarray(returns, dtype=np.float64).ravel()
-        return cls(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values))
+        values = np.asarray(returns, dtype=np.float64)
+        rows = values.reshape(len(values), -1) if values.ndim > 1 else values.reshape(1, -1)
+        std = float(rows.std(ddof=1)) if rows.size > 1 else 0.0
+        means = rows.mean(axis=1)
+        range_of_means = (float(means.min()), float(means.max())) if len(rows) > 1 else (None, None)
+        first_and_last = (None, None) if steps is None else (int(steps[0]), int(steps[-1]))
+        return cls(float(rows.mean()), std, rows.size, len(rows), *range_of_means, *first_and_last)
 
 
 class Policy:
@@ -78,6 +94,9 @@ class Policy:
     def notes(self) -> list[str]:
         """What a reader of the results should know about how the policy acts here; complete after a rollout."""
         return []
+
+    def learn_time_limit(self, steps: int | None) -> None:
+        """Takes the registered time limit of the environment before `bind`; None without one."""
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks the spaces and prepares `predict`; `draws` is the random stream of the policy."""
@@ -165,6 +184,9 @@ class DelegatingPolicy(Policy):
     @property
     def notes(self) -> list[str]:
         return self._policy.notes
+
+    def learn_time_limit(self, steps: int | None) -> None:
+        self._policy.learn_time_limit(steps)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         self._policy.bind(observation_space, action_space, draws)

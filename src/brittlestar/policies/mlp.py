@@ -11,7 +11,7 @@ from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import Answer, Masks, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
-from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.inputs import Inputs, width_hint
 from brittlestar.policies.likelihoods import log_likelihood
 from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.randomness import LaneDraws, generator
@@ -87,9 +87,8 @@ class MlpPolicy(Policy):
         """Checks that the network fits the spaces, and takes the bounds of the actions."""
         width = self._inputs.bind(observation_space)
         if width != self.sizes[0]:
-            raise UserError(
-                f"the network takes {self.sizes[0]} numbers, got {width} of {describe_space(observation_space)}"
-            )
+            got = f"got {width} of {describe_space(observation_space)}"
+            raise UserError(f"the network takes {self.sizes[0]} numbers, {got}{width_hint(self.sizes[0], width)}")
         self._head.bind(action_space, self.sizes[-1])
         self._draws = draws
 

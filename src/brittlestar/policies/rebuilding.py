@@ -9,7 +9,8 @@ from gymnasium import spaces
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed, StateNoise
-from brittlestar.policies.inputs import Inputs, is_image
+from brittlestar.policies.input_entry import is_image
+from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import ACTIVATIONS, MlpPolicy
 from brittlestar.policies.recurrent import LstmInputs, lstm_layers
 

@@ -10,7 +10,7 @@ from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Moments, Observation, Starts
 from brittlestar.policies.heads import Layer
-from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.inputs import Inputs, width_hint
 
 _TENSOR = re.compile(r"(weight|bias)_(ih|hh)_l\d+")
 _GATES = 4
@@ -49,7 +49,8 @@ class LstmInputs:
         """Checks the observation space and returns the number of units of the last layer."""
         width = self._inputs.bind(space)
         if width != self._width:
-            raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe_space(space)}")
+            hint = width_hint(self._width, width)
+            raise UserError(f"the LSTM takes {self._width} numbers, got {width} of {describe_space(space)}{hint}")
         return self._units[-1]
 
     def statistics_of(self, space: Space) -> dict[str, Moments]:

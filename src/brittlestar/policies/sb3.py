@@ -9,14 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints import find_statistics, read_checkpoint, read_folder, read_statistics
+from brittlestar.checkpoints import Checkpoint, find_statistics, read_checkpoint, read_folder, read_statistics
+from brittlestar.checkpoints.env_names import env_names
 from brittlestar.checkpoints.file_names import HUB_SCORES, SCORES
 from brittlestar.checkpoints.files import read_file
 from brittlestar.checkpoints.hub import local
-from brittlestar.checkpoints.rl_zoo import read_scores
+from brittlestar.checkpoints.rl_zoo import normalizes
+from brittlestar.checkpoints.scores import read_scores
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.checkpoints.statistics import Statistics
-from brittlestar.errors import UserError, require, require_choice
+from brittlestar.envs.ids import first_known, registered_limit, split_id, versions_of
+from brittlestar.errors import MissingFileError, UserError, require, require_choice
 from brittlestar.policies.base import DelegatingPolicy, Policy, RecordedReturn
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.rebuilding import rebuild
@@ -32,7 +35,8 @@ ADAPTERS = {
 }
 ANT_WITHOUT_CONTACTS = 27
 MAX_RESULTS_BYTES = 64 << 10
-TIME_FEATURE = "TimeFeatureWrapper"
+TIME_FEATURE, TIME_FEATURE_STEPS = "TimeFeatureWrapper", 1000
+"""Its name, and the steps that it divides by without a time limit."""
 NEUTRAL_WRAPPERS = ("Monitor", "DoneOnSuccessWrapper", "RescaleAction", "ClipAction")
 """Wrappers that change no observation, and no action other than by bounds that the checkpoint states."""
 ATARI = "AtariWrapper"
@@ -49,7 +53,7 @@ class Sb3Policy(DelegatingPolicy):
 
     path: str
     statistics: str | None = None
-    """VecNormalize file; null takes `vecnormalize.pkl` next to the zip, if there is one; `none` disables it."""
+    """VecNormalize file; null takes the one next to the zip or one folder above, if any; `none` disables it."""
     time_limit: int | None = None
     """Steps of a training episode, if the agent was trained with TimeFeatureWrapper."""
     frame_stack: int = 1
@@ -59,7 +63,7 @@ class Sb3Policy(DelegatingPolicy):
     algorithm: str | None = None
     """Name of the algorithm for `trust`, if the file does not name it."""
     adapter: str | None = None
-    """Adapter to another version of the environment: `pad` or `ant_v3`, see `ADAPTERS`."""
+    """Adapter to another environment than the file or its folder names, see `ADAPTERS`; null refuses other ones."""
     recorded: float | None = None
     """Mean return of the clean policy to check against; null takes that of `evaluations.npz` next to the zip."""
     outputs: str | None = None
@@ -70,10 +74,12 @@ class Sb3Policy(DelegatingPolicy):
             raise UserError(f"{self.path} is a folder: take `policy=zoo_folder`, or a zip in it")
         require(self.frame_stack >= 1, "frame_stack", "at least 1", self.frame_stack)
         require(self.time_limit is None or self.time_limit >= 1, "time_limit", "null or at least 1", self.time_limit)
-        self.record = RecordedReturn(self.recorded) if self.recorded is not None else _find_record(self.path)
-        file = self.statistics or find_statistics(self.path)
-        inputs = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
-        self._policy = _load(self.path, inputs, self.trust, self.algorithm, self.outputs)
+        self.trained_in = first_known(env_names(self.path))
+        checkpoint, file = read_checkpoint(self.path), self.statistics or _own_statistics(self.path)
+        found = _find_record(self.path, checkpoint.num_timesteps) if self.recorded is None else None
+        self.record = found if self.recorded is None else RecordedReturn(self.recorded)
+        settings = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
+        self._policy, _ = _load(checkpoint, settings, self.trust, self.algorithm, self.outputs)
 
 
 @dataclass
@@ -92,26 +98,33 @@ class ZooFolderPolicy(DelegatingPolicy):
         if Path(self.path).expanduser().is_file():
             raise UserError(f"{self.path} is a file: take `policy=sb3`, or the folder it is in")
         folder = read_folder(self.path)
-        self.trained_in = folder.env_id
-        time_limit = None
+        self.trained_in = split_id(folder.env_id)[1]
+        self._time: dict[str, Any] | None = None
         for wrapper, arguments in folder.wrappers.items():
             name = wrapper.rpartition(".")[2]
             if name == TIME_FEATURE:
-                time_limit = arguments.get("max_steps") or _time_limit(folder.env_id)
+                self._time = arguments
             elif name == ATARI:
                 _check_atari(self.path, arguments)
             elif name not in NEUTRAL_WRAPPERS:
                 raise UserError(f"{self.path} was trained in the wrapper {wrapper}, which brittlestar does not support")
-        self.record = _find_record(folder.checkpoint)
-        inputs = _InputSettings(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
-        self._policy = _load(folder.checkpoint, inputs, self.trust, folder.algorithm, self.outputs)
+        checkpoint = read_checkpoint(folder.checkpoint)
+        self.record = _find_record(folder.checkpoint, checkpoint.num_timesteps)
+        time_limit = None if self._time is None else _time_limit(self.trained_in, self._time)
+        settings = _InputSettings(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
+        self._policy, self._inputs = _load(checkpoint, settings, self.trust, folder.algorithm, self.outputs)
+
+    def learn_time_limit(self, steps: int | None) -> None:
+        """Takes the time limit of the environment for TimeFeatureWrapper, if that of the training is not known."""
+        if self._time is not None:
+            self._inputs.time_limit = _time_limit(self.trained_in, self._time, steps)
 
 
 class _InputSettings(NamedTuple):
     """How observations become the inputs of the network."""
 
     statistics: str | None
-    time_limit: int | None
+    time_limit: float | None
     frame_stack: int
     adapter: str | None
 
@@ -126,7 +139,11 @@ class _InputSettings(NamedTuple):
         keys = sorted(space.spaces) if isinstance(space, spaces.Dict) else HER_KEYS
         scalings = {}
         if self.statistics is not None:
-            read = read_statistics(self.statistics)
+            try:
+                read = read_statistics(self.statistics)
+            except MissingFileError as error:
+                # A training would not write this file.
+                raise UserError(f"`statistics`: {error}") from None
             if read.norm_obs:
                 scalings = {key: _scaling(read, key) for key in read.mean}
         return Inputs(keys, scalings, self.time_limit, self._fit(space), self.frame_stack)
@@ -144,11 +161,14 @@ def _scaling(read: Statistics, key: str) -> Scaling:
     return Scaling(read.mean[key].ravel(), read.var[key].ravel(), read.epsilon, read.clip)
 
 
-def _find_record(path: str) -> RecordedReturn | None:
-    """Returns the return that was recorded next to a zip, by an evaluation in training or for the hub."""
+def _find_record(path: str, step: int | None = None) -> RecordedReturn | None:
+    """Returns the return that was recorded next to a zip of this training step, in training or for the hub."""
     place = local(path).absolute()
     scores = read_scores(place.with_name(SCORES))
-    return _published(place.with_name(HUB_SCORES)) if scores is None else RecordedReturn.of(scores)
+    if scores is None:
+        return _published(place.with_name(HUB_SCORES))
+    pooled = scores.last(step)
+    return None if pooled is None else RecordedReturn.of(pooled.returns, pooled.steps)
 
 
 def _published(path: Path) -> RecordedReturn | None:
@@ -164,8 +184,9 @@ def _published(path: Path) -> RecordedReturn | None:
     return RecordedReturn(mean, std, int(episodes)) if is_valid else None
 
 
-def _load(path: str, settings: _InputSettings, trust: bool, algorithm: str | None, outputs: str | None) -> Policy:
-    checkpoint = read_checkpoint(path)
+def _load(
+    checkpoint: Checkpoint, settings: _InputSettings, trust: bool, algorithm: str | None, outputs: str | None
+) -> tuple[Policy, Inputs]:
     observed, inputs = checkpoint.observation_space, settings.inputs(checkpoint.observation_space)
     if trust:
         from brittlestar.policies.sb3_loader import load_with_sb3
@@ -173,7 +194,8 @@ def _load(path: str, settings: _InputSettings, trust: bool, algorithm: str | Non
         policy = load_with_sb3(checkpoint, algorithm, inputs)
     else:
         policy = rebuild(checkpoint, inputs)
-    return AdaptedPolicy(policy, checkpoint.action_space, observed if settings.is_plain else None, outputs, path)
+    seen = observed if settings.is_plain else None
+    return AdaptedPolicy(policy, checkpoint.action_space, seen, outputs, checkpoint.path), inputs
 
 
 def _check_atari(path: str, arguments: dict[str, Any]) -> None:
@@ -182,16 +204,22 @@ def _check_atari(path: str, arguments: dict[str, Any]) -> None:
             raise UserError(f"{path} was trained with `{name}` of AtariWrapper {arguments[name]}, not {value}")
 
 
-def _time_limit(env_id: str) -> int:
-    """Returns the registered time limit of an environment, or of its newest version."""
-    from gymnasium.envs.registration import parse_env_id, registry
+def _own_statistics(path: str) -> str | None:
+    """Returns the VecNormalize file that belongs to a zip; refuses an agent of rl-zoo that lost it."""
+    file = find_statistics(path)
+    if file is None and normalizes(local(path).absolute()):
+        lost = "was trained with VecNormalize, but there is no vecnormalize.pkl for it"
+        raise UserError(f"{path} {lost}: name the file by `policy.statistics`, or set `policy.statistics=none`")
+    return file
 
-    from brittlestar.envs.base import register_robotics
 
-    register_robotics(env_id)
-    _, name, _ = parse_env_id(env_id)
-    limits = {spec.version or 0: spec.max_episode_steps for spec in registry.values() if spec.name == name}
-    valid = [limit for _, limit in sorted(limits.items()) if limit]
-    if not valid:
-        raise UserError(f"the time limit of {env_id} is not known; set `policy.time_limit` with `policy=sb3`")
-    return int(valid[-1])
+def _time_limit(trained_in: str, arguments: dict[str, Any], made: int | None = None) -> float:
+    """Returns the steps that TimeFeatureWrapper divides by, as it finds them: the time limit, else its argument.
+
+    `made` is the time limit of the environment that runs, for an environment of the training that is not registered.
+    """
+    if arguments.get("test_mode") is True:
+        return math.inf
+    versions = [registered_limit(env_id) for env_id in reversed(versions_of(trained_in))]
+    limits = [registered_limit(trained_in), made, *versions, arguments.get("max_steps"), TIME_FEATURE_STEPS]
+    return float(next(limit for limit in limits if isinstance(limit, int) and limit >= 1))

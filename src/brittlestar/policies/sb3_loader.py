@@ -28,7 +28,8 @@ from brittlestar.policies.base import (
     takes_masks,
 )
 from brittlestar.policies.gradients import through_torch
-from brittlestar.policies.inputs import Inputs, is_image
+from brittlestar.policies.input_entry import is_image
+from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.scaling import Scaling
 from brittlestar.policies.trained_spaces import AdaptedPolicy
 from brittlestar.randomness import LaneDraws

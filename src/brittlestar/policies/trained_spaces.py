@@ -10,7 +10,7 @@ from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import Answer, DelegatingPolicy, Policy, Prediction
 from brittlestar.policies.box_bounds import BoxConversion, bounds_text, is_unit, is_within, same_bounds
-from brittlestar.policies.inputs import is_image
+from brittlestar.policies.input_entry import is_image
 from brittlestar.randomness import LaneDraws
 
 OUTPUTS = {
