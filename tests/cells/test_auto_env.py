@@ -67,3 +67,13 @@ AGENT = "hub:sb3/ppo-CartPole-v1"
 @pytest.mark.parametrize("path", [AGENT, f"{AGENT}/ppo-CartPole-v1.zip", "ppo-CartPole-v1.zip", "a/CartPole-v1.zip"])
 def test_the_environment_is_in_the_name(path):
     assert trained_id(path) == "CartPole-v1"
+
+
+@pytest.mark.parametrize("path", ["Hopper-v3/SAC/model.zip", "agents/sac/Hopper-v3_1/best_model.zip", "Hopper-v3/sac"])
+def test_a_folder_names_the_environment(path):
+    assert resolve_env(AUTO, {"path": path})["id"] == "Hopper-v3"
+
+
+def test_a_known_id_comes_before_another_name_with_a_version():
+    assert trained_id("CartPole-v1/model-v2.zip") == "CartPole-v1"
+    assert trained_id("somewhere/model-v2.zip") == "model-v2"

@@ -96,3 +96,17 @@ def test_a_loaded_policy_without_an_adapter_is_refused_in_another_environment():
     refuse_other_env(object(), "Pendulum-v1")
     with pytest.raises(ForeignPolicyError, match=r"mine.zip was trained in CartPole-v1, not in Pendulum-v1"):
         refuse_other_env(Trained(), "Pendulum-v1")
+
+
+class Agent:
+    def __init__(self, trained_in, adapter=None):
+        self.path, self.trained_in, self.adapter = "a.zip", trained_in, adapter
+
+
+def test_an_agent_in_another_environment_is_refused():
+    for agent in (Agent("CartPole-v1"), Agent("CartPole-v0", "same"), Agent(None), object()):
+        refuse_other_env(agent, "CartPole-v1")
+    refuse_other_env(Agent("CartPole-v1"), "CartPole")
+    for other in ("CartPole-v0", "Acrobot-v1"):
+        with pytest.raises(UserError, match=f"a.zip was trained in {other}, not in CartPole-v1: take `env=auto`"):
+            refuse_other_env(Agent(other), "CartPole-v1")

@@ -97,6 +97,29 @@ def test_the_code_of_a_class_from_elsewhere_counts(tmp_path, monkeypatch):
     assert hashes[0] != hashes[1]
 
 
+def test_the_code_of_the_module_of_an_environment_counts(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    hashes = []
+    for text in ("", "# changed"):
+        (tmp_path / "my_env_module.py").write_text(text)
+        hashes += [
+            hash_of(changed("env.module", "my_env_module")),
+            hash_of(changed("env.id", "my_env_module:CartPole-v1")),
+        ]
+    assert hashes[0] == hashes[1] != hashes[2] == hashes[3]
+
+
+def test_the_statistics_around_a_policy_file_count(tmp_path):
+    (tmp_path / "CartPole-v1/PPO").mkdir(parents=True)
+    (tmp_path / "CartPole-v1/PPO/rl_model_9_steps.zip").write_bytes(b"zip")
+    hashes = []
+    for name in ("a.txt", "vec_normalize.pkl", "PPO/rl_model_vecnormalize_9_steps.pkl"):
+        (tmp_path / "CartPole-v1" / name).write_text(name)
+        for path in ("PPO", "PPO/rl_model_9_steps.zip"):
+            hashes.append(hash_of(changed("policy", {"path": str(tmp_path / "CartPole-v1" / path)})))
+    assert len(set(hashes)) == 6
+
+
 @pytest.mark.parametrize("name", ["versions", "engine_digest"])
 def test_versions_and_engine_count(name, monkeypatch):
     before = hash_of(BASE)

@@ -265,7 +265,22 @@ def test_a_baseline_that_cannot_be_compared_does_not_pass(shell, call, agents):
         (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zpi", "env=cartpole"], "did you mean"),
         (
             ["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=acrobot"],
-            "trained with actions Discrete(2), the environment has Discrete(3)",
+            "was trained in CartPole-v1, not in Acrobot-v1: take `env=auto`",
+        ),
+        (
+            ["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "env=gym", "env.id=CartPole-v0"],
+            "was trained in CartPole-v1, not in CartPole-v0: take `env=auto`",
+        ),
+        # The environment comes first: no policy runs without it.
+        (["policy=sb3", "policy.path=gone.zip", "env=gym", "env.id=NoSuchThing-v0"], "'NoSuchThing-v0' does not exist"),
+        (
+            [
+                "policy=sb3",
+                "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip",
+                "env=auto",
+                "env.module=no_such_envs",
+            ],
+            "`env.module`: there is no module `no_such_envs`",
         ),
         (["policy=sb3", "policy.path=agents/ppo/CartPole-v1_1", "env=cartpole"], "take `policy=zoo_folder`"),
         (
@@ -297,3 +312,45 @@ def test_a_new_record_is_a_new_cell(call, agents):
     assert "(cached)" in call(main, *words)[1]
     np.savez(agents / "ppo/CartPole-v1_1/evaluations.npz", results=np.ones((1, 3)))
     assert "(done)" in call(main, *words)[1]
+
+
+def test_a_missing_statistics_file_is_no_reason_to_train(call, agents):
+    words = ("policy=sb3", "policy.path=agents/ppo/CartPole-v1_1/CartPole-v1.zip", "policy.statistics=gone.pkl", *FEW)
+    code, _, error = call(main, *words)
+    assert code == 1
+    assert "`statistics`: there is no file" in error
+    assert "train" not in error.partition("gone.pkl")[2]
+    assert "train one" in call(main, "policy=sb3", "policy.path=gone.zip", "env=cartpole", *FEW[1:])[2]
+
+
+OWN_ENVS = """
+import gymnasium as gym
+gym.register("OwnPole-v4", entry_point="gymnasium.envs.classic_control:CartPoleEnv", max_episode_steps=33)
+"""
+
+
+def test_an_environment_of_a_module_is_the_same_by_its_id_alone_and_for_auto(shell, saved):
+    (shell.folder / "own_envs.py").write_text(OWN_ENVS)
+    (shell.folder / "OwnPole-v4").mkdir()
+    (shell.folder / "OwnPole-v4/model.zip").write_bytes(saved)
+    np.savez(shell.folder / "OwnPole-v4/evaluations.npz", results=np.full((1, 3), 33.0))
+    words = ("policy=sb3", "policy.path=OwnPole-v4/model.zip", *FEW[1:], "perturbation.sigma=0", "env.max_steps=33")
+    by_id = shell(*words, "env=gym", "env.id=own_envs:OwnPole-v4")
+    beside = shell(*words, "env=gym", "env.id=OwnPole-v4", "env.module=own_envs")
+    auto = shell(*words, "env=auto", "env.module=own_envs")
+    assert "(done)" in by_id.stdout
+    for done in (beside, auto):
+        assert "(cached)" in done.stdout
+    # The module states the time limit that the record is about.
+    assert "time limit differs" not in by_id.stdout
+    assert "recorded 33" in by_id.stdout
+
+
+def test_every_zip_in_the_layout_of_other_programs_runs_in_its_environment(shell, saved):
+    names = ("ppo/CartPole-v1_1/CartPole-v1.zip", "ppo/CartPole-v1_1/best_model.zip", "CartPole-v1/PPO/model.zip")
+    for name in names:
+        (shell.folder / "agents" / name).parent.mkdir(parents=True, exist_ok=True)
+        (shell.folder / "agents" / name).write_bytes(saved)
+    shell.sweep("policy=sb3", "policy.path=glob(agents/*/*/*.zip)", *FEW, "perturbation.sigma=0")
+    rows = shell.table("sweep", "curve")
+    assert {row["policy.path"]: row["env"] for row in rows} == {f"agents/{name}": "CartPole-v1" for name in names}

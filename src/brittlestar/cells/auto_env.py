@@ -1,14 +1,15 @@
 """`env=auto`: the environment that a checkpoint was trained in."""
 
 import functools
-import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.known_env import known_env, shipped_envs, user_settings, with_settings
 from brittlestar.checkpoints import find_statistics, read_folder, read_statistics
+from brittlestar.checkpoints.env_names import env_names
 from brittlestar.config.build import locate
+from brittlestar.envs.ids import first_known, import_env_module, plain_env
 from brittlestar.errors import UserError
 
 AUTO = "auto"
@@ -33,7 +34,10 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[s
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
-    option = dict(known_env(trained_id(path))[1])
+    if env.get("module"):
+        import_env_module(env["module"])
+    trained_in = plain_env({"id": trained_id(path, env.get("module"))})
+    option = known_env(trained_in["id"])[1] | trained_in
     if option["id"] == "Ant-v3":
         option["kwargs"] = {"post_constraint": _saw_contacts(path)}
     return with_settings(option, settings)
@@ -46,15 +50,16 @@ def named_by_policy(policy: dict[str, Any]) -> str:
 
 
 @functools.cache
-def trained_id(path: str) -> str:
-    """Returns the environment id in a folder of rl-zoo, or in the name of a zip."""
-    if Path(path).expanduser().is_dir():
-        return read_folder(path).env_id
-    # Agents of the hub are called `ppo-CartPole-v1`.
-    name = re.sub(r"^[a-z0-9_]+-(?=[A-Z])", "", Path(path).stem)
-    if not re.fullmatch(r"[\w.:/-]+-v\d+", name):
-        raise UserError(f"`env=auto`: {path} does not name its environment, as `CartPole-v1.zip` would")
-    return name
+def trained_id(path: str, module: str | None = None) -> str:
+    """Returns the environment id in the settings of rl-zoo, or in the names of a file and its folders.
+
+    `module` is the one that registers it, already imported: the same names mean another id with another module.
+    """
+    names = env_names(path)
+    if not names:
+        layouts = "as `CartPole-v1.zip` or `CartPole-v1/ppo/model.zip` would"
+        raise UserError(f"`env=auto`: {path} does not name its environment, {layouts}")
+    return first_known(names) or names[0]
 
 
 @functools.cache

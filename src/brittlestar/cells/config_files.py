@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from brittlestar.checkpoints.file_names import ACTING
+from brittlestar.checkpoints.file_names import ACTING, POLICY
 from brittlestar.checkpoints.hub import fetch
+from brittlestar.checkpoints.rl_zoo import statistics_files
 from brittlestar.config import HUB
 from brittlestar.config.build import locate
 
@@ -28,7 +29,7 @@ def _digest(path: str, size: int, changed: int) -> str:
 
 
 def config_files(node: Any) -> Iterator[str]:
-    """Yields the files behind a config node: checkpoints by path, and the source of classes from other packages.
+    """Yields the files behind a config node: checkpoints by path, and the source of classes and modules from elsewhere.
 
     A class that reads further files names them by a static method `config_files(node) -> list[Path]`.
     """
@@ -44,20 +45,23 @@ def config_files(node: Any) -> Iterator[str]:
         for key, value in node.items():
             if key in ("path", "statistics") and isinstance(value, str):
                 yield from _checkpoint(value)
+            elif key == "module" and isinstance(value, str):
+                yield from _source(value)
             elif key != "_target_":
                 yield from config_files(value)
 
 
 def _checkpoint(value: str) -> Iterator[str]:
     """Yields the files of a checkpoint, of a repository of the hub, or the source of `module:attribute`."""
-    path = Path(value).expanduser()
+    path = Path(value).expanduser().absolute()
     if value.startswith(HUB):
         yield from map(str, fetch(value))
     elif path.exists():
-        # A checkpoint may be a folder, or have its statistics and records next to it or in a folder of its name.
-        folder = path if path.is_dir() else path.with_suffix("")
+        # A checkpoint may be a folder, or have its records and statistics next to it, around it or in its own folder.
+        folder, zipped = (path, path / POLICY) if path.is_dir() else (path.with_suffix(""), path)
         neighbours = [] if path.is_dir() else [path, *map(path.with_name, ACTING)]
-        yield from (str(file) for file in (*neighbours, *folder.glob("*"), *folder.glob("*/*")) if file.is_file())
+        files = (*neighbours, *statistics_files(zipped), *folder.glob("*"), *folder.glob("*/*"))
+        yield from (str(file) for file in files if file.is_file())
     else:
         yield from _source(value.partition(":")[0] if ":" in value else value.rpartition(".")[0])
 

@@ -17,6 +17,9 @@ from brittlestar.cells.known_env import (
     user_settings,
     with_settings,
 )
+from brittlestar.checkpoints.env_names import env_names
+from brittlestar.envs.ids import family, first_known, plain_env, versions_of
+from brittlestar.envs.refusals import wrong_env
 from brittlestar.errors import UserError
 
 _OF_ANY_ENV = ("max_steps", "backend", "lanes")
@@ -76,20 +79,20 @@ def _brought(trained: str, env: dict[str, Any], choices: dict[str, Any], named: 
 
 def refuse_other_env(policy: Any, env_id: str) -> None:
     """Refuses a loaded policy in another environment than that of its training, unless it has an adapter."""
-    if hasattr(policy, "trained_in") and getattr(policy, "adapter", None) is None:
-        _refuse(policy.path, policy.trained_in, env_id)
+    trained_in: str | None = getattr(policy, "trained_in", None)
+    if trained_in and getattr(policy, "adapter", None) is None:
+        _refuse(policy.path, trained_in, env_id)
 
 
 def _refuse(path: str, trained_in: str, env_id: str) -> None:
-    if trained_in != env_id:
-        raise ForeignPolicyError(
-            f"{path} was trained in {trained_in}, not in {env_id}: take `env=auto`, or set `policy.adapter=same` if "
-            "both have the same observations (or `pad`, `ant_v3`)"
-        )
+    # An id without a version is the newest one.
+    newest = versions_of(env_id)[-1:] if family(env_id) == env_id else []
+    if trained_in not in (env_id, *newest):
+        raise ForeignPolicyError(wrong_env(path, trained_in, env_id))
 
 
 def refuse_foreign_policy(config: dict[str, Any]) -> None:
-    """Refuses a policy in another environment, before it is loaded, where its class or its folder names its own."""
+    """Refuses a policy in another environment, before it is loaded, where its class or its files name its own."""
     policy, env_id = config["policy"], str(config["env"].get("id"))
     if policy.get("adapter", "") is not None:
         return
@@ -97,4 +100,6 @@ def refuse_foreign_policy(config: dict[str, Any]) -> None:
     if trained_in:
         _refuse(policy.get("path") or f"zoo/{policy.get('name')}", trained_in, env_id)
     elif Path(path).expanduser().is_dir():
-        _refuse(path, trained_id(path), env_id)
+        _refuse(path, plain_env({"id": trained_id(path)})["id"], env_id)
+    elif known := first_known(env_names(path)):
+        _refuse(path, known, env_id)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from brittlestar.config import MISSING, options
 from brittlestar.envs.atari import is_atari
+from brittlestar.envs.ids import family
 
 BY_HAND = "gym"
 """The option for any registered id."""
@@ -42,7 +43,7 @@ def known_env(env_id: str) -> tuple[str, dict[str, Any]]:
     like = shipped_envs()[_ATARI if is_atari(env_id) else BY_HAND]
     config = like | {"id": env_id, "returns": {"random": None, "reference": None}}
     for name, node in shipped_envs().items():
-        if node["id"] != MISSING and _unversioned(node["id"]) == _unversioned(env_id):
+        if node["id"] != MISSING and family(node["id"]) == family(env_id):
             return name, config | _shared_by_versions(node)
     return "", config
 
@@ -110,7 +111,3 @@ def _shared_by_versions(option: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings that all versions of an environment share: sensors and goals, but not rewards."""
     goals = str((option["success"] or {}).get("_target_")).endswith(".GoalReached")
     return {key: option[key] for key in (("sensor_groups", "signals", "success") if goals else ("sensor_groups",))}
-
-
-def _unversioned(env_id: str) -> str:
-    return env_id.rpartition("-v")[0] or env_id

@@ -55,8 +55,11 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
     from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 
     started, clock = time.time(), time.perf_counter()
-    plan, parts = _plan(job), _parts(job)
-    rows = _roll(job, parts, plan, on_episode)
+    plan = _plan(job)
+    # First the environment: without it, what a policy lacks does not matter.
+    lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
+    parts = _parts(job)
+    rows = _roll(job, lanes, parts, plan, on_episode)
     seconds = time.perf_counter() - clock
     steps = int(rows.column("length").sum())
     manifest = {
@@ -70,6 +73,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
         "measure": job.env.measure,
         "delivery": measure(parts.perturbation, rows, parts.schedule),
         "record": _record(job.config),
+        "registered_steps": lanes.registered_steps,
         "notes": result_notes(parts.policy, parts.perturbation),
         "provenance": provenance(job.simulator),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
@@ -144,10 +148,9 @@ def _parts(job: ResolvedJob) -> Any:
     return Parts(policy, perturbation, job.mitigation, job.schedule)
 
 
-def _roll(job: ResolvedJob, parts: Any, plan: Any, on_episode: Callable[[int], None]) -> Any:
+def _roll(job: ResolvedJob, lanes: Any, parts: Any, plan: Any, on_episode: Callable[[int], None]) -> Any:
     from brittlestar.engine.evaluation import run_episodes
 
-    lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
     threads = job.config["threads"] or job.threads
     return run_episodes(lanes, parts, plan, lanes=job.config["lanes"], threads=threads, on_episode=on_episode)
 

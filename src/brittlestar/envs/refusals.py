@@ -42,14 +42,14 @@ def suggestion(env_id: str, ids: Iterable[str]) -> str:
     return f"did you mean `{similar}`?" if similar else module
 
 
-def wrong_env(path: str, trained_in: str, env_id: str) -> UserError:
-    """Returns the error of an agent in another environment than that of its training."""
+def wrong_env(path: str, trained_in: str, env_id: str) -> str:
+    """Returns the message about an agent in another environment than that of its training."""
     ways = f"take `env=auto`, or set {_ADAPTERS}"
     if is_old(trained_in) and not envpool_available():
         ways = f"set {_ADAPTERS}; {trained_in} itself needs EnvPool ({INSTALL_ENVPOOL})"
     elif not is_old(trained_in) and _try(trained_in) is not None:
         ways = f"set {_ADAPTERS}; {trained_in} itself cannot be made here"
-    return UserError(f"{path} was trained in {trained_in}, not in {env_id}: {ways}")
+    return f"{path} was trained in {trained_in}, not in {env_id}: {ways}"
 
 
 def one_line(error: Exception) -> str:

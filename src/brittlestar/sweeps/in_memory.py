@@ -20,6 +20,7 @@ from brittlestar.engine.metrics import COLUMNS
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.ids import plain_env
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
 from brittlestar.perturbations.base import scheduled_fields
@@ -52,13 +53,13 @@ def run_in_memory(
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy, name=f"policy `{name}`")
     spec, notes = _env(env, policy)
-    refuse_other_env(policy, spec.id)
-    choices = {"env": env if isinstance(env, str) and env != AUTO else spec.id, "policy": name}
+    choices = {"env": env if isinstance(env, str) and env in options("env") and env != AUTO else spec.id, "policy": name}
     choices |= {"perturbation": type(perturbations[-1]).__name__, "mitigation": type(mitigation).__name__}
     plans = [Plan(episodes, seed) for seed in seeds]
     needs_model = any(perturbation.needs_world for perturbation in perturbations)
     cells = []
     with closing(make_lanes(spec, 1, threads=cores(), needs_model=needs_model)) as lanes:
+        refuse_other_env(policy, spec.id)
         for perturbation in perturbations:
             scheduled_fields(perturbation, schedule.parameter)
             acting = Perturbation() if perturbation.is_identity else perturbation
@@ -89,12 +90,12 @@ def _env(env: str | EnvSpec, policy: Any) -> tuple[EnvSpec, list[str]]:
     if isinstance(env, EnvSpec):
         return env, []
     if env == AUTO:
-        env = getattr(policy, "trained_in", env)
+        env = getattr(policy, "trained_in", None) or env
         if env == AUTO:
             raise UserError(f"`env` {env!r} needs a policy that names the environment of its training: give an id")
     if env in options("env"):
         return load("env", env), []
-    node, notes = complete_env(shipped_envs()[BY_HAND] | {"id": env})
+    node, notes = complete_env(plain_env(shipped_envs()[BY_HAND] | {"id": env}))
     return build(node, "env"), notes
 
 
