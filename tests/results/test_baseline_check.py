@@ -7,6 +7,7 @@ from brittlestar.results.baseline_check import (
     MISMATCH,
     OTHER_LIMIT,
     check_baseline,
+    likely_cause,
     not_compared,
     objections,
     other_limit,
@@ -73,7 +74,59 @@ def test_the_check_shows_both_sides_with_intervals():
     ],
 )
 def test_the_time_limit_of_a_record_is_the_registered_one(env, limit):
-    assert other_limit(env) == limit
+    assert other_limit({"config": {"env": env}}) == limit
+
+
+@pytest.mark.parametrize(("registered", "limit"), [(1000, None), (300, 1000), (None, 1000)])
+def test_the_time_limit_of_a_record_is_that_of_the_environment_that_ran(registered, limit):
+    # Gymnasium registers this id without a time limit.
+    env = {"id": "Hopper-v3", "max_steps": 1000}
+    assert other_limit({"config": {"env": env}, "registered_steps": registered}) == limit
+
+
+def evaluations(*means, spread=20.0, episodes=20):
+    noise = spread * np.random.default_rng(0).standard_normal((len(means), episodes))
+    return np.array(means)[:, None] + noise - noise.mean(axis=1, keepdims=True)
+
+
+def test_the_record_names_its_steps_and_the_range_of_its_evaluations():
+    record = RecordedReturn.of(evaluations(600.0, 900.0, 500.0), np.array([900, 950, 1000]))
+    line = str(check_baseline(record, np.full(9, 100.0)))
+    facts = "60 episodes, 3 evaluations at steps 900 to 1000, means 500 to 900"
+    assert f"({facts}), found 100 [100, 100] (9 episodes)" in line
+    last = RecordedReturn.of(evaluations(600.0), np.array([1000]))
+    assert "(20 episodes, at step 1000), found" in str(check_baseline(last, np.full(9, 100.0)))
+
+
+@pytest.mark.parametrize(("found", "status"), [(880.0, "ok"), (520.0, "ok"), (990.0, ABOVE), (300.0, MISMATCH)])
+def test_a_return_between_those_of_the_recorded_evaluations_agrees_with_them(found, status):
+    record = RecordedReturn.of(evaluations(600.0, 900.0, 500.0), np.array([900, 950, 1000]))
+    assert check_baseline(record, evaluations(found).ravel()).status == status
+
+
+@pytest.mark.parametrize(
+    ("env_id", "policy", "cause"),
+    [
+        (
+            "Hopper-v3",
+            {},
+            "; a likely cause: EnvPool simulates Hopper-v3 with a newer MuJoCo than that of the training",
+        ),
+        ("FetchReach-v1", {"adapter": None}, "; a likely cause: EnvPool simulates FetchReach-v1"),
+        (
+            "Hopper-v5",
+            {"adapter": "pad"},
+            "; a likely cause: `policy.adapter=pad`: Hopper-v5 is not the environment of",
+        ),
+        ("Hopper-v5", {}, ""),
+    ],
+)
+def test_a_mismatch_names_a_likely_cause(env_id, policy, cause):
+    reason = likely_cause({"env": {"id": env_id}, "policy": policy})
+    missed = str(check_baseline(RecordedReturn(500.0), np.full(20, 100.0), cause=reason))
+    assert cause in missed
+    assert ("likely cause" in missed) == bool(cause)
+    assert "likely cause" not in str(check_baseline(RecordedReturn(500.0), np.full(20, 500.0), cause=reason))
 
 
 def test_under_another_time_limit_nothing_is_compared_and_one_line_reports_it():

@@ -7,7 +7,7 @@ import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.policies.base import RecordedReturn
-from brittlestar.results.baseline_check import BaselineCheck, check_baseline, other_limit
+from brittlestar.results.baseline_check import BaselineCheck, check_baseline, likely_cause, other_limit
 from brittlestar.results.curve import Curve
 from brittlestar.results.curve_intervals import CurveIntervals, curve_intervals, interval_method, threshold_of
 from brittlestar.results.failures import failure_row
@@ -84,7 +84,7 @@ def _baseline_check(curve: Curve, recorded: RecordedReturn) -> BaselineCheck | N
     if not clean:
         return None
     returns = np.concatenate([cell.column("return") for cell in clean])
-    return check_baseline(recorded, returns, other_limit(clean[0].config["env"]))
+    return check_baseline(recorded, returns, other_limit(clean[0].manifest), likely_cause(clean[0].config))
 
 
 def _once_per_policy(checks: list[tuple[Row, BaselineCheck]]) -> list[tuple[Row, BaselineCheck]]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.scores import describe_steps
 from brittlestar.policies.base import RecordedReturn
-from brittlestar.results.format import bounded
+from brittlestar.results.format import bounded, text
 from brittlestar.statistics.intervals import t_half_width, welch_half_width
 
 CHECK_LEVEL = 0.99
@@ -33,17 +34,24 @@ class BaselineCheck:
     measured: RecordedReturn
     max_steps: int | None = None
     """The time limit, if it is not that of the record."""
+    cause: str = ""
+    """A likely reason for a difference."""
 
     def __str__(self) -> str:
         sides = f"recorded {_interval(self.recorded)}, found {_interval(self.measured)}"
         limit = "" if self.max_steps is None else f" in {self.max_steps} steps, not compared"
-        return f"{self.status}: {sides}{limit}"
+        cause = f"; a likely cause: {self.cause}" if self.cause and self.status in (MISMATCH, ABOVE) else ""
+        return f"{self.status}: {sides}{limit}{cause}"
 
 
-def check_baseline(recorded: RecordedReturn, returns: np.ndarray, max_steps: int | None = None) -> BaselineCheck:
+def check_baseline(
+    recorded: RecordedReturn, returns: np.ndarray, max_steps: int | None = None, cause: str = ""
+) -> BaselineCheck:
     """Compares clean returns with the recorded ones, by Welch's interval of their difference.
 
-    `max_steps` is their time limit, if it is not that of the record; then nothing is compared.
+    A mean between those of the recorded evaluations agrees with them, whatever the interval. `max_steps` is the time
+    limit of the returns, if it is not that of the record; then nothing is compared. `cause` is a likely reason for a
+    difference.
 
     Example:
         >>> check_baseline(RecordedReturn(171.0, 9.0, 10), np.full(20, 500.0)).status
@@ -53,24 +61,46 @@ def check_baseline(recorded: RecordedReturn, returns: np.ndarray, max_steps: int
     if max_steps is not None:
         return BaselineCheck(OTHER_LIMIT, recorded, measured, max_steps)
     gap = measured.mean - recorded.mean
+    # Networks of one training differ more than their episodes do, so the pooled interval is too narrow for one of them.
+    lowest, highest = recorded.lowest, recorded.highest
+    is_between = lowest is not None and highest is not None and lowest <= measured.mean <= highest
     half = welch_half_width([recorded.std**2, measured.std**2], [recorded.episodes, measured.episodes], CHECK_LEVEL)
-    if abs(gap) <= half or abs(gap) <= TOLERANCE * abs(recorded.mean):
+    if is_between or abs(gap) <= half or abs(gap) <= TOLERANCE * abs(recorded.mean):
         return BaselineCheck("ok", recorded, measured)
-    return BaselineCheck(ABOVE if gap > 0 else MISMATCH, recorded, measured)
+    return BaselineCheck(ABOVE if gap > 0 else MISMATCH, recorded, measured, cause=cause)
 
 
-def other_limit(env: dict[str, Any]) -> int | None:
-    """Returns the time limit of an environment's config, if it is not the registered one, which records are about.
+def other_limit(manifest: dict[str, Any]) -> int | None:
+    """Returns the time limit of a cell, if it is not that of its environment, which records are about.
 
     Example:
-        >>> other_limit({"id": "CartPole-v1", "max_steps": 500}), other_limit({"id": "CartPole-v1", "max_steps": 40})
-        (None, 40)
+        >>> other_limit({"config": {"env": {"id": "Ant-v3", "max_steps": 40}}, "registered_steps": 1000})
+        40
+        >>> other_limit({"config": {"env": {"id": "Ant-v3", "max_steps": 1000}}, "registered_steps": 1000})
     """
+    env = manifest["config"]["env"]
     if env.get("max_steps") is None:
         return None
-    from brittlestar.envs.base import registered_limit
+    from brittlestar.envs.ids import registered_limit
 
-    return None if env["max_steps"] == registered_limit(str(env["id"])) else int(env["max_steps"])
+    # Cells of earlier versions do not state it.
+    registered = manifest["registered_steps"] if "registered_steps" in manifest else registered_limit(str(env["id"]))
+    return None if env["max_steps"] == registered else int(env["max_steps"])
+
+
+def likely_cause(config: dict[str, Any]) -> str:
+    """Returns why a policy may miss its record in the environment of a config; empty if nothing is likely.
+
+    Example:
+        >>> likely_cause({"env": {"id": "Hopper-v3"}, "policy": {}})
+        'EnvPool simulates Hopper-v3 with a newer MuJoCo than that of the training'
+    """
+    from brittlestar.envs.backends import is_old
+
+    env_id, adapter = str(config["env"].get("id")), config["policy"].get("adapter")
+    if adapter is not None:
+        return f"`policy.adapter={adapter}`: {env_id} is not the environment of the training"
+    return f"EnvPool simulates {env_id} with a newer MuJoCo than that of the training" if is_old(env_id) else ""
 
 
 def objections(checks: Sequence[BaselineCheck]) -> list[str]:
@@ -89,5 +119,9 @@ def not_compared(checks: Sequence[BaselineCheck]) -> list[str]:
 
 def _interval(record: RecordedReturn) -> str:
     half = float(t_half_width(record.std, record.episodes))
-    episodes = f" ({record.episodes} episodes)" if record.episodes > 1 else ""
-    return bounded(record.mean, record.mean - half, record.mean + half) + episodes
+    facts = [f"{record.episodes} episodes"] * (record.episodes > 1)
+    if record.first_step is not None and record.last_step is not None:
+        facts.append(describe_steps(record.evaluations, record.first_step, record.last_step))
+    if record.lowest is not None and record.highest is not None:
+        facts.append(f"means {text(record.lowest)} to {text(record.highest)}")
+    return bounded(record.mean, record.mean - half, record.mean + half) + (f" ({', '.join(facts)})" if facts else "")
