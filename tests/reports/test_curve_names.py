@@ -11,6 +11,7 @@ from brittlestar.reports.curve_names import curve_names
         # The name of a model replaces its policy and its environment.
         (["env", "policy", "model"], [("a", "x", "m"), ("b", "y", "n")], ["m", "n"]),
         (["env", "policy", "model"], [("a", "x", "m")], ["m"]),
+        (["env", "policy", "policy.path"], [("a", "x", "b/m.zip")], ["b/m.zip"]),
         (["env", "policy"], [("a", "x"), ("b", "y")], ["x", "y"]),
         (["env", "policy"], [("a", "x"), ("b", "x")], ["a", "b"]),
         (["env", "policy"], [("a", "x"), ("b", "x"), ("a", "y")], ["a, x", "b, x", "a, y"]),

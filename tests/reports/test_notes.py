@@ -1,8 +1,10 @@
 """Notes on curves."""
 
 import numpy as np
+import pytest
 
-from brittlestar.reports.notes import of_cells, remarks
+from brittlestar.reports.notes import of_cells, remarks, varied_columns
+from brittlestar.reports.overview import sweep_overview
 from brittlestar.results.aggregate import aggregate
 
 
@@ -70,3 +72,20 @@ def test_a_cell_of_several_phases_counts_once(make_cell):
         cell.manifest |= {"phases": ["pre", "shock"], "notes": ["all of them"]}
     cells[0].manifest["notes"] = []
     assert of_cells(aggregate(cells)) == ["note: all of them (1 of 2 cells)"]
+
+
+@pytest.mark.parametrize(
+    ("configs", "column"),
+    [
+        ([{"model": "mine"}, {"model": "broken"}], "model"),
+        ([{"policy": {"path": "a.zip"}}, {"policy": {"path": "b.zip"}}], "policy.path"),
+    ],
+)
+def test_a_model_that_alone_has_a_result_keeps_its_column(make_cell, fail_cell, configs, column):
+    finished, failed = (curve(make_cell, config=config) for config in configs)
+    tables = aggregate([*finished, *map(fail_cell, failed)])
+    assert varied_columns(tables) == [column]
+    lines = [line for line in sweep_overview(tables).splitlines() if line.startswith("| ")]
+    assert sum(column in line for line in lines) == 2
+    assert sum(("mine" if column == "model" else "a.zip") in line for line in lines) == 4
+    assert varied_columns(aggregate(finished)) == []

@@ -31,8 +31,9 @@ def _needed(columns: Sequence[str], keys: list[tuple]) -> list[int]:
         labels = {tuple(key[j] for j in fewer) for key in keys}
         if len(labels) == len(keys) and all(any(value is not None for value in label) for label in labels):
             needed = fewer
-    # A model is called by its name, also where it is alone.
-    return needed or [i for i, column in enumerate(columns) if column == LABEL]
+    # A model is called by its name, also where it is alone; one of several files is called by its path.
+    names = [i for i, column in enumerate(columns) if column == LABEL]
+    return needed or names or [i for i, column in enumerate(columns) if column.startswith("policy.")]
 
 
 def _worth(column: str) -> int:

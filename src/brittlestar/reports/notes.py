@@ -65,8 +65,9 @@ def left_out(picture: str, names: list[str]) -> list[str]:
 
 
 def varied_columns(tables: Tables) -> list[str]:
-    """Returns the label columns that have more than one value."""
-    return [c for c in tables.grouping.columns if len({row[c] for row in tables.curve}) > 1]
+    """Returns the label columns that have more than one value in the sweep, also if only one of them has a result."""
+    rows = [*tables.curve, *tables.failures]
+    return [c for c in tables.grouping.columns if len({row[c] for row in rows}) > 1]
 
 
 def _on_checks(tables: Tables, status: str) -> list[str]:

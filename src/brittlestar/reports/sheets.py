@@ -45,7 +45,8 @@ def plot_sheets(tables: Tables, folder: Path) -> drawing.Pictures:
 
 
 def _is_sheet_wanted(tables: Tables) -> bool:
-    several = any(len({row.get(column) for row in tables.curve}) > 1 for column in MODELS)
+    rows = [*tables.curve, *tables.failures]
+    several = any(len({row.get(column) for row in rows}) > 1 for column in MODELS)
     targets = {str(cell.config["perturbation"].get("_target_")) for cell in tables.finished}
     return several or LABEL in tables.grouping.columns or any(name.endswith("MaskObservation") for name in targets)
 
