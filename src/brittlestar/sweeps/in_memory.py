@@ -53,7 +53,10 @@ def run_in_memory(
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
     policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy, name=f"policy `{name}`")
     spec, notes = _env(env, policy)
-    choices = {"env": env if isinstance(env, str) and env in options("env") and env != AUTO else spec.id, "policy": name}
+    choices = {
+        "env": env if isinstance(env, str) and env in options("env") and env != AUTO else spec.id,
+        "policy": name,
+    }
     choices |= {"perturbation": type(perturbations[-1]).__name__, "mitigation": type(mitigation).__name__}
     plans = [Plan(episodes, seed) for seed in seeds]
     needs_model = any(perturbation.needs_world for perturbation in perturbations)
