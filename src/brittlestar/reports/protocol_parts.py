@@ -173,7 +173,7 @@ def _time_limit(cells: list[Cell]) -> str:
             ended = cell.column("length")[cell.column("truncated") == 1]
             if len(ended):
                 return f"{int(ended.max())} steps, as the episodes show"
-    from brittlestar.envs.base import registered_limit
+    from brittlestar.envs.ids import registered_limit
 
     limit = registered_limit(env_id)
     return f"{limit} steps" if limit else "none that is registered"
