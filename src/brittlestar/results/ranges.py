@@ -39,9 +39,16 @@ _STRESS = {
     SHARE: "rate rate_pre rate_shock rate_post false_alarms identity stability robust_score",
     GAP: "excess identity_drop residual",
     AMOUNT: "recovery_episodes",
-    NUMBER: "return_drop return_effect cvar_05 cvar_25",
+    NUMBER: "return_drop return_effect normalised_loss cvar_05 cvar_25",
 }
-RANGES = {name: span for table in (_EPISODES, _STRESS) for span, names in table.items() for name in names.split()}
+_OFFLINE = {
+    SHARE: "action_error_rate",
+    GAP: "correlation",
+    AMOUNT: "action_mse action_dtw trajectory_dtw frechet_distance",
+    NUMBER: "log_likelihood",
+}
+_TABLES = (_EPISODES, _STRESS, _OFFLINE)
+RANGES = {name: span for table in _TABLES for span, names in table.items() for name in names.split()}
 """Every measure that a table shows with an interval, by the name of its column."""
 RANGES |= {f"{name}_{phase}": SHARE for name in _CHANNELS.split() for phase in ("pre", "shock", "post")}
 RANGES |= {f"{name}_drop": GAP for name in _CHANNELS.split()}

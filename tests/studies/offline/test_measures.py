@@ -107,3 +107,12 @@ def test_choices_have_an_error_rate_and_a_likelihood():
 def test_a_policy_of_another_environment_is_one_line(bench):
     with pytest.raises(UserError, match="push_controller needs"):
         measure_policy(named("push_controller"), bench)
+
+
+@pytest.mark.parametrize("episodes", [1, 2, 6])
+def test_no_interval_leaves_the_range_of_its_measure(bench, recording, check_intervals, episodes):
+    bench.env, bench.recording = None, Recording(recording.episodes[:episodes], seed=5)
+    row = measure_policy(named("offline_policies:brake_less"), bench)
+    # A single episode shows no spread, at neither end.
+    assert np.isnan(row["action_mse_low"]) == np.isnan(row["action_mse_high"]) == (episodes == 1)
+    assert check_intervals([row]) == (0 if episodes == 1 else 2)

@@ -14,6 +14,7 @@ from brittlestar.envs import EnvSpec
 from brittlestar.envs.batches import entries
 from brittlestar.errors import UserError
 from brittlestar.results.load import RATES, Row
+from brittlestar.results.ranges import cut, range_of
 from brittlestar.statistics.intervals import t_half_width, wilson
 from brittlestar.statistics.trajectories import action_mse, dtw_distance, dtw_distances, frechet_distance
 from brittlestar.studies.offline.candidates import Candidate
@@ -122,12 +123,11 @@ def _closed_loop(rolled: Sequence[RecordedEpisode], bench: Bench) -> Row:
 
 
 def _mean(name: str, values: Sequence[float]) -> Row:
-    """Returns the mean over episodes with Student's interval; an error is never below 0."""
+    """Returns the mean over episodes with Student's interval, cut to the range of the measure."""
     mean, half = float(np.mean(values)), float("nan")
     if len(values) > 1 and np.isfinite(values).all():
         half = float(t_half_width(np.std(values, ddof=1), len(values)))
-    low = max(0.0, mean - half) if name in LOWER_IS_BETTER else mean - half
-    high = min(1.0, mean + half) if name == "action_error_rate" else mean + half
+    low, high = cut(range_of(name), mean, mean - half, mean + half)
     return {name: mean, f"{name}_low": low, f"{name}_high": high}
 
 
