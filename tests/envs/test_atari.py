@@ -13,6 +13,7 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs.atari import AtariSpec, shrink
+from brittlestar.envs.step_time import step_seconds
 from brittlestar.errors import UserError
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
@@ -295,3 +296,13 @@ def test_a_study_without_ale_py_names_the_extra_in_its_first_line(shell, tmp_pat
     done = shell("env=pong", "policy=random", "perturbation=none", "episodes=1", check=False, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1].endswith("needs ale-py: `pip install brittlestar[atari]`")
+
+
+def test_a_step_lasts_as_long_as_its_frames():
+    """The console draws 60 frames a second; ale-py shows another number."""
+    needs_ale()
+    assert step_seconds(AtariSpec(id=PONG).make()) == pytest.approx(4 / 60)
+    assert step_seconds(AtariSpec(id=PONG, frame_skip=2, max_steps=5).make()) == pytest.approx(2 / 60)
+    assert step_seconds(gym.make("ALE/Pong-v5")) == pytest.approx(4 / 60)
+    # From 2 to 4 frames, at random.
+    assert step_seconds(gym.make("Pong-v4")) is None
