@@ -31,11 +31,13 @@ class RewardRecorder:
         self._points = ((limit - 1) >> self._shift) + 1
         # One row more, for lanes without an episode.
         self._totals = np.zeros((episodes + 1) * self._points, dtype=np.float32)
-        self._first, self._longest = np.zeros(lanes, dtype=np.int64), 0
+        self._rows, self._longest = np.full(lanes, episodes), 0
+        self._place()
 
     def begin(self, lane: int, episode: int) -> None:
         """Starts an episode in a lane; one behind the last is none."""
-        self._first[lane] = episode * self._points
+        self._rows[lane] = episode
+        self._before[lane] = (episode * self._points << self._shift) - 1
 
     def update(self, steps: np.ndarray, totals: np.ndarray) -> None:
         """Takes the steps of each lane so far, and its cumulative reward."""
@@ -43,7 +45,7 @@ class RewardRecorder:
         if self._longest > self._points << self._shift:
             self._make_room(int(steps.max()))
         # The last step that a point covers stays.
-        self._totals[self._first + ((steps - 1) >> self._shift)] = totals
+        self._totals[(self._before + steps) >> self._shift] = totals
 
     def summary(self, lengths: np.ndarray, returns: np.ndarray, phases: np.ndarray) -> np.ndarray:
         """Returns the record `(phases, steps, REWARD_COLUMNS)` from the length, return and phase of each episode."""
@@ -65,3 +67,8 @@ class RewardRecorder:
         kept = np.zeros_like(table)
         kept[:, : self._points // 2] = table[:, 1::2]
         self._totals, self._shift = kept.ravel(), self._shift + 1
+        self._place()
+
+    def _place(self) -> None:
+        """Sets how many steps come before the episode of each lane, if all episodes are as long as the record."""
+        self._before = (self._rows * self._points << self._shift) - 1
