@@ -32,7 +32,8 @@ def test_nine_cells_three_levels_three_seeds(shell):
     assert {row["n_seeds"] for row in shell.table("sweep", "curve")} == {3}
     for place in ("sweep/curve.png", "sweep/{episodes,cells,curve,summary,failures}", "sweep/*/"):
         assert place in done.stdout
-    assert sorted(p.name for p in folder.iterdir() if p.is_dir()) == [str(i) for i in range(9)]
+    # A folder per cell, and one for the pictures of the environment.
+    assert sorted(p.name for p in folder.iterdir() if p.is_dir()) == [*map(str, range(9)), "CartPole-v1"]
     assert not (shell.folder / "multirun").exists()
 
 
