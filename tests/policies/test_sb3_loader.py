@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from samples import bound
 
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.engine.lanes import Lanes
@@ -11,6 +12,9 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
+from brittlestar.policies.callables import as_policy
+from brittlestar.policies.gradients import by_differences
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.sb3_loader import _TRAINING_ONLY
 
@@ -115,3 +119,91 @@ def test_the_settings_that_loading_drops_are_attributes_of_the_library():
     classes = ARS, *(getattr(stable_baselines3, name) for name in ("PPO", "DQN", "SAC"))
     models = [kind("MlpPolicy", "Pendulum-v1" if kind.__name__ == "SAC" else "CartPole-v1") for kind in classes]
     assert set(_TRAINING_ONLY) <= {name for model in models for name in vars(model)}
+
+
+class Mixed(gym.Env):
+    """Entries of several kinds, two of them normalised."""
+
+    observation_space = spaces.Dict(
+        {
+            "grid": spaces.Box(-5.0, 5.0, (2, 3)),
+            "mode": spaces.Discrete(3),
+            "pair": spaces.MultiDiscrete([2, 4]),
+            "speed": spaces.Box(-5.0, 5.0, (2,)),
+        }
+    )
+    action_space = spaces.Box(-1.0, 1.0, (2,))
+
+    def reset(self, *, seed=None, options=None):
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), 0.0, False, False, {}
+
+
+def normalised(env, keys, folder):
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+    envs = DummyVecEnv([env])
+    envs.seed(0)
+    envs = VecNormalize(envs, norm_obs_keys=keys)
+    model, _ = made(folder, envs, "MultiInputPolicy" if keys else "MlpPolicy")
+    model.policy.action_net.weight.data *= 100.0
+    envs.reset()
+    for _ in range(20):
+        envs.step(np.zeros((1, 2), np.float32))
+    model.save(folder / "model.zip")
+    envs.save(str(folder / "vecnormalize.pkl"))
+    return model, envs
+
+
+def batch_of(space, count):
+    space.seed(3)
+    rows = [space.sample() for _ in range(count)]
+    if not isinstance(space, spaces.Dict):
+        return np.stack(rows)
+    return {key: np.stack([row[key] for row in rows]) for key in space.spaces}
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_normalised_entries_keep_their_shapes(tmp_path, trust):
+    model, envs = normalised(Mixed, ["grid", "speed"], tmp_path)
+    seen = batch_of(Mixed.observation_space, 4)
+    policy = bound(Sb3Policy(str(tmp_path / "model.zip"), trust=trust), Mixed.observation_space, Mixed.action_space, 4)
+    expected = model.predict(envs.normalize_obs(seen), deterministic=True)[0]
+    np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
+    assert len(np.unique(expected)) > 4
+    answer = policy.differentiate(seen)
+    slopes = answer.pull(np.ones((4, 2)))
+    assert {key: slope.shape for key, slope in slopes.items()} == {"grid": (4, 2, 3), "speed": (4, 2)}
+    numeric = by_differences(policy, seen, None, np.ones(4, bool), {"grid": np.full((4, 2, 3), 1e-3)})
+    np.testing.assert_allclose(slopes["grid"], numeric.pull(np.ones((4, 2)))["grid"], rtol=0.05, atol=0.02)
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_normalised_table_keeps_its_shape(tmp_path, trust):
+    class Table(Mixed):
+        observation_space = spaces.Box(-5.0, 5.0, (2, 3))
+
+    model, envs = normalised(Table, None, tmp_path)
+    seen = batch_of(Table.observation_space, 4)
+    policy = bound(Sb3Policy(str(tmp_path / "model.zip"), trust=trust), Table.observation_space, Table.action_space, 4)
+    expected = model.predict(envs.normalize_obs(seen), deterministic=True)[0]
+    np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
+
+
+def test_a_model_in_memory_is_normalised_as_in_its_training(tmp_path):
+    model, envs = normalised(Mixed, ["grid", "speed"], tmp_path)
+    seen = batch_of(Mixed.observation_space, 4)
+    policy = bound(as_policy(model), Mixed.observation_space, Mixed.action_space, 4)
+    expected = model.predict(envs.normalize_obs(seen), deterministic=True)[0]
+    np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_observations_of_another_size_are_one_line(tmp_path, trust):
+    _, path = made(tmp_path, gym.make("Pendulum-v1"), "MlpPolicy")
+    policy = Sb3Policy(path, trust=trust)
+    with pytest.raises(UserError, match=r"the network takes 3 numbers, got 4 of Box\(4,\)"):
+        bound(policy, spaces.Box(-1.0, 1.0, (4,)), spaces.Box(-2.0, 2.0, (1,)), 1)

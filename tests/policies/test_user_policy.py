@@ -15,7 +15,8 @@ from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError
-from brittlestar.perturbations import GaussianObservation
+from brittlestar.mitigations import Ensemble, Mitigation
+from brittlestar.perturbations import FgsmObservation, GaussianObservation
 from brittlestar.policies.callables import as_policy
 
 BATCH = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
@@ -171,6 +172,17 @@ class Recurrent:
         return np.array([-observation[1] - state]), state + 0.1 * observation[2]
 
 
+class Delayed:
+    """The same with a state inside."""
+
+    def __init__(self):
+        self.state = None
+
+    def predict(self, observation):
+        action, self.state = Recurrent().predict(observation, self.state)
+        return action
+
+
 class BatchRecurrent:
     """As Stable-Baselines3: the state of all lanes, cleared where an episode starts."""
 
@@ -222,6 +234,18 @@ def test_asking_twice_in_a_step_advances_the_state_once():
     noise = GaussianObservation(sigma=0.1)
     once, twice = (returns(Integrator(), 3, noise, divergence=divergence) for divergence in (False, True))
     assert np.array_equal(once.column("return"), twice.column("return"))
+
+
+@pytest.mark.parametrize("attacked", [False, True])
+def test_attacks_and_votes_ask_a_policy_with_a_state_without_mixing_it_up(attacked):
+    perturbation = FgsmObservation(epsilon=0.1) if attacked else GaussianObservation(sigma=0.1)
+    mitigation = Mitigation() if attacked else Ensemble(sigma=0.1, copies=3)
+    rows = [
+        rollout(Lanes(PENDULUM, lanes), Parts(as_policy(kind()), perturbation, mitigation), Plan(4)).values
+        for kind, lanes in ((Recurrent, 1), (Recurrent, 3), (Delayed, 1), (Delayed, 3))
+    ]
+    for other in rows[1:]:
+        np.testing.assert_array_equal(rows[0], other)
 
 
 class Dice:

@@ -6,13 +6,10 @@ import random
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-
-from brittlestar.envs.batches import entries
 
 _BY_REFERENCE = (types.FunctionType, types.ModuleType, type, np.ufunc)
 _MOST_BYTES = 64 << 20
@@ -46,9 +43,14 @@ class EpisodeCopies:
         """Returns a copy whose random generators depend on `seed`, or the object itself if it cannot be copied."""
         return self._thing if self._content is None else _unpack(self._content, self._links, seed)
 
+    def clone(self, thing: Any) -> Any:
+        """Returns a copy of an object that `make` returned, with its present state."""
+        links = [_attributes(thing)[name] for name in self.shared if name in _attributes(thing)]
+        content = _packed(thing, links, seeds=False) if self.are_copies else None
+        return thing if content is None else _unpack(content, links, None)
+
     def _pack(self, thing: Any) -> bytes | None:
-        owner = getattr(thing, "__self__", thing)
-        attributes = vars(owner) if hasattr(owner, "__dict__") else {}
+        attributes = _attributes(thing)
         for opaque in ([], [name for name, value in attributes.items() if _packed(value, []) is None]):
             links: list[Any] = [attributes[name] for name in opaque]
             content = _packed(thing, links)
@@ -57,43 +59,6 @@ class EpisodeCopies:
                 return content
         self.shared = ["all of it"]
         return None
-
-
-def clone(thing: Any) -> Any:
-    """Returns a copy with the present state, or the object itself if it cannot be copied.
-
-    Example:
-        >>> memory = [1, 2]
-        >>> clone(memory) is memory, clone(memory) == memory
-        (False, True)
-    """
-    links: list[Any] = []
-    content = None if isinstance(thing, _BY_REFERENCE) else _packed(thing, links, seeds=False)
-    return thing if content is None else _unpack(content, links, None)
-
-
-@dataclass
-class LaneMemory:
-    """What one lane holds in an episode: its copy of the object, its state and its last action."""
-
-    thing: Any
-    state: Any = None
-    action: Any = None
-    calls: int = 0
-    returns_state: bool = False
-    episode: int = -1
-    first: Any = None
-    """The first observation."""
-
-    def is_idle(self, episode: int, row: Any) -> bool:
-        """Whether the episode has started with this row and done nothing else: a lane without an episode waits so."""
-        if self.calls != 1 or self.episode != episode:
-            return False
-        pairs = zip(entries(self.first).values(), entries(row).values(), strict=True)
-        return all(np.array_equal(mine, other) for mine, other in pairs)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return replace(self, thing=clone(self.thing), state=clone(self.state))
 
 
 class _Packer(pickle.Pickler):
@@ -125,6 +90,11 @@ class _Unpacker(pickle.Unpickler):
         if pid not in self._made:
             self._made[pid] = seed(self._links[pid], self._seed + pid)
         return self._made[pid]
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    """Returns the attributes of an object, or of the one that a method belongs to."""
+    return getattr(getattr(thing, "__self__", thing), "__dict__", {})
 
 
 def _packed(thing: Any, links: list[Any], seeds: bool = True) -> bytes | None:

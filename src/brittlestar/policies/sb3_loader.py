@@ -16,10 +16,8 @@ from brittlestar.envs.batches import entries, take_row
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import (
     Answer,
-    DelegatingPolicy,
     GradientError,
     Masks,
-    Moments,
     Observation,
     Policy,
     Prediction,
@@ -30,6 +28,7 @@ from brittlestar.policies.base import (
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.input_entry import is_image
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.preprocessed import PreprocessedPolicy, check_width
 from brittlestar.policies.scaling import Scaling
 from brittlestar.policies.trained_spaces import AdaptedPolicy
 from brittlestar.randomness import LaneDraws
@@ -105,7 +104,11 @@ class LoadedPolicy(Policy):
             raise UserError(
                 f"the model's actions are {describe_space(self.model.action_space)}, got {describe_space(action_space)}"
             )
-        _check_image(self.model.observation_space, observation_space)
+        trained = self.model.observation_space
+        _check_image(trained, observation_space)
+        keys = sorted(trained.spaces) if isinstance(trained, spaces.Dict) else None
+        if not is_image(trained):
+            check_width(trained, Inputs(keys).bind(observation_space), observation_space)
         self._draws = draws
 
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
@@ -192,55 +195,11 @@ def _check_image(expected: Space, space: Space) -> None:
 
 
 def with_inputs(model: Any, inputs: Inputs) -> Policy:
-    """Returns the policy of a model whose inputs are preprocessed, if that changes them."""
-    loaded = LoadedPolicy(model)
-    if not inputs.scalings and not inputs.has_state:
-        return loaded
-    by_entry = isinstance(model.observation_space, spaces.Dict)
-    inputs.keys = inputs.keys or (sorted(model.observation_space.spaces) if by_entry else None)
-    return PreprocessedPolicy(loaded, inputs, by_entry)
-
-
-class PreprocessedPolicy(DelegatingPolicy):
-    """A policy that receives observations as in its training: by entry, or in one row."""
-
-    def __init__(self, policy: Policy, inputs: Inputs, by_entry: bool) -> None:
-        self._policy, self._inputs, self._by_entry = policy, inputs, by_entry
-
-    def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
-        return self._inputs.statistics_of(observation_space)
-
-    def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
-        """Binds the inputs, and the policy to the preprocessed observations."""
-        self._inputs.bind(observation_space)
-        shape = self._inputs.shape
-        space = spaces.Box(0, 255, shape, np.uint8) if is_image(observation_space) else observation_space
-        self._policy.bind(space, action_space, draws)
-
-    def predict(
-        self, observation: Observation, state: Any = None, episode_start: Starts = None, *args: Any, **kwargs: Any
-    ) -> Prediction:
-        """Preprocesses the observation and evaluates the policy."""
-        history, inner = state or (None, None)
-        processed, history = self._process(observation, history, episode_start)
-        action, inner = self._policy.predict(processed, inner, episode_start, *args, **kwargs)
-        return action, (history, inner)
-
-    def differentiate(self, observation: Observation, state: Any = None, episode_start: Starts = None) -> Answer:
-        """Preprocesses the observation and differentiates the policy."""
-        history, inner = state or (None, None)
-        processed, _ = self._process(observation, history, episode_start)
-        answer = self._policy.differentiate(processed, inner, episode_start)
-
-        def pull(gradient: np.ndarray) -> dict[str, np.ndarray]:
-            back = answer.pull(gradient)
-            parts = [back[key] for key in self._inputs.keys or []] if self._by_entry else [back[""]]
-            row = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
-            return self._inputs.pull(row, observation, history, episode_start)
-
-        return Answer(answer.outputs, pull)
-
-    def _process(self, observation: Observation, history: Any, first: Starts) -> tuple[Observation, Any]:
-        parts, history = self._inputs.read(observation, history, first)
-        row = np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape)
-        return dict(zip(self._inputs.keys or [], parts, strict=True)) if self._by_entry else row, history
+    """Returns the policy of a model whose inputs are preprocessed, if that may change them."""
+    space = model.observation_space
+    if isinstance(space, spaces.Dict):
+        inputs.keys = inputs.keys or sorted(space.spaces)
+    # A row of numbers may be that of several entries, as in old agents with goals.
+    is_row = isinstance(space, spaces.Box) and len(space.shape) == 1
+    preprocesses = inputs.scalings or inputs.has_state or is_row
+    return PreprocessedPolicy(LoadedPolicy(model), inputs, space) if preprocesses else LoadedPolicy(model)

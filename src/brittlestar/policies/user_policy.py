@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.envs.batches import copy_batch, entries, take_row
+from brittlestar.envs.batches import entries, take_row
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Masks, Observation, Policy, Prediction, Starts, count_lanes, takes_masks
 from brittlestar.policies.call_forms import (
@@ -21,7 +21,8 @@ from brittlestar.policies.call_forms import (
     read_answer,
     shape_text,
 )
-from brittlestar.policies.episode_copies import EpisodeCopies, LaneMemory
+from brittlestar.policies.episode_copies import EpisodeCopies
+from brittlestar.policies.lane_memory import LaneMemory
 from brittlestar.randomness import LaneDraws
 
 _GIVEN = {False: "one observation", True: "a batch of one"}
@@ -57,12 +58,8 @@ class BatchUserPolicy(Policy):
 
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
                 deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
-        values = {
-            "state": state,
-            "episode_start": episode_start,
-            "deterministic": deterministic,
-            MASK_ARGUMENT: action_masks,
-        }
+        values = {"state": state, "episode_start": episode_start, "deterministic": deterministic}
+        values[MASK_ARGUMENT] = action_masks
         forms = [self._form] if self._form else possible_forms(self._function, self._name, batch=True)
         for form in forms:
             try:
@@ -71,28 +68,31 @@ class BatchUserPolicy(Policy):
             except TypeError:
                 if form is forms[-1]:
                     raise
-        actions, state, returns_state = self._read(answer, (count_lanes(observation),), form)
-        self._form = replace(form, returns_state=returns_state)
+        actions, state, returns_state = self._read(answer, (count_lanes(observation), *self._shape), form)
+        if self._form is None:
+            self._form = replace(form, returns_state=returns_state)
         return actions, state
 
-    def _read(self, answer: Any, lanes: tuple[int, ...], form: CallForm) -> tuple[np.ndarray, Any, bool]:
-        """Returns the action, the state, and whether there was one; `lanes` is the shape in front of an action."""
-        if self._space is None:
-            returns_state = isinstance(answer, tuple) and len(answer) == 2
-            return (
-                np.asarray(answer[0] if returns_state else answer),
-                answer[1] if returns_state else None,
-                returns_state,
-            )
-        shape = (*lanes, *(self._space.shape or ()))
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return getattr(self._space, "shape", None) or ()
+
+    def _read(self, answer: Any, shape: tuple[int, ...], form: CallForm) -> tuple[np.ndarray, Any, bool]:
+        """Returns an action of the right shape and kind, the state, and whether there was one."""
+        space = self._space
+        if space is None:
+            action, state = answer if (has_state := isinstance(answer, tuple) and len(answer) == 2) else (answer, None)
+            return np.asarray(action), state, has_state
         read = read_answer(answer, shape, form.batch, form.returns_state)
         if read is None:
             state = ", or (action, state)" if isinstance(answer, tuple) else ""
             raise UserError(f"{self._name} must return actions of shape {shape}{state}, got {shape_text(answer)}")
-        action, space = read[0], self._space
+        action = read[0]
+        if action.dtype == space.dtype:
+            return read
         if action.dtype.kind not in "biu" and np.issubdtype(space.dtype, np.integer):
             raise UserError(f"{self._name} must return integers for {describe_space(space)}, got {action.dtype}")
-        return action.astype(space.dtype, copy=False), *read[1:]
+        return action.astype(space.dtype), *read[1:]
 
 
 class UserPolicy(BatchUserPolicy):
@@ -141,17 +141,20 @@ class UserPolicy(BatchUserPolicy):
         lanes = count_lanes(observation)
         starts = np.zeros(lanes, dtype=bool) if episode_start is None else np.asarray(episode_start)
         seeds = self._seeds(lanes) if state is None or starts.any() else []
-        memories: list[LaneMemory] = []
-        for lane, memory in enumerate(state or [None] * lanes):
-            row, episode = take_row(observation, lane), -1 if self._draws is None else int(self._draws.episodes[lane])
-            values = {"episode_start": starts[[lane]], "deterministic": deterministic}
-            values[MASK_ARGUMENT] = None if action_masks is None else action_masks[lane]
-            if memory is None or (starts[lane] and not memory.is_idle(episode, row)):
-                memory = replace(self._start(row, values, seeds[lane]), episode=episode, first=copy_batch(row))
-            elif not starts[lane]:
-                memory = self._advance(memory, row, values)
-            memories.append(memory)
-        return np.stack([memory.action for memory in memories]), memories
+        episodes = [-1] * lanes if self._draws is None else self._draws.episodes.tolist()
+        values: dict[str, Any]
+        memories: list[LaneMemory] = state or [LaneMemory(self._copies) for _ in range(lanes)]
+        for lane, (memory, starting) in enumerate(zip(memories, starts.tolist(), strict=True)):
+            row = take_row(observation, lane)
+            values = {"deterministic": deterministic, "episode_start": starts[lane : lane + 1], MASK_ARGUMENT: None}
+            if action_masks is not None:
+                values[MASK_ARGUMENT] = action_masks[lane]
+            if not memory.calls or (starting and not memory.is_idle(episodes[lane], row)):
+                memory.begin(seeds[lane], episodes[lane], row)
+                self._start(memory, row, values)
+            elif not starting:
+                self._advance(memory, row, values, self._form or CallForm())
+        return np.array([memory.action for memory in memories]), memories
 
     def _seeds(self, lanes: int) -> list[int]:
         """Returns one seed for each lane, constant in an episode, for random numbers that the policy draws."""
@@ -160,28 +163,29 @@ class UserPolicy(BatchUserPolicy):
         uniform = self._draws.child("copies").uniform(per_episode=True)
         return [int(number * 2**53) for number in uniform]
 
-    def _start(self, row: Any, values: dict[str, Any], seed: int) -> LaneMemory:
-        if self._form is not None:
-            return self._advance(LaneMemory(self._copies.make(seed)), row, values)
-        trial = self._find_form(row, values, seed)
-        self._form = trial.form
-        return trial.memory
+    def _start(self, memory: LaneMemory, row: Any, values: dict[str, Any]) -> None:
+        if self._form is None:
+            trial = self._find_form(row, values, memory)
+            self._form = trial.form
+            memory.take(trial.memory)
+        else:
+            self._advance(memory, row, values, self._form)
 
-    def _advance(
-        self, memory: LaneMemory, row: Any, values: dict[str, Any], form: CallForm | None = None
-    ) -> LaneMemory:
-        form = form or self._form or CallForm()
-        answer = form.call(entry_point(memory.thing)[1], row, values | {"state": memory.state})
-        action, state, returns_state = self._read(answer, (1,) if form.batch else (), form)
+    def _advance(self, memory: LaneMemory, row: Any, values: dict[str, Any], form: CallForm) -> bool:
+        """Calls the policy for one lane, and returns whether it returns a state."""
+        values["state"] = memory.state
+        answer = form.call(memory.function, row, values)
+        action, memory.state, returns_state = self._read(answer, (1, *self._shape) if form.batch else self._shape, form)
         # A policy may return the same array again and again.
-        action = np.array(action[0] if form.batch else action)
-        return replace(memory, state=state, action=action, calls=memory.calls + 1, returns_state=returns_state)
+        memory.action = np.array(action[0] if form.batch else action)
+        memory.calls += 1
+        return returns_state
 
-    def _find_form(self, row: Any, values: dict[str, Any], seed: int) -> "_Trial":
+    def _find_form(self, row: Any, values: dict[str, Any], memory: LaneMemory) -> "_Trial":
         """Tries one observation and a batch of one, each with a copy of the object; returns the call that fits."""
         trials: list[_Trial] = []
         for batch in self._kinds[:1] if self._space is None else self._kinds:
-            trials.append(self._try(batch, row, values, seed))
+            trials.append(self._try(batch, row, values, memory.fresh()))
             if trials[-1].error is None and not self._is_ambiguous(row):
                 return trials[-1]
         fitting = [trial for trial in trials if trial.error is None]
@@ -189,7 +193,7 @@ class UserPolicy(BatchUserPolicy):
             raise _failure(trials)
         # Random actions differ from one call to the next.
         differ = len(fitting) == 2 and not _agree(*fitting)
-        if differ and _agree(fitting[0], self._try(self._kinds[0], row, values, seed)):
+        if differ and _agree(fitting[0], self._try(self._kinds[0], row, values, memory.fresh())):
             answers = " but ".join(f"{trial.memory.action} for {_GIVEN[trial.form.batch]}" for trial in fitting)
             hint = "set `policy.batched` to true or false (in Python: `as_policy(it, batched=...)`)"
             raise UserError(f"{self._name} returns {answers}: {hint}")
@@ -197,18 +201,18 @@ class UserPolicy(BatchUserPolicy):
 
     def _is_ambiguous(self, row: Any) -> bool:
         """Whether the axes of an observation could be lanes: a policy for batches would then return as many actions."""
-        actions = [size for size in getattr(self._space, "shape", None) or () if size > 1][:1]
+        actions = [size for size in self._shape if size > 1][:1]
         return any(list(np.shape(part)[:1]) == actions for part in entries(row).values())
 
-    def _try(self, batch: bool, row: Any, values: dict[str, Any], seed: int) -> "_Trial":
+    def _try(self, batch: bool, row: Any, values: dict[str, Any], memory: LaneMemory) -> "_Trial":
         trials = []
         for form in possible_forms(self._function, self._name, batch):
-            memory = LaneMemory(self._copies.make(seed))
+            memory = memory.fresh()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    memory = self._advance(memory, row, values, form)
-                return _Trial(replace(form, returns_state=memory.returns_state), memory)
+                    returns_state = self._advance(memory, row, values, form)
+                return _Trial(replace(form, returns_state=returns_state), memory)
             except Exception as error:  # It may be the wrong form; if no form fits, it is raised.
                 trials.append(_Trial(form, memory, error))
         return next((trial for trial in trials if isinstance(trial.error, UserError)), trials[-1])
