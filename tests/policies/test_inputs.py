@@ -98,14 +98,14 @@ def test_frames_with_several_axes_are_stacked_as_in_stable_baselines3(space, exp
 
     theirs, inputs, state = StackedObservations(2, 2, space), Inputs(stack=2), None
     assert inputs.bind(space) == np.prod(expected)
-    assert inputs.shape == expected
+    assert inputs.shape_of() == expected
     frames = np.random.default_rng(0).integers(255, size=(3, 2, *space.shape)).astype(space.dtype)
     stacked = theirs.reset(frames[0].copy())
     for step, frame in enumerate(frames):
         if step:
             stacked, _ = theirs.update(frame, np.zeros(2, dtype=bool), [{}, {}])
         (row,), state = inputs.read(frame, state, np.full(2, step == 0))
-        np.testing.assert_array_equal(row.reshape(2, *inputs.shape), stacked)
+        np.testing.assert_array_equal(row.reshape(2, *inputs.shape_of()), stacked)
 
 
 GOALS = spaces.Dict({"achieved_goal": box(1), "desired_goal": box(1), "observation": box(2)})

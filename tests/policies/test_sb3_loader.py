@@ -142,19 +142,20 @@ class Mixed(gym.Env):
         return self.observation_space.sample(), 0.0, False, False, {}
 
 
-def normalised(env, keys, folder):
-    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+def normalised(env, keys, folder, stack=1):
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
-    envs = DummyVecEnv([env])
-    envs.seed(0)
-    envs = VecNormalize(envs, norm_obs_keys=keys)
+    raw = DummyVecEnv([env])
+    raw.seed(0)
+    statistics = VecNormalize(raw, norm_obs_keys=keys)
+    envs = VecFrameStack(statistics, stack) if stack > 1 else statistics
     model, _ = made(folder, envs, "MultiInputPolicy" if keys else "MlpPolicy")
     model.policy.action_net.weight.data *= 100.0
     envs.reset()
     for _ in range(20):
         envs.step(np.zeros((1, 2), np.float32))
     model.save(folder / "model.zip")
-    envs.save(str(folder / "vecnormalize.pkl"))
+    statistics.save(str(folder / "vecnormalize.pkl"))
     return model, envs
 
 
@@ -207,3 +208,36 @@ def test_observations_of_another_size_are_one_line(tmp_path, trust):
     policy = Sb3Policy(path, trust=trust)
     with pytest.raises(UserError, match=r"the network takes 3 numbers, got 4 of Box\(4,\)"):
         bound(policy, spaces.Box(-1.0, 1.0, (4,)), spaces.Box(-2.0, 2.0, (1,)), 1)
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_stacked_entries_keep_their_shapes(tmp_path, trust):
+    class Boxes(Mixed):
+        observation_space = spaces.Dict({key: Mixed.observation_space[key] for key in ("grid", "speed")})
+
+    model, envs = normalised(Boxes, ["grid", "speed"], tmp_path, stack=3)
+    policy = Sb3Policy(str(tmp_path / "model.zip"), trust=trust, frame_stack=3)
+    bound(policy, Boxes.observation_space, Boxes.action_space, 1)
+    envs.venv.training = False
+    stacked, state = envs.reset(), None
+    for step in range(4):
+        actions, state = policy.predict(envs.venv.get_original_obs(), state, np.array([step == 0]))
+        np.testing.assert_allclose(actions, model.predict(stacked, deterministic=True)[0], atol=1e-5)
+        stacked = envs.step(actions)[0]
+
+
+def test_pictures_in_a_dict_are_transposed_by_the_model(tmp_path):
+    class Seeing(Mixed):
+        observation_space = spaces.Dict(
+            {"camera": spaces.Box(0, 255, (SIZE, SIZE, 3), np.uint8), "speed": Mixed.observation_space["speed"]}
+        )
+
+    model, envs = normalised(Seeing, ["speed"], tmp_path)
+    seen = batch_of(Seeing.observation_space, 3)
+    policy = bound(Sb3Policy(str(tmp_path / "model.zip"), trust=True), Seeing.observation_space, Seeing.action_space, 3)
+    normal = envs.normalize_obs(seen)
+    expected = [
+        model.predict({key: part[lane] for key, part in normal.items()}, deterministic=True)[0] for lane in range(3)
+    ]
+    np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
+    assert len(np.unique(expected)) == 6

@@ -50,10 +50,9 @@ class Inputs:
         """Whether it needs a state."""
         return self.time_limit is not None or self.stack > 1
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a row before it is flattened, if the observation has several axes."""
-        return self._entries[""].shape if "" in self._entries else (-1,)
+    def shape_of(self, key: str = "") -> tuple[int, ...]:
+        """Returns the shape of an entry's inputs before they are flattened, `(-1,)` if it has one axis."""
+        return self._entries[key].shape if key in self._entries else (-1,)
 
     def bind(self, space: Space) -> int:
         """Checks the observation space and returns the number of inputs."""

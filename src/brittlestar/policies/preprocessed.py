@@ -27,7 +27,7 @@ class PreprocessedPolicy(DelegatingPolicy):
         """Binds the inputs, and the policy to the preprocessed observations."""
         width = self._inputs.bind(observation_space)
         if is_image(observation_space):
-            self._policy.bind(spaces.Box(0, 255, self._inputs.shape, np.uint8), action_space, draws)
+            self._policy.bind(spaces.Box(0, 255, self._inputs.shape_of(), np.uint8), action_space, draws)
             return
         check_width(self._space, width, observation_space)
         self._policy.bind(self._space, action_space, draws)
@@ -63,16 +63,15 @@ class PreprocessedPolicy(DelegatingPolicy):
     def _shaped(self, parts: list[np.ndarray], observation: Observation) -> Observation:
         """Returns inputs with the shapes of the training; choices as they are, because the model expands them."""
         if not self._entries:
-            return np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape)
+            return np.concatenate(parts, axis=1).reshape(len(parts[0]), *self._inputs.shape_of())
         named = zip(self._inputs.keys or [], parts, strict=True)
-        return {key: _like(observation[key], part, self._entries[key]) for key, part in named}
+        return {
+            key: part.reshape(len(part), *self._inputs.shape_of(key)) if self._is_box(key) else observation[key]
+            for key, part in named
+        }
 
-
-def _like(values: np.ndarray, part: np.ndarray, space: Space) -> np.ndarray:
-    if not isinstance(space, spaces.Box):
-        return values
-    # The model itself transposes images, so that the shape of its space is not theirs.
-    return part.reshape(values.shape if part.size == values.size else (-1, *space.shape))
+    def _is_box(self, key: str) -> bool:
+        return isinstance(self._entries[key], spaces.Box)
 
 
 def check_width(trained: Space, width: int, space: Space) -> None:

@@ -60,7 +60,7 @@ def load_with_sb3(checkpoint: Checkpoint, algorithm: str | None = None, inputs: 
         except Exception as error:
             line = " ".join(str(error).split())
             raise UserError(f"Stable-Baselines3 cannot load {path}: {type(error).__name__}: {line}") from error
-    return with_inputs(model, inputs or Inputs())
+    return LoadedPolicy(model) if inputs is None else with_inputs(model, inputs)
 
 
 def _replacements(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -138,7 +138,9 @@ def check_observations(trained: Space, space: Space, name: str, entry: str = "")
         return []
     if not isinstance(space, spaces.Box):
         return []
-    if is_image(trained) != is_image(space) or (entry and trained.shape != space.shape):
+    # The channels of an image may come first or last.
+    same_shape = sorted(trained.shape) == sorted(space.shape) if is_image(trained) else trained.shape == space.shape
+    if is_image(trained) != is_image(space) or (entry and not same_shape):
         raise UserError(f"{differ} ({trained.dtype}, {space.dtype})")
     if is_unit(trained) and space.is_bounded() and space.shape == trained.shape and not is_within(space, trained):
         return [
