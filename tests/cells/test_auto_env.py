@@ -43,6 +43,26 @@ def test_settings_of_the_user_hold():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("env_kwargs.yml", "gravity: -5.0\nrender_mode: human"),
+        ("config.yml", "env_kwargs: {gravity: -5.0}"),
+        ("args.yml", "!!python/object/apply:collections.OrderedDict\n- - - env_kwargs\n    - gravity: -5.0"),
+    ],
+)
+@pytest.mark.parametrize("name", ["", "CartPole-v1.zip"])
+def test_the_arguments_of_the_environment_are_those_of_the_training(tmp_path, file, text, name):
+    folder = tmp_path / "CartPole-v1_1"
+    (folder / "CartPole-v1").mkdir(parents=True)
+    (folder / "CartPole-v1.zip").touch()
+    (folder / "CartPole-v1/config.yml").write_text("policy: MlpPolicy")
+    (folder / "CartPole-v1" / file).write_text(text)
+    env = resolve_env(AUTO, {"path": str(folder / name)})
+    assert env["kwargs"] == {"gravity": -5.0} and env["success"] is None is env["returns"]["reference"]
+    assert resolve_env(AUTO | {"kwargs": {"gravity": 1}}, {"path": str(folder / name)})["kwargs"] == {"gravity": 1}
+
+
 @pytest.mark.parametrize(("name", "alive"), [("a2c", True), ("ppo", False)])
 def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
     shared = Path(__file__).parents[3] / "shared/checkpoints/rl-trained-agents"

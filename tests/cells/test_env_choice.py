@@ -110,3 +110,12 @@ def test_an_agent_in_another_environment_is_refused():
     for other in ("CartPole-v0", "Acrobot-v1"):
         with pytest.raises(UserError, match=f"a.zip was trained in {other}, not in CartPole-v1: take `env=auto`"):
             refuse_other_env(Agent(other), "CartPole-v1")
+
+
+def test_arguments_of_the_training_are_noted_unless_the_user_sets_them(tmp_path):
+    (tmp_path / "CartPole-v1.zip").touch()
+    (tmp_path / "args.yml").write_text("env_kwargs: {sutton_barto_reward: true}")
+    policy = {"path": str(tmp_path / "CartPole-v1.zip")}
+    assert "'sutton_barto_reward': True}, as in the training" in chosen(SHIPPED["auto"], policy=policy).notes[-1]
+    plain = chosen(SHIPPED["auto"] | {"kwargs": {"render_mode": None}}, policy=policy)
+    assert not any("as in the training" in note for note in plain.notes)

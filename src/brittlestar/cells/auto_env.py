@@ -5,9 +5,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.known_env import known_env, shipped_envs, user_settings, with_settings
+from brittlestar.cells.known_env import known_env, shared_by_versions, shipped_envs, user_settings, with_settings
 from brittlestar.checkpoints import find_statistics, read_folder, read_statistics
-from brittlestar.checkpoints.env_names import env_names
+from brittlestar.checkpoints.env_names import env_arguments, env_names
 from brittlestar.config.build import locate
 from brittlestar.envs.ids import first_known, import_env_module, plain_env
 from brittlestar.errors import UserError
@@ -38,8 +38,13 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[s
         import_env_module(env["module"])
     trained_in = plain_env({"id": trained_id(path, env.get("module"))})
     option = known_env(trained_in["id"])[1] | trained_in
+    arguments = env_arguments(path)
+    if arguments:
+        # The rewards may be others than those that the success and the reference returns of the option are made for.
+        option |= {"success": None, "returns": {"random": None, "reference": None}, "kwargs": arguments}
+        option |= shared_by_versions(option | {"success": known_env(option["id"])[1]["success"]})
     if option["id"] == "Ant-v3":
-        option["kwargs"] = {"post_constraint": _saw_contacts(path)}
+        option["kwargs"] = {"post_constraint": _saw_contacts(path)} | arguments
     return with_settings(option, settings)
 
 

@@ -55,7 +55,10 @@ def choose_env(config: dict[str, Any], choices: dict[str, Any], overrides: Seque
         if "policy" not in config:
             raise UserError("`env=auto` is the environment of a policy, and a training has none: add `env=NAME`")
         node = resolve_env(env, policy, named)
-        return EnvChoice(node, node["id"], origin(node, env))
+        notes = origin(node, env)
+        if node["kwargs"] not in (env.get("kwargs"), known_env(node["id"])[1]["kwargs"]):
+            notes.append(f"{node['id']} is made with {node['kwargs']}, as in the training; `env.kwargs` changes that")
+        return EnvChoice(node, node["id"], notes)
     if option == BY_HAND:
         node, notes = complete_env(env, named)
         return EnvChoice(node, node["id"], notes)

@@ -44,7 +44,7 @@ def known_env(env_id: str) -> tuple[str, dict[str, Any]]:
     config = like | {"id": env_id, "returns": {"random": None, "reference": None}}
     for name, node in shipped_envs().items():
         if node["id"] != MISSING and family(node["id"]) == family(env_id):
-            return name, config | _shared_by_versions(node)
+            return name, config | shared_by_versions(node)
     return "", config
 
 
@@ -86,7 +86,7 @@ def complete_env(env: dict[str, Any], named: Collection[str] = ()) -> tuple[dict
     if not name:
         return env, []
     is_changed = bool({"kwargs", "max_steps"} & settings.keys())
-    source = _shared_by_versions(known) if is_changed else known
+    source = shared_by_versions(known) if is_changed else known
     # A key that the command deletes is not in the config.
     added = {key: source[key] for key in _MEASURING if key in source and (key in env or key not in named)}
     complete = with_settings(env | added, settings)
@@ -107,7 +107,7 @@ def origin(env: dict[str, Any], before: dict[str, Any]) -> list[str]:
     return [f"{env['id']} has {', '.join(taken)} of `env={name}`"] if name and taken else []
 
 
-def _shared_by_versions(option: dict[str, Any]) -> dict[str, Any]:
+def shared_by_versions(option: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings that all versions of an environment share: sensors and goals, but not rewards."""
     goals = str((option["success"] or {}).get("_target_")).endswith(".GoalReached")
     return {key: option[key] for key in (("sensor_groups", "signals", "success") if goals else ("sensor_groups",))}

@@ -1,10 +1,11 @@
-"""Which environment the files and folders of an agent name."""
+"""Which environment the files and folders of an agent name, and its arguments."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from brittlestar.checkpoints.file_names import ARGUMENTS, SETTINGS
+from brittlestar.checkpoints.file_names import ARGUMENTS, ENV_ARGUMENTS, SETTINGS
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.safe_yaml import read_yaml
 from brittlestar.config import HUB
@@ -30,6 +31,20 @@ def env_names(path: str) -> list[str]:
     return list(dict.fromkeys([*stated, *named]))
 
 
+def env_arguments(path: str) -> dict[str, Any]:
+    """Returns the arguments of the environment in rl-zoo's settings of an agent, without those of rendering.
+
+    A path of the hub has none, because its settings need a download.
+    """
+    if path.startswith(HUB):
+        return {}
+    settings = _settings_of(path)
+    stated = [read_yaml(settings / name).get("env_kwargs") for name in (ARGUMENTS, SETTINGS)]
+    found = next((kwargs for kwargs in (read_yaml(settings / ENV_ARGUMENTS), *stated) if kwargs), {})
+    kwargs = dict(found) if isinstance(found, dict) else {}
+    return {str(key): value for key, value in kwargs.items() if key != "render_mode"}
+
+
 def settings_folder(checkpoint: Path) -> Path:
     """Returns the folder with rl-zoo's settings of a zip: that of its name, that of its environment, or its own."""
     home = checkpoint.parent
@@ -48,9 +63,13 @@ def run_name(folder: Path) -> str:
 
 
 def _stated(path: str) -> list[str]:
-    place = local(path).absolute()
-    env_id = read_yaml(settings_folder(place / "policy.zip" if place.is_dir() else place) / ARGUMENTS).get("env")
+    env_id = read_yaml(_settings_of(path) / ARGUMENTS).get("env")
     return [env_id] if isinstance(env_id, str) and env_id else []
+
+
+def _settings_of(path: str) -> Path:
+    place = local(path).absolute()
+    return settings_folder(place / "policy.zip" if place.is_dir() else place)
 
 
 def _named(path: str) -> Iterator[str]:

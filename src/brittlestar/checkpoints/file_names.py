@@ -7,7 +7,7 @@ HUB_STATISTICS = "vec_normalize.pkl"
 """The same file, as rl-zoo names it on the hub."""
 SCORES = "evaluations.npz"
 HUB_SCORES = "results.json"
-ARGUMENTS, SETTINGS = "args.yml", "config.yml"
+ARGUMENTS, SETTINGS, ENV_ARGUMENTS = "args.yml", "config.yml", "env_kwargs.yml"
 BEST_MODEL = "best_model.zip"
 
 ACTING = (STATISTICS, HUB_STATISTICS, SCORES, HUB_SCORES)
