@@ -125,7 +125,7 @@ def test_outputs_that_look_normalised_get_a_note_and_an_option(tmp_path):
         TorchScriptPolicy(path, "unity")
     with pytest.raises(UserError, match=r"`policy.outputs` is for actions in a Box, got Discrete\(2\)"):
         bound(TorchScriptPolicy(path, "unit"), spaces.Discrete(2))
-    with pytest.raises(UserError, match=r"`policy.outputs=unit` needs bounds, the environment has in \[-inf, inf\]"):
+    with pytest.raises(UserError, match=r"`policy.outputs=unit` needs bounds, actions are in \[-inf, inf\]"):
         bound(TorchScriptPolicy(path, "unit"), spaces.Box(-np.inf, np.inf, (2,)))
 
 
@@ -184,7 +184,7 @@ def test_bounds_in_a_cleanrl_file_are_those_of_its_training(tmp_path):
         policy = CleanRlPolicy(str(file), outputs)
         if scale == 0.4 and outputs is None:
             with pytest.raises(
-                UserError, match=r"trained with actions in \[-0.4, 0.4\], the environment has in \[-2, 3\]"
+                UserError, match=r"trained with actions in \[-0.4, 0.4\], those of the environment are in \[-2, 3\]"
             ):
                 bound(policy)
             continue

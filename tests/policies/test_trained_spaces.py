@@ -66,7 +66,7 @@ def test_actions_of_a_normalised_training_are_rescaled(tmp_path, algorithm, trus
     np.testing.assert_allclose(actions, expected, atol=1e-5)
     assert np.abs(actions).max() > 1.0
     (note,) = policy.notes
-    assert "trained with actions in [-1, 1], the environment has in [-2, 2]: they are rescaled" in note
+    assert "trained with actions in [-1, 1], those of the environment are in [-2, 2]: they are rescaled" in note
 
 
 @both_loaders
@@ -93,9 +93,8 @@ def test_actions_without_bounds_in_training_are_clipped():
 @both_loaders
 def test_other_bounds_are_refused_with_both_ways_out(tmp_path, trust):
     _, path = model_of("PPO", Blank(spaces.Box(-0.4, 0.4, (1,))), tmp_path)
-    message = (
-        r"actions in \[-0.4, 0.4\], the environment has in \[-2, 2\]: .*outputs=unit` rescales .*outputs=env` if both"
-    )
+    sides = r"actions in \[-0.4, 0.4\], those of the environment are in \[-2, 2\]"
+    message = f"{sides}: .*outputs=unit` rescales .*outputs=env` if both"
     with pytest.raises(UserError, match=message):
         loaded(path, trust, TORQUE)
     assert loaded(path, trust, TORQUE, outputs="unit").predict(observations(ANGLES, LANES))[0].shape == (LANES, 1)
@@ -176,6 +175,9 @@ def test_entries_of_other_sizes_are_refused_though_their_sum_is_the_same(tmp_pat
     swapped = spaces.Dict({key: spaces.Box(-1.0, 1.0, (5 - size,)) for key, size in sizes.items()})
     with pytest.raises(UserError, match=r"observations `a` Box\(2,\), the environment has Box\(3,\)"):
         loaded(path, trust, spaces.Discrete(2), swapped)
+    choice = spaces.Dict(trained.spaces | {"a": spaces.Discrete(2)})
+    with pytest.raises(UserError, match=r"observations `a` Box\(2,\), the environment has Discrete\(2\)"):
+        loaded(path, trust, spaces.Discrete(2), choice)
     more = spaces.Dict(trained.spaces | {"c": spaces.Discrete(9)})
     seen = observations(trained, LANES) | {"c": np.zeros(LANES, np.int64)}
     assert loaded(path, trust, spaces.Discrete(2), more).predict(seen)[0].shape == (LANES,)

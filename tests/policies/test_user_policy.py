@@ -153,6 +153,14 @@ def test_the_number_of_lanes_changes_no_bit(form):
     assert np.array_equal(actions[1], actions[2][:3])
 
 
+def test_normalised_outputs_of_a_network_get_a_note():
+    torque = spaces.Box(-2.0, 2.0, (2,), np.float32)
+    for thing, space, count in ((network(), torque, 2), (network(), PUSH, 1), (plain, torque, 1)):
+        policy = bound(as_policy(thing), SEEN, space, lanes=4)
+        policy.predict(0.1 * BATCH)
+        assert len(policy.notes) == count
+
+
 class Integrator:
     """Keeps its state inside, as controllers do."""
 

@@ -7,6 +7,7 @@ from gymnasium import spaces
 
 from brittlestar.policies.base import Answer
 
+_ROUNDING = 1e-6
 _UNIT_RANGES = ((-1.0, 1.0), (0.0, 1.0))
 """Ranges of normalised numbers, as `RescaleAction` and `RescaleObservation` give them."""
 
@@ -56,6 +57,36 @@ class BoxConversion:
         raw = slope * answer.outputs + offset
         inside = (raw >= low) & (raw <= high)
         return Answer(np.clip(raw, low, high), lambda gradient: answer.pull(gradient * inside * slope))
+
+
+class OutputRange:
+    """The range of a network's outputs so far, compared with the bounds of the actions.
+
+    Example:
+        >>> outputs = OutputRange(spaces.Box(-2.0, 2.0, (1,)))
+        >>> outputs.add(np.array([[-0.9], [0.8]]))
+        >>> outputs.notes("actor.pt", "is that right?")
+        ['actor.pt: all outputs were in [-1, 1], the environment takes actions in [-2, 2]: is that right?']
+    """
+
+    def __init__(self, space: spaces.Box) -> None:
+        self._space, self._lowest, self._highest = space, np.full(space.shape, np.inf), np.full(space.shape, -np.inf)
+
+    def add(self, outputs: np.ndarray) -> None:
+        """Adds outputs, lane axis first."""
+        self._lowest = np.minimum(self._lowest, outputs.min(axis=0))
+        self._highest = np.maximum(self._highest, outputs.max(axis=0))
+
+    def notes(self, name: str, advice: str) -> list[str]:
+        """Returns a note on outputs that look normalised where the actions are not, with what to do."""
+        space, lowest, highest = self._space, self._lowest.min(), self._highest.max()
+        beyond = [space.low.min() < -1.0, space.high.max() > 1.0]
+        clipped = [(self._lowest < space.low - _ROUNDING).any(), (self._highest > space.high + _ROUNDING).any()]
+        is_normalised = -1.0 - _ROUNDING <= lowest <= highest <= 1.0 + _ROUNDING
+        if not is_normalised or not space.is_bounded() or not any(beyond + clipped):
+            return []
+        sides = f"all outputs were in [-1, 1], the environment takes actions {bounds_text(space)}"
+        return [f"{name}: {sides}: {advice}"]
 
 
 def same_bounds(one: spaces.Box, other: spaces.Box) -> bool:

@@ -61,7 +61,9 @@ def as_policy(thing: Any, batched: bool | None = None, name: str = "the policy")
         return wrap_model(thing, name)
     if not isinstance(thing, type) and callable(entry_point(thing)[1]):
         return BatchUserPolicy(thing, name) if batched else UserPolicy(thing, name, batched)
-    raise UserError(f"{name} must be a function or an object with `predict`, `act` or `__call__`, got {thing!r:.80}")
+    hint = f": pass an object of it, such as `{thing.__name__}()`" if isinstance(thing, type) else ""
+    kinds = "a function or an object with `predict`, `act` or `__call__`"
+    raise UserError(f"{name} must be {kinds}, got {thing!r:.80}{hint}")
 
 
 def _build(path: str, kwargs: dict[str, Any]) -> Any:

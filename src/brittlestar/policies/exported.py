@@ -20,7 +20,7 @@ from brittlestar.policies.base import (
     Starts,
     StatelessPolicy,
 )
-from brittlestar.policies.box_bounds import BoxConversion, bounds_text
+from brittlestar.policies.box_bounds import BoxConversion, OutputRange, bounds_text
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed
 from brittlestar.policies.inputs import Inputs
@@ -30,7 +30,7 @@ from brittlestar.policies.trained_spaces import OUTPUTS, AdaptedPolicy, note_on_
 from brittlestar.randomness import LaneDraws
 
 _CLEANRL_SPREAD = (-5.0, 2.0)
-_ROUNDING = 1e-6
+_ADVICE = "set `policy.outputs=unit` if it was trained with normalised actions, or `env` if they have these units"
 
 
 @dataclass
@@ -82,30 +82,6 @@ def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], st
     raise UserError(f"{path} is not the actor of a CleanRL script: it has {', '.join(list(weights)[:4])}, ...")
 
 
-class _Range:
-    """The range of a network's outputs so far, compared with the bounds of the actions."""
-
-    def __init__(self, space: spaces.Box) -> None:
-        self._space, self._lowest, self._highest = space, np.full(space.shape, np.inf), np.full(space.shape, -np.inf)
-
-    def add(self, outputs: np.ndarray) -> None:
-        self._lowest = np.minimum(self._lowest, outputs.min(axis=0))
-        self._highest = np.maximum(self._highest, outputs.max(axis=0))
-
-    def notes(self, path: str) -> list[str]:
-        """Returns a note on outputs that look normalised where the actions are not."""
-        space, lowest, highest = self._space, self._lowest.min(), self._highest.max()
-        beyond = [space.low.min() < -1.0, space.high.max() > 1.0]
-        clipped = [(self._lowest < space.low - _ROUNDING).any(), (self._highest > space.high + _ROUNDING).any()]
-        is_normalised = -1.0 - _ROUNDING <= lowest <= highest <= 1.0 + _ROUNDING
-        if not is_normalised or not space.is_bounded() or not any(beyond + clipped):
-            return []
-        return [
-            f"{path}: all outputs were in [-1, 1], the environment takes actions {bounds_text(space)}: set "
-            "`policy.outputs=unit` if it was trained with normalised actions, or `env` if they have these units"
-        ]
-
-
 @dataclass
 class _ExportedPolicy(StatelessPolicy):
     """A network, evaluated lane by lane, because the rounding of a batch depends on all its lanes."""
@@ -118,20 +94,20 @@ class _ExportedPolicy(StatelessPolicy):
         if self.outputs is not None:
             require_choice("outputs", self.outputs, OUTPUTS)
         self._own_notes: list[str] = []
-        self._range: _Range | None = None
+        self._range: OutputRange | None = None
 
     @property
     def notes(self) -> list[str]:
-        return self._own_notes + (self._range.notes(self.path) if self._range and self.outputs is None else [])
+        return self._own_notes + (self._range.notes(self.path, _ADVICE) if self._range and self.outputs is None else [])
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         self._inputs, self._seen, self._space, self._range = Inputs(), observation_space, action_space, None
         self._inputs.bind(observation_space)
         self._own_notes = note_on_start(self.path, action_space)
         if isinstance(action_space, spaces.Box):
-            self._range, self._conversion = _Range(action_space), BoxConversion.clipping(action_space)
+            self._range, self._conversion = OutputRange(action_space), BoxConversion.clipping(action_space)
             if self.outputs == "unit" and not action_space.is_bounded():
-                raise UserError(f"`policy.outputs=unit` needs bounds, the environment has {bounds_text(action_space)}")
+                raise UserError(f"`policy.outputs=unit` needs bounds, actions are {bounds_text(action_space)}")
             if self.outputs == "unit":
                 self._conversion = BoxConversion.rescaling(spaces.Box(-1.0, 1.0, action_space.shape), action_space)
         elif self.outputs is not None:
@@ -161,7 +137,8 @@ class _ExportedPolicy(StatelessPolicy):
         try:
             return np.stack([self._answer(row[lane : lane + 1]).ravel() for lane in range(len(row))])
         except Exception as error:
-            reason = str(error).partition("\n")[0]
+            # The last line of torch's text is the reason.
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             numbers = f"{row.shape[1]} numbers of {describe_space(self._seen)}"
             raise UserError(f"{self.path} cannot take {numbers}: {reason}") from error
 

@@ -90,7 +90,7 @@ class AdaptedPolicy(DelegatingPolicy):
         if same_bounds(trained, space):
             return None, []
         there, here = bounds_text(trained), bounds_text(space)
-        sides = f"{self._name} was trained with actions {there}, the environment has {here}"
+        sides = f"{self._name} was trained with actions {there}, those of the environment are {here}"
         bounded = trained.is_bounded() and space.is_bounded()
         if self._outputs == "env" or (self._outputs is None and not bounded):
             note = f"{sides}: they are sent as they are, at most clipped to those bounds"
@@ -137,16 +137,18 @@ def check_observations(trained: Space, space: Space, name: str, entry: str = "")
             raise UserError(f"{differ}: Stable-Baselines3 reads such observations only if they start at 0")
         return []
     if not isinstance(space, spaces.Box):
+        if entry:
+            raise UserError(differ)
+        # Goals in one row, or choices as numbers.
         return []
     # The channels of an image may come first or last.
     same_shape = sorted(trained.shape) == sorted(space.shape) if is_image(trained) else trained.shape == space.shape
     if is_image(trained) != is_image(space) or (entry and not same_shape):
         raise UserError(f"{differ} ({trained.dtype}, {space.dtype})")
     if is_unit(trained) and space.is_bounded() and space.shape == trained.shape and not is_within(space, trained):
-        return [
-            f"{name} was trained with {what} {bounds_text(trained)}, the environment has {bounds_text(space)}: they "
-            "are not rescaled; if RescaleObservation was used in training, register the environment with it"
-        ]
+        sides = f"was trained with {what} {bounds_text(trained)}, those of the environment are {bounds_text(space)}"
+        hint = "if RescaleObservation was used in training, register the environment with it"
+        return [f"{name} {sides}: they are not rescaled; {hint}"]
     return []
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.envs.batches import entries, take_row
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Masks, Observation, Policy, Prediction, Starts, count_lanes, takes_masks
+from brittlestar.policies.box_bounds import OutputRange
 from brittlestar.policies.call_forms import (
     MASK_ARGUMENT,
     SB3_ARGUMENTS,
@@ -26,6 +28,7 @@ from brittlestar.policies.lane_memory import LaneMemory
 from brittlestar.randomness import LaneDraws
 
 _GIVEN = {False: "one observation", True: "a batch of one"}
+_ADVICE = "scale them, if the network was trained with normalised actions"
 _TOLERANCE = 1e-4
 """Difference of two actions that rounding explains."""
 
@@ -122,6 +125,7 @@ class UserPolicy(BatchUserPolicy):
         self._kinds = (likely, not likely) if batch is None else (batch,)
         self._copies = EpisodeCopies(thing)
         self._draws: LaneDraws | None = None
+        self._range: OutputRange | None = None
 
     @property
     def notes(self) -> list[str]:
@@ -129,11 +133,12 @@ class UserPolicy(BatchUserPolicy):
             return []
         copied = "; every episode starts with a copy of it" if self._copies.are_copies else ""
         shared = f"; all lanes share {', '.join(self._copies.shared)}" if self._copies.shared else ""
-        return [f"{self._name}: {self._form.describe(self._label, _GIVEN[self._form.batch])}{copied}{shared}"]
+        form = f"{self._name}: {self._form.describe(self._label, _GIVEN[self._form.batch])}{copied}{shared}"
+        return [form, *(self._range.notes(self._name, _ADVICE) if self._range and self._form.tensors else [])]
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         super().bind(observation_space, action_space, draws)
-        self._draws = draws
+        self._draws, self._range = draws, OutputRange(action_space) if isinstance(action_space, spaces.Box) else None
 
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
                 deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
@@ -154,7 +159,10 @@ class UserPolicy(BatchUserPolicy):
                 self._start(memory, row, values)
             elif not starting:
                 self._advance(memory, row, values, self._form or CallForm())
-        return np.array([memory.action for memory in memories]), memories
+        actions = np.array([memory.action for memory in memories])
+        if self._range and self._form and self._form.tensors:
+            self._range.add(actions)
+        return actions, memories
 
     def _seeds(self, lanes: int) -> list[int]:
         """Returns one seed for each lane, constant in an episode, for random numbers that the policy draws."""
