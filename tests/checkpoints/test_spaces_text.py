@@ -33,6 +33,7 @@ TABLE = [
     (entry("Discrete", "gym", n=3, shape=[], dtype="int64"), spaces.Discrete(3)),
     (entry("Discrete", n="5", start="-2", dtype="int64"), spaces.Discrete(5, start=-2)),
     (entry("MultiDiscrete", nvec="[3 4]", start="[0 1]", _shape=[2]), spaces.MultiDiscrete([3, 4], start=[0, 1])),
+    (entry("MultiDiscrete", nvec="[3 4]", start="[ 5 -1]", _shape=[2]), spaces.MultiDiscrete([3, 4], start=[5, -1])),
     (entry("MultiDiscrete", "gym", nvec="[3 4]", shape=[2]), spaces.MultiDiscrete([3, 4])),
     (entry("MultiBinary", n=3, _shape=[3]), spaces.MultiBinary(3)),
     (entry("MultiBinary", n=[2, 3], _shape=[2, 3]), spaces.MultiBinary([2, 3])),
@@ -42,6 +43,7 @@ PARTS = {
     "observation": spaces.Box(np.array([-1, -2.5]), np.array([1, np.inf]), dtype=np.float64),
     "which": spaces.Discrete(4, start=1),
     "switches": spaces.MultiBinary(2),
+    "pair": spaces.MultiDiscrete([3, 4], start=[5, -1]),
 }
 
 
@@ -56,7 +58,9 @@ def test_text_gives_the_space(text, space):
     "write", [str, lambda parts: f"OrderedDict({list(parts.items())})", lambda parts: f"OrderedDict({parts})"]
 )
 def test_a_dict_is_read_from_its_text(write):
-    assert read_space(entry("Dict", spaces=write(PARTS)), "a.zip") == spaces.Dict(PARTS)
+    space = read_space(entry("Dict", spaces=write(PARTS)), "a.zip")
+    assert space == spaces.Dict(PARTS)
+    assert list(space.spaces) == list(PARTS), "the network has its inputs in this order"
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,20 @@ def test_normalised_entries_keep_their_shapes(tmp_path, trust):
 
 
 @pytest.mark.parametrize("trust", [False, True])
+def test_entries_keep_the_order_of_the_training(tmp_path, trust):
+    class Unsorted(Mixed):
+        # Gymnasium sorts a plain dict, but neither pairs nor keyword arguments.
+        observation_space = spaces.Dict(list(reversed(Mixed.observation_space.spaces.items())))
+
+    model, envs = normalised(Unsorted, ["grid", "speed"], tmp_path)
+    seen = batch_of(Unsorted.observation_space, 4)
+    policy = Sb3Policy(str(tmp_path / "model.zip"), trust=trust)
+    bound(policy, Unsorted.observation_space, Unsorted.action_space, 4)
+    expected = model.predict(envs.normalize_obs(seen), deterministic=True)[0]
+    np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("trust", [False, True])
 def test_a_normalised_table_keeps_its_shape(tmp_path, trust):
     class Table(Mixed):
         observation_space = spaces.Box(-5.0, 5.0, (2, 3))

@@ -123,7 +123,7 @@ def _discrete(entry: dict[str, Any]) -> Space:
 
 def _multi_discrete(entry: dict[str, Any]) -> Space:
     counts = _whole_numbers(entry["nvec"])
-    starts = _whole_numbers(entry["start"]) if entry.get("start") is not None else [0] * len(counts)
+    starts = _whole_numbers(entry["start"], least=None) if entry.get("start") is not None else [0] * len(counts)
     sizes = entry.get("_shape", entry.get("shape"))
     shape = (len(counts),) if sizes is None else _shape(sizes)
     return spaces.MultiDiscrete(np.reshape(counts, shape), start=np.reshape(starts, shape))
@@ -152,7 +152,8 @@ def _dict(entry: dict[str, Any]) -> Space:
             place += 1
     if not parts or text[place:].strip("]}) \n"):
         raise ValueError(f"`spaces` is `{printable(text[place:], 60)}`, which is not understood")
-    return spaces.Dict(parts)
+    # A plain dict would be sorted, but the network has its inputs in the order of the file.
+    return spaces.Dict(list(parts.items()))
 
 
 def _part(kind: str, inside: str) -> Space:
@@ -161,7 +162,7 @@ def _part(kind: str, inside: str) -> Space:
         if kind not in keys:
             raise ValueError(f"a part is {printable(kind, 30)}; parts of a Dict can be Box, {', '.join(keys)}")
         value, _, start = inside.partition(", start=")
-        return _builder(kind)({keys[kind]: value} | ({"start": start or 0} if kind == "Discrete" else {}))
+        return _builder(kind)({keys[kind]: value} | ({"start": start} if start else {}))
     match = _SHAPE_AND_DTYPE.search(inside[-300:])
     bounds = inside[: -len(match[0])].split(", ") if match else []
     if match is None or len(bounds) != 2:
@@ -193,13 +194,13 @@ def _dtype(value: Any) -> np.dtype[Any]:
     return np.dtype(match[1])
 
 
-def _whole_numbers(value: Any) -> list[int]:
+def _whole_numbers(value: Any, least: int | None = 0) -> list[int]:
     if isinstance(value, int):
-        return [_whole(value, 0)]
+        return [_whole(value, least)]
     words = value if isinstance(value, list) else re.sub(r"[\[\](),]", " ", str(value)).split()
     if not words or len(words) > MAX_SPACE_SIZE:
         raise ValueError(f"`{printable(value, 60)}` is not a list of whole numbers")
-    return [_whole(word, 0) for word in words]
+    return [_whole(word, least) for word in words]
 
 
 def _whole(value: Any, least: int | None = None) -> int:

@@ -136,7 +136,7 @@ class _InputSettings(NamedTuple):
     def inputs(self, space: Space) -> Inputs:
         if self.adapter is not None:
             require_choice("adapter", self.adapter, ADAPTERS)
-        keys = sorted(space.spaces) if isinstance(space, spaces.Dict) else HER_KEYS
+        keys = list(space.spaces) if isinstance(space, spaces.Dict) else HER_KEYS
         scalings = {}
         if self.statistics is not None:
             try:
