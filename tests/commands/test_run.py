@@ -354,3 +354,10 @@ def test_every_zip_in_the_layout_of_other_programs_runs_in_its_environment(shell
     shell.sweep("policy=sb3", "policy.path=glob(agents/*/*/*.zip)", *FEW, "perturbation.sigma=0")
     rows = shell.table("sweep", "curve")
     assert {row["policy.path"]: row["env"] for row in rows} == {f"agents/{name}": "CartPole-v1" for name in names}
+
+
+def test_an_atari_run_ends_without_lines_about_leaks(shell):
+    pytest.importorskip("ale_py")
+    done = shell("env=pong", "policy=random", "perturbation=none", "env.max_steps=3", "episodes=2")
+    assert "PongNoFrameskip-v4" in done.stdout or "pong" in done.stdout
+    assert done.stderr == ""

@@ -29,8 +29,9 @@ def main() -> None:
     from brittlestar.config import Config
 
     run_hydra(_evaluate, "config", Config)
-    # Python would search all imported modules for garbage before it ends.
-    gc.freeze()
+    if "ale_py" not in sys.modules:
+        # Python would search all imported modules for garbage before it ends. ale-py prints what is not freed then.
+        gc.freeze()
 
 
 def _first_env(overrides: list[str]) -> str | None:
