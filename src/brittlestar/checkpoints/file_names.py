@@ -12,5 +12,5 @@ BEST_MODEL = "best_model.zip"
 
 ACTING = (STATISTICS, HUB_STATISTICS, SCORES, HUB_SCORES)
 """Files next to a zip that change how its policy acts or is checked."""
-COMPANIONS = (*ACTING, ARGUMENTS, SETTINGS)
+COMPANIONS = (*ACTING, ARGUMENTS, SETTINGS, ENV_ARGUMENTS)
 """Files next to a zip that belong to it."""
