@@ -97,25 +97,3 @@ def test_a_folder_names_the_environment(path):
 def test_a_known_id_comes_before_another_name_with_a_version():
     assert trained_id("CartPole-v1/model-v2.zip") == "CartPole-v1"
     assert trained_id("somewhere/model-v2.zip") == "model-v2"
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("env_kwargs.yml", "{gravity: 5.0, render_mode: human}"),
-        ("args.yml", "{env: Pendulum-v1, env_kwargs: {gravity: 5.0}}"),
-        (
-            "args.yml",
-            "!!python/object/apply:collections.OrderedDict [[[env, Pendulum-v1], [env_kwargs, {gravity: 5.0}]]]",
-        ),
-    ],
-)
-def test_arguments_of_the_environment_in_training_hold_unless_the_user_sets_others(tmp_path, file, text):
-    settings = tmp_path / "ppo/Pendulum-v1_1/Pendulum-v1"
-    settings.mkdir(parents=True)
-    (settings / "args.yml").write_text("env: Pendulum-v1")
-    (settings / file).write_text(text)
-    for path in (settings.parent, settings.parent / "best_model.zip"):
-        assert resolve_env(AUTO, {"path": str(path)})["kwargs"] == {"gravity": 5.0}
-    set_by_user = AUTO | {"kwargs": {"gravity": 1.0}}
-    assert resolve_env(set_by_user, {"path": str(settings.parent)})["kwargs"] == {"gravity": 1.0}

@@ -2,7 +2,13 @@
 
 import pytest
 
-from brittlestar.cells.env_choice import ForeignPolicyError, choose_env, refuse_foreign_policy, refuse_other_env
+from brittlestar.cells.env_choice import (
+    ForeignPolicyError,
+    choose_env,
+    notes_on_other_env,
+    refuse_foreign_policy,
+    refuse_other_env,
+)
 from brittlestar.cells.known_env import BY_HAND, shipped_envs
 from brittlestar.errors import UserError
 
@@ -119,3 +125,15 @@ def test_arguments_of_the_training_are_noted_unless_the_user_sets_them(tmp_path)
     assert "'sutton_barto_reward': True}, as in the training" in chosen(SHIPPED["auto"], policy=policy).notes[-1]
     plain = chosen(SHIPPED["auto"] | {"kwargs": {"render_mode": None}}, policy=policy)
     assert not any("as in the training" in note for note in plain.notes)
+
+
+def test_a_file_without_adapters_that_names_another_version_gets_a_note(tmp_path):
+    (tmp_path / "CartPole-v0.onnx").touch()
+    node = {"path": str(tmp_path / "CartPole-v0.onnx")}
+    (note,) = notes_on_other_env(node, "CartPole-v1")
+    assert note.endswith(
+        "CartPole-v0.onnx names CartPole-v0 and runs in CartPole-v1: another version is another environment"
+    )
+    assert notes_on_other_env(node, "CartPole-v0") == []
+    for other in ({"path": "mine:policy"}, node | {"adapter": None}, {}):
+        assert notes_on_other_env(other, "CartPole-v1") == []

@@ -6,7 +6,7 @@ import pytest
 from gymnasium import spaces
 from samples import AGENTS, bound, needs_agents, observations, zip_of
 
-from brittlestar.checkpoints import read_checkpoint, read_statistics
+from brittlestar.checkpoints import find_statistics, read_checkpoint, read_statistics
 from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
 
@@ -372,3 +372,53 @@ def saved_time(tmp_path):
         return str(folder)
 
     return save
+
+
+def test_statistics_one_folder_above_are_used_with_a_note(tmp_path):
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    envs = VecNormalize(make_vec_env("Pendulum-v1", 1, seed=0))
+    envs.reset()
+    envs.step(np.ones((1, 1), np.float32))
+    (tmp_path / "Pendulum-v1/PPO").mkdir(parents=True)
+    zipped, file = tmp_path / "Pendulum-v1/PPO/model.zip", tmp_path / "Pendulum-v1/vec_normalize.pkl"
+    PPO("MlpPolicy", envs, device="cpu").save(zipped)
+    assert Sb3Policy(str(zipped)).statistics_of(envs.observation_space) == {}
+    envs.save(str(file))
+    for policy in (Sb3Policy(str(zipped)), ZooFolderPolicy(str(zipped.parent))):
+        assert policy.trained_in == "Pendulum-v1"
+        np.testing.assert_allclose(policy.statistics_of(envs.observation_space)[""][0], envs.obs_rms.mean)
+        (note,) = policy.notes
+        assert note.startswith(f"{zipped} is normalised by {file}, one folder above it")
+    for named in ("none", str(file)):
+        assert Sb3Policy(str(zipped), statistics=named).notes == []
+    (tmp_path / "vecnormalize.pkl").write_bytes(file.read_bytes())
+    assert Sb3Policy(str(zipped)).notes == [note]
+    envs.save(str(zipped.with_name("vecnormalize.pkl")))
+    assert Sb3Policy(str(zipped)).notes == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("best_model.zip", "Pendulum-v1/vecnormalize.pkl"),
+        ("rl_model_500_steps.zip", "rl_model_vecnormalize_500_steps.pkl"),
+        ("rl_model_500_steps.zip", "Pendulum-v1/vecnormalize.pkl"),
+    ],
+)
+def test_statistics_of_other_zips_of_a_run_are_found(tmp_path, build, name, file):
+    folder = zoo_folder(tmp_path, "Pendulum-v1", "null")
+    (folder / name).write_bytes(build.zipped(build.agent()))
+    lost = (
+        "was trained with VecNormalize, but there is no vecnormalize.pkl for it: name the file by `policy.statistics`"
+    )
+    with pytest.raises(UserError, match=lost):
+        Sb3Policy(str(folder / name))
+    # One folder above may be that of any other agent of rl-zoo.
+    (folder.parent / "vecnormalize.pkl").write_bytes(build.statistics())
+    with pytest.raises(UserError, match=lost):
+        Sb3Policy(str(folder / name))
+    (folder / file).write_bytes(build.statistics())
+    assert find_statistics(folder / name) == str(folder / file)

@@ -87,11 +87,29 @@ def refuse_other_env(policy: Any, env_id: str) -> None:
         _refuse(policy.path, trained_in, env_id)
 
 
+def notes_on_other_env(policy: Any, env_id: str) -> list[str]:
+    """Returns a note on a file that names another environment, where its format has no adapter that would state it.
+
+    `policy` is the config node of a policy.
+    """
+    path = policy.get("path")
+    if "adapter" in policy or not isinstance(path, str) or not Path(path).expanduser().is_file():
+        return []
+    named = first_known(env_names(path))
+    if named is None or _is_same(named, env_id):
+        return []
+    return [f"{path} names {named} and runs in {env_id}: another version is another environment"]
+
+
 def _refuse(path: str, trained_in: str, env_id: str) -> None:
+    if not _is_same(trained_in, env_id):
+        raise ForeignPolicyError(wrong_env(path, trained_in, env_id))
+
+
+def _is_same(trained_in: str, env_id: str) -> bool:
     # An id without a version is the newest one.
     newest = versions_of(env_id)[-1:] if family(env_id) == env_id else []
-    if trained_in not in (env_id, *newest):
-        raise ForeignPolicyError(wrong_env(path, trained_in, env_id))
+    return trained_in in (env_id, *newest)
 
 
 def refuse_foreign_policy(config: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brittlestar.cells.env_choice import choose_env
+from brittlestar.cells.env_choice import choose_env, notes_on_other_env
 from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
 from brittlestar.config import Config
 from brittlestar.config.build import build
@@ -144,4 +144,5 @@ def resolve(job: Job) -> ResolvedJob:
         # The composed environment decided: as many of a heavier one may not fit into memory.
         config["lanes"] = env.node.get("lanes", config.get("lanes"))
     config["env"], choices = env.node, choices | {"env": env.option}
-    return ResolvedJob(config, job.folder, choices, job.overrides, job.threads, [*job.notes, *env.notes])
+    notes = [*job.notes, *env.notes, *notes_on_other_env(config["policy"], str(config["env"].get("id")))]
+    return ResolvedJob(config, job.folder, choices, job.overrides, job.threads, notes)

@@ -80,7 +80,8 @@ def choose_backend(
         raise UserError("`env.backend=envpool` does not show the model that this cell needs: take `gymnasium`")
     if needs_model and is_old(env_id):
         raise UserError(
-            f"only EnvPool runs {env_id}, and it does not show the model that this cell needs: take a newer id"
+            f"only EnvPool runs {env_id}, and it does not show the model that this cell needs: take a newer id, where "
+            "an agent of this one needs `policy.adapter`"
         )
     if backend != "auto":
         return backend

@@ -80,6 +80,11 @@ class Sb3Policy(DelegatingPolicy):
         self.record = found if self.recorded is None else RecordedReturn(self.recorded)
         settings = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
         self._policy, _ = _load(checkpoint, settings, self.trust, self.algorithm, self.outputs)
+        self._own_notes = [] if self.statistics else _notes_on_statistics(self.path, file)
+
+    @property
+    def notes(self) -> list[str]:
+        return self._own_notes + super().notes
 
 
 @dataclass
@@ -113,6 +118,11 @@ class ZooFolderPolicy(DelegatingPolicy):
         time_limit = None if self._time is None else _time_limit(self.trained_in, self._time)
         settings = _InputSettings(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
         self._policy, self._inputs = _load(checkpoint, settings, self.trust, folder.algorithm, self.outputs)
+        self._own_notes = _notes_on_statistics(folder.checkpoint, folder.statistics)
+
+    @property
+    def notes(self) -> list[str]:
+        return self._own_notes + super().notes
 
     def learn_time_limit(self, steps: int | None) -> None:
         """Takes the time limit of the environment for TimeFeatureWrapper, if that of the training is not known."""
@@ -211,6 +221,13 @@ def _own_statistics(path: str) -> str | None:
         lost = "was trained with VecNormalize, but there is no vecnormalize.pkl for it"
         raise UserError(f"{path} {lost}: name the file by `policy.statistics`, or set `policy.statistics=none`")
     return file
+
+
+def _notes_on_statistics(path: str, file: str | None) -> list[str]:
+    """Returns a note on statistics that may belong to another agent, because they are one folder above a zip."""
+    if file is None or Path(file).parent != local(path).absolute().parent.parent:
+        return []
+    return [f"{path} is normalised by {file}, one folder above it (`policy.statistics` names another file, or none)"]
 
 
 def _time_limit(trained_in: str, arguments: dict[str, Any], made: int | None = None) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.cells.auto_env import AUTO
-from brittlestar.cells.env_choice import refuse_other_env
+from brittlestar.cells.env_choice import notes_on_other_env, refuse_other_env
 from brittlestar.cells.known_env import BY_HAND, complete_env, shipped_envs
 from brittlestar.config import options
 from brittlestar.config.build import build, load
@@ -63,6 +63,7 @@ def run_in_memory(
     cells = []
     with closing(make_lanes(spec, 1, threads=cores(), needs_model=needs_model)) as lanes:
         refuse_other_env(policy, spec.id)
+        notes = [*notes, *notes_on_other_env(vars(policy), spec.id)]
         for perturbation in perturbations:
             scheduled_fields(perturbation, schedule.parameter)
             acting = Perturbation() if perturbation.is_identity else perturbation
