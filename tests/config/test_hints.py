@@ -18,6 +18,12 @@ def test_the_command_that_trains(env_id, command):
     assert train_hint({"env": {"id": env_id}, "policy": SB3}) == f"train one: `brittlestar train {command}`"
 
 
+def test_the_command_names_the_module_of_an_environment():
+    assert env_option("OwnPole-v4", "own_envs") == "env=gym env.id=own_envs:OwnPole-v4"
+    config = {"env": {"id": "OwnPole-v4", "module": "own_envs"}, "policy": SB3}
+    assert train_hint(config) == "train one: `brittlestar train env=gym env.id=own_envs:OwnPole-v4 algo=ppo`"
+
+
 def test_no_command_for_an_unknown_environment():
     assert env_option("auto") == train_hint({"env": {"id": "auto"}, "policy": SB3}) == train_hint({"policy": SB3}) == ""
 

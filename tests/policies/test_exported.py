@@ -99,6 +99,9 @@ def test_torchscript(tmp_path):
     (tmp_path / "broken.pt").write_bytes(b"nothing")
     with pytest.raises(UserError, match="is not a TorchScript file"):
         bound(TorchScriptPolicy(str(tmp_path / "broken.pt")))
+    (tmp_path / "broken.pt").write_bytes(file.read_bytes()[:-600])
+    with pytest.raises(UserError, match="broken.pt cannot be read: it is truncated"):
+        bound(TorchScriptPolicy(str(tmp_path / "broken.pt")))
 
 
 def script(folder, network, name="actor.pt"):

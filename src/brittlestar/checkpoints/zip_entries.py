@@ -12,6 +12,8 @@ from brittlestar.checkpoints.messages import STAND_IN_BYTES, TRUNCATED, printabl
 MAX_UNPACKED = 1 << 30
 """Largest total size of all entries, in bytes."""
 MAX_ZIP_ENTRIES = 20_000
+ZIP_START = b"PK\3\4"
+"""How every zip that has an entry starts."""
 MAX_RATIO = 1_000
 """Largest compression ratio of entries above `_SMALL`."""
 
@@ -98,8 +100,7 @@ def _check_directory(file: BinaryIO, where: str) -> None:
     if end < 0 or len(tail) < end + 22:
         file.seek(0)
         start = file.read(STAND_IN_BYTES)
-        # Every zip starts with its first entry.
-        cut = TRUNCATED if start.startswith(b"PK\3\4") else "it is not a zip file"
+        cut = TRUNCATED if start.startswith(ZIP_START) else "it is not a zip file"
         raise unreadable(where, stand_in(start) or cut)
     directory, offset, comment = struct.unpack("<LLH", tail[end + 12 : end + 22])
     if end + 22 + comment != len(tail):

@@ -21,14 +21,15 @@ def train_hint(config: dict[str, Any]) -> str:
     target = config["policy"].get("_target_")
     if f"_target_: {target}\n" not in (config_folder() / "policy" / f"{_TRAINED}.yaml").read_text():
         return ""
-    env_id = config["env"].get("id") if isinstance(config.get("env"), dict) else None
-    option = env_option(str(env_id))
-    return f"train one: `brittlestar train {option} algo={_algorithm(str(env_id))}`" if option else ""
+    env = config["env"] if isinstance(config.get("env"), dict) else {}
+    env_id = str(env.get("id"))
+    option = env_option(env_id, env.get("module"))
+    return f"train one: `brittlestar train {option} algo={_algorithm(env_id)}`" if option else ""
 
 
 @functools.cache
-def env_option(env_id: str) -> str:
-    """Returns the overrides that choose an environment; empty for an id that cannot be chosen.
+def env_option(env_id: str, module: str | None = None) -> str:
+    """Returns the overrides that choose an environment of a module; empty for an id that cannot be chosen.
 
     Example:
         >>> env_option("FetchReach-v4"), env_option("LunarLander-v3")
@@ -37,7 +38,8 @@ def env_option(env_id: str) -> str:
     for file in sorted((config_folder() / "env").glob("*.yaml")):
         if re.search(rf"^id: {re.escape(env_id)}$", file.read_text(), re.MULTILINE):
             return "" if env_id in ("auto", "???") else f"env={file.stem}"
-    return f"env=gym env.id={env_id}" if re.fullmatch(r"[\w./-]+-v\d+", env_id) else ""
+    name = f"{module}:{env_id}" if module else env_id
+    return f"env=gym env.id={name}" if re.fullmatch(r"[\w./-]+-v\d+", env_id) else ""
 
 
 def _algorithm(env_id: str) -> str:

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from brittlestar.checkpoints.files import existing, read_file
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.checkpoints.weights import MAX_WEIGHT_BYTES, read_weights
+from brittlestar.checkpoints.zip_entries import ZIP_START, ZipEntries
 from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import (
     Answer,
@@ -159,6 +160,10 @@ class TorchScriptPolicy(_ExportedPolicy):
                 warnings.simplefilter("ignore")
                 network = torch.jit.load(path, map_location="cpu").eval()
         except RuntimeError as error:
+            with open(path, "rb") as file:
+                if file.read(4) == ZIP_START:
+                    # It reports a truncated file as such.
+                    ZipEntries(file, path)
             raise UserError(f"{path} is not a TorchScript file: {str(error).splitlines()[0]}") from None
         self._network = network
 
@@ -198,6 +203,6 @@ class OnnxPolicy(_ExportedPolicy):
         try:
             session: Any = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise UserError(f"{path} is not an ONNX file: {str(error).splitlines()[0]}") from None
+            raise UserError(f"{path} is not an ONNX file, or truncated: {str(error).splitlines()[0]}") from None
         name = session.get_inputs()[0].name
         return lambda row: np.asarray(session.run(None, {name: row})[0])

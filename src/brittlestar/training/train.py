@@ -46,7 +46,8 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
         if facts[kind]:
             print(f"{kind}: {score_line(facts[kind])}")
     policy = folder / "final" / POLICY
-    print(f"policy {policy}\nrun it: brittlestar {env_option(facts['env'])} policy=sb3 policy.path={policy}")
+    env = env_option(facts["env"], spec.env.module)
+    print(f"policy {policy}\nrun it: brittlestar {env} policy=sb3 policy.path={policy}")
     return folder
 
 
