@@ -183,6 +183,17 @@ def test_entries_of_other_sizes_are_refused_though_their_sum_is_the_same(tmp_pat
     assert loaded(path, trust, spaces.Discrete(2), more).predict(seen)[0].shape == (LANES,)
 
 
+@both_loaders
+@pytest.mark.parametrize(("numbers", "option"), [(4, "time_limit"), (12, "frame_stack=4")])
+def test_observations_of_another_size_hint_at_the_option(tmp_path, numbers, option, trust):
+    for name, entry in (("MlpPolicy", None), ("MultiInputPolicy", "observation")):
+        row, given = spaces.Box(-1.0, 1.0, (numbers,)), spaces.Box(-1.0, 1.0, (3,))
+        trained, space = (row, given) if entry is None else (spaces.Dict({entry: row}), spaces.Dict({entry: given}))
+        _, path = model_of("PPO", Blank(spaces.Discrete(2), trained), tmp_path, name)
+        with pytest.raises(UserError, match=rf"Box\(3,\): was it trained with .*`policy.{option}`"):
+            loaded(path, trust, spaces.Discrete(2), space)
+
+
 def test_wider_bounds_of_observations_are_no_reason_for_a_note():
     unbounded = spaces.Box(-np.inf, np.inf, (3,))
     wide = spaces.Box(np.array([-9, -5, -4], np.float32), np.array([9, 5, 4], np.float32))

@@ -98,6 +98,12 @@ def test_pickled_objects_and_other_files_are_refused(tmp_path):
             read_npz(tmp_path / f"{name}.npz")
 
 
+def test_a_git_lfs_pointer_is_called_that(tmp_path):
+    (tmp_path / "pointer.npz").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(UserError, match="pointer.npz is no .npz of plain arrays: it is a git-LFS pointer"):
+        read_npz(tmp_path / "pointer.npz")
+
+
 def test_facts_are_plain_json(tmp_path, rng):
     with zipfile.ZipFile(write(tmp_path / "data.npz", [episode(rng, 2)])) as archive:
         names = archive.namelist()

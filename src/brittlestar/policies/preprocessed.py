@@ -9,7 +9,7 @@ from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Answer, DelegatingPolicy, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.input_entry import is_image
-from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.inputs import Inputs, width_hint
 from brittlestar.randomness import LaneDraws
 
 
@@ -78,4 +78,5 @@ def check_width(trained: Space, width: int, space: Space) -> None:
     """Refuses observations of another size than that of the training."""
     expected = Inputs().bind(trained)
     if width != expected:
-        raise UserError(f"the network takes {expected} numbers, got {width} of {describe_space(space)}")
+        hint = width_hint(expected, width)
+        raise UserError(f"the network takes {expected} numbers, got {width} of {describe_space(space)}{hint}")

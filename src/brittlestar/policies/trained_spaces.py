@@ -11,6 +11,7 @@ from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import Answer, DelegatingPolicy, Policy, Prediction
 from brittlestar.policies.box_bounds import BoxConversion, bounds_text, is_unit, is_within, same_bounds
 from brittlestar.policies.input_entry import is_image
+from brittlestar.policies.inputs import width_hint
 from brittlestar.randomness import LaneDraws
 
 OUTPUTS = {
@@ -144,7 +145,9 @@ def check_observations(trained: Space, space: Space, name: str, entry: str = "")
     # The channels of an image may come first or last.
     same_shape = sorted(trained.shape) == sorted(space.shape) if is_image(trained) else trained.shape == space.shape
     if is_image(trained) != is_image(space) or (entry and not same_shape):
-        raise UserError(f"{differ} ({trained.dtype}, {space.dtype})")
+        dtypes = "" if trained.dtype == space.dtype else f" ({trained.dtype}, {space.dtype})"
+        is_row = len(trained.shape) == len(space.shape) == 1
+        raise UserError(f"{differ}{dtypes}{width_hint(trained.shape[0], space.shape[0]) if is_row else ''}")
     if is_unit(trained) and space.is_bounded() and space.shape == trained.shape and not is_within(space, trained):
         sides = f"was trained with {what} {bounds_text(trained)}, those of the environment are {bounds_text(space)}"
         hint = "if RescaleObservation was used in training, register the environment with it"

@@ -14,6 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.cells.files import make_folder, write_file
+from brittlestar.checkpoints.messages import STAND_IN_BYTES, stand_in
 from brittlestar.envs.batches import entries
 from brittlestar.errors import UserError
 
@@ -133,6 +134,9 @@ def read_npz(path: Path) -> Recording:
     """
     try:
         with open(path, "rb") as stream:
+            if reason := stand_in(stream.read(STAND_IN_BYTES)):
+                raise ValueError(reason)
+            stream.seek(0)
             file = np.load(stream, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it is a single array")
