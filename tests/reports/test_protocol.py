@@ -127,6 +127,12 @@ def test_a_time_limit_is_the_registered_one_whatever_ended_an_episode(cell):
     assert "Time limit: 500 steps." in page_of([cell(env="cartpole", truncated=1, length=7)])
 
 
+def test_the_time_limit_is_that_of_the_environment_that_ran(cell):
+    one = cell(env="cartpole")
+    one.manifest["registered_steps"] = 123
+    assert "Time limit: 123 steps." in page_of([one])
+
+
 def test_the_time_limit_of_an_id_that_is_not_registered_is_that_of_the_episodes(cell):
     def task(**metrics):
         return part(page_of([cell(env="cartpole", parts={"env": {"id": "Elsewhere-v0"}}, **metrics)]), "Task")
@@ -228,6 +234,15 @@ def test_a_planned_sweep_has_no_statistics_yet(cell):
     assert "`sigma` = -1, 0, 0.1 (the strength)" in page
     assert "| 100 " in part(page, "Why this many trials"), "50 episodes of two seeds"
     assert "Time limit: 50 steps." in page, "the registered one"
+
+
+def test_a_planned_schedule_with_phases_counts_the_trials_of_each(cell):
+    one = cell(
+        perturbation="trust_violation", field="scale", strength=0.8, schedule="phases", env="cartpole", episodes=120
+    )
+    page = protocol(planned_cells([Job(one.config, "", one.manifest["choices"])]))
+    assert "That is 40 trials for each setting, strength and phase (pre, shock, post)." in page
+    assert "| 40 " in part(page, "Why this many trials")
 
 
 def test_consecutive_seeds_are_not_independent(cell):

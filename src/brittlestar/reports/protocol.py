@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -70,13 +71,16 @@ def write_protocol(out: Path, cells: list[Cell], tables: Tables | None = None, s
 
 
 def planned_cells(jobs: Iterable[Job]) -> list[Cell]:
-    """Returns cells that have not run, for `protocol`; one whose perturbation cannot be built counts as failed."""
+    """Returns cells that have not run, for `protocol`; one whose parts cannot be built counts as failed."""
     cells = []
     for job in jobs:
         manifest = {"status": "failed", "config": job.config, "choices": job.choices, "strength": {}}
         with contextlib.suppress(UserError):
-            part = resolve(job).perturbation
-            manifest |= {"status": "planned", "strength": {"name": part.strength_field, "value": part.strength}}
+            resolved = resolve(job)
+            part, schedule = resolved.perturbation, resolved.schedule
+            phases = Counter(schedule.phase(episode) for episode in range(job.config["episodes"]))
+            manifest |= {"status": "planned", "phases": list(phases), "phase_episodes": dict(phases)}
+            manifest["strength"] = {"name": part.strength_field, "value": part.strength}
         cells.append(Cell(manifest))
     return cells
 
@@ -113,7 +117,10 @@ def _counts(cells: list[Cell], tables: Tables | None) -> list[int]:
         return sorted({int(row["n_episodes"]) for row in tables.curve})
     totals: dict[tuple, int] = {}
     for cell, label in zip(cells, group(cells).labels, strict=True):
-        totals[label, cell.strength] = totals.get((label, cell.strength), 0) + int(cell.config["episodes"])
+        # The tables have a row for each phase.
+        for phase, episodes in cell.manifest.get("phase_episodes", {"": cell.config["episodes"]}).items():
+            place = label, cell.strength, phase
+            totals[place] = totals.get(place, 0) + int(episodes)
     return sorted(set(totals.values()))
 
 

@@ -164,19 +164,18 @@ def _time_limit(cells: list[Cell]) -> str:
     limits = [cell.config["env"].get("max_steps") for cell in cells]
     if any(limits):
         return f"{_values(limits)} steps (`env.max_steps`)"
-    import gymnasium
+    limit = next((cell.manifest["registered_steps"] for cell in cells if "registered_steps" in cell.manifest), None)
+    if limit is None:
+        from brittlestar.envs.ids import registered_limit
 
-    env_id = str(cells[0].config["env"].get("id"))
-    if env_id not in gymnasium.registry:
-        # Its package is not imported here, and takes a second.
-        for cell in (cell for cell in cells if cell.done):
-            ended = cell.column("length")[cell.column("truncated") == 1]
-            if len(ended):
-                return f"{int(ended.max())} steps, as the episodes show"
-    from brittlestar.envs.ids import registered_limit
-
-    limit = registered_limit(env_id)
-    return f"{limit} steps" if limit else "none that is registered"
+        limit = registered_limit(str(cells[0].config["env"].get("id")))
+    if limit is not None:
+        return f"{limit} steps"
+    for cell in (cell for cell in cells if cell.done):
+        ended = cell.column("length")[cell.column("truncated") == 1]
+        if len(ended):
+            return f"{int(ended.max())} steps, as the episodes show"
+    return "none that is registered"
 
 
 def _success(cells: list[Cell], notes: OptionNotes) -> str:
