@@ -1,91 +1,81 @@
 """Reward over time, compared with whole trajectories."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.plan import Plan
-from brittlestar.engine.reward_recorder import MOST_POINTS, QUANTILES, REWARD_COLUMNS
+from brittlestar.engine.reward_recorder import MOST_POINTS, QUANTILES, REWARD_COLUMNS, RewardRecorder
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
-from brittlestar.envs import EnvSpec
 from brittlestar.policies import RandomPolicy
 from brittlestar.schedules import Phases
 
 
-class Lottery(gym.Env):
-    """Episodes of different lengths, with rewards that are different at every step."""
-
-    observation_space = spaces.Box(-1.0, 1.0, (1,), np.float64)
-    action_space = spaces.Discrete(2)
-
-    def __init__(self, longest=60):
-        self.longest = longest
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.left = int(self.np_random.integers(1, self.longest))
-        return np.zeros(1), {}
-
-    def step(self, action):
-        self.left -= 1
-        return np.zeros(1), float(self.np_random.normal()), self.left == 0, False, {}
+def make_totals(longest: int, episodes: int = 23) -> list[np.ndarray]:
+    """The cumulative rewards of episodes of different lengths."""
+    random = np.random.default_rng(longest)
+    return [random.normal(size=length).cumsum() for length in random.integers(1, longest, episodes, endpoint=True)]
 
 
-@pytest.fixture
-def lottery():
-    gym.register("Lottery-v0", Lottery)
-    yield lambda longest, limit=None: EnvSpec(id="Lottery-v0", kwargs={"longest": longest}, max_steps=limit)
-    del gym.registry["Lottery-v0"]
-
-
-def run(spec, lanes, episodes=23, schedule=None):
-    parts = Parts(RandomPolicy(), **({"schedule": schedule} if schedule else {}))
-    return rollout(Lanes(spec, lanes), parts, Plan(episodes, record="trajectories"))
-
-
-def by_hand(rows, steps):
-    """The cumulative reward of each episode after some steps; it keeps its return when it has ended."""
-    ends = np.cumsum(rows.trajectories["lengths"])
-    totals = map(np.cumsum, np.split(rows.trajectories["rewards"], ends[:-1]))
-    return np.array([[total[min(step, len(total)) - 1] for step in steps] for total in totals])
+def feed(totals: list[np.ndarray], lanes: int, max_steps: int | None) -> np.ndarray:
+    """The record of episodes that run in lanes, each of which takes the next episode when one has ended."""
+    recorder, queue = RewardRecorder(len(totals), lanes, max_steps), list(range(len(totals)))
+    running = [queue.pop(0) for _ in range(lanes)]
+    for lane, episode in enumerate(running):
+        recorder.begin(lane, episode)
+    steps, none = np.ones(lanes, dtype=np.int64), len(totals)
+    while any(episode != none for episode in running):
+        pairs = zip(running, steps.tolist(), strict=True)
+        recorder.update(steps, np.array([0.0 if e == none else totals[e][step - 1] for e, step in pairs]))
+        for lane, episode in enumerate(running):
+            if episode == none or steps[lane] == len(totals[episode]):
+                running[lane] = queue.pop(0) if queue else none
+                recorder.begin(lane, running[lane])
+                steps[lane] = 0
+        steps += 1
+    lengths, returns = np.array([len(total) for total in totals]), np.array([total[-1] for total in totals])
+    return recorder.summary(lengths, returns, np.zeros(len(totals), dtype=np.int64))[0]
 
 
 @pytest.mark.parametrize(
     ("longest", "limit", "distance"),
-    [(60, None, 1), (60, 40, 1), (MOST_POINTS, 128, 1), (300, None, 4), (300, 200, 2), (1500, 1000, 8),
-     (3000, 100_000, 32)],
-)  # fmt: skip
-def test_mean_and_quantiles_are_those_of_whole_trajectories(lottery, longest, limit, distance):
-    rows = run(lottery(longest, limit), lanes=5)
-    (record,) = rows.rewards
+    [(60, None, 1), (60, 60, 1), (128, 128, 1), (250, None, 2), (250, 500, 4), (1000, 1000, 8), (3000, 100_000, 32)],
+)
+def test_mean_and_quantiles_are_those_of_whole_trajectories(longest, limit, distance):
+    totals = make_totals(longest)
+    record = feed(totals, 5, limit)
     assert (record.shape[1], record.dtype) == (len(REWARD_COLUMNS), np.float32)
-    assert len(record) <= MOST_POINTS
+    assert len(record) <= MOST_POINTS and record.nbytes < 4000
     steps = record[:, 0].astype(int)
     assert steps[0] == distance and (np.diff(steps)[:-1] == distance).all()
-    assert steps[-1] == rows.column("length").max()
-    totals = by_hand(rows, steps)
-    expected = np.column_stack([totals.mean(axis=0), *np.quantile(totals, QUANTILES, axis=0)])
+    assert steps[-1] == max(map(len, totals))
+    # An episode that has ended keeps its return.
+    table = np.array([[total[min(step, len(total)) - 1] for step in steps] for total in totals])
+    expected = np.column_stack([table.mean(axis=0), *np.quantile(table, QUANTILES, axis=0)])
     np.testing.assert_allclose(record[:, 1:], expected, rtol=1e-5, atol=1e-4)
-    assert record[-1, 1] == pytest.approx(rows.column("return").mean(), rel=1e-6)
 
 
-@pytest.mark.parametrize(("longest", "limit"), [(60, None), (700, None), (700, 500)])
-def test_lanes_change_nothing(lottery, longest, limit):
-    records = [run(lottery(longest, limit), lanes).rewards.tobytes() for lanes in (1, 4, 23)]
-    assert len(set(records)) == 1
+@pytest.mark.parametrize(("longest", "limit"), [(60, None), (700, None), (700, 1000)])
+def test_lanes_change_nothing(longest, limit):
+    assert len({feed(make_totals(longest), lanes, limit).tobytes() for lanes in (1, 4, 23)}) == 1
 
 
-def test_every_phase_has_a_record(lottery):
-    schedule = Phases(segments=[["pre", 5], ["shock", 10], ["post", 8]])
-    rows = run(lottery(60), lanes=4, schedule=schedule)
+def test_a_rollout_records_the_true_rewards_of_every_phase(counter):
+    schedule = Phases(segments=[["pre", 2], ["shock", 3], ["post", 2]])
+    rows = rollout(Lanes(counter, 3), Parts(RandomPolicy(), schedule=schedule), Plan(7))
     assert rows.phases == ["pre", "shock", "post"]
-    assert len(rows.rewards) == 3
-    for phase, record in enumerate(rows.rewards):
-        assert record[-1, 1] == pytest.approx(rows.column("return")[rows.column("phase") == phase].mean(), rel=1e-6)
+    # It pays 1 a step, and ends after 4.
+    assert rows.rewards.shape == (3, 4, len(REWARD_COLUMNS))
+    for record in rows.rewards:
+        assert (record == np.arange(1, 5)[:, None]).all()
 
 
-def test_a_record_is_small(lottery):
-    assert run(lottery(20_000), lanes=8, episodes=8).rewards.nbytes < 4000
+def test_cells_of_many_episodes_do_not_fill_the_memory():
+    for episodes in (100_000, 1_000_000):
+        recorder = RewardRecorder(episodes, lanes=1, max_steps=500)
+        assert recorder._totals.nbytes < 2**26
+        recorder.begin(0, episodes - 1)
+        for step in range(1, 501):
+            recorder.update(np.array([step]), np.array([float(step)]))
+        assert recorder._totals.max() == 500

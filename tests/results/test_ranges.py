@@ -71,7 +71,7 @@ def test_seeds_that_disagree_say_nothing_about_a_rate(make_cell):
 @pytest.mark.parametrize("paired", [True, False])
 def test_rates_differ_by_at_most_one(span, paired):
     random = np.random.default_rng(0)
-    for _ in range(20):
+    for _ in range(5):
         a, b = (np.array([[draw(random, span, 4) for _ in range(2)]]) for _ in "ab")
         row = level_difference(Sides([0.0], a, b, paired, span))
         assert row["low"] <= row["difference"] <= row["high"]

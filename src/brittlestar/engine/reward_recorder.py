@@ -7,7 +7,10 @@ REWARD_COLUMNS = ("step", "mean", *(f"q{100 * share:02.0f}" for share in QUANTIL
 """Columns of the record: a step, and mean and quantiles of the cumulative reward after it, over episodes."""
 MOST_POINTS = 128
 """Steps of a record. Longer episodes have steps at equal distances, a power of two."""
-_LONGEST = 16 * MOST_POINTS
+_FEWEST_POINTS = 8
+_MOST_NUMBERS = 2**24
+"""Numbers that are held at once, 64 MB: cells of more than 100,000 episodes have fewer steps."""
+_LONGEST = 2048
 """A time limit above this is rarely reached: the distance of the steps grows with the episodes instead."""
 
 
@@ -26,8 +29,9 @@ class RewardRecorder:
     """
 
     def __init__(self, episodes: int, lanes: int, max_steps: int | None) -> None:
-        limit = max_steps if max_steps is not None and max_steps <= _LONGEST else MOST_POINTS
-        self._shift = ((limit - 1) // MOST_POINTS).bit_length()
+        most = max(_FEWEST_POINTS, MOST_POINTS >> (episodes * MOST_POINTS // _MOST_NUMBERS).bit_length())
+        limit = max_steps if max_steps is not None and max_steps <= _LONGEST else most
+        self._shift = ((limit - 1) // most).bit_length()
         self._points = ((limit - 1) >> self._shift) + 1
         # One row more, for lanes without an episode.
         self._totals = np.zeros((episodes + 1) * self._points, dtype=np.float32)
@@ -52,10 +56,12 @@ class RewardRecorder:
         last = (lengths - 1) >> self._shift
         points = np.arange(last.max() + 1)
         totals = self._totals.reshape(-1, self._points)[:-1, : len(points)]
-        totals = np.where(points >= last[:, None], returns[:, None], totals)
+        totals = np.where(points >= last[:, None], returns[:, None].astype(np.float32), totals)
         steps = np.minimum((points + 1) << self._shift, lengths.max())
         members = [totals[phases == phase] for phase in range(int(phases.max()) + 1)]
-        records = [[steps, part.mean(axis=0), *np.quantile(part, QUANTILES, axis=0)] for part in members]
+        records = [
+            [steps, part.mean(axis=0, dtype=np.float64), *np.quantile(part, QUANTILES, axis=0)] for part in members
+        ]
         return np.array(records).transpose(0, 2, 1).astype(np.float32)
 
     def _make_room(self, longest: int) -> None:

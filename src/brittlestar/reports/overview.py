@@ -9,7 +9,7 @@ from brittlestar.results.rows import measures
 MOST_ROWS = 200
 """Rows of a table in the terminal and in the report; the files hold them all."""
 _METRICS = (
-    "return", "smoothness", "final_distance", "time_to_success", "time_to_failure", "recovery_time",
+    "return", "smoothness", "final_distance", "collision_any", "time_to_success", "time_to_failure", "recovery_time",
     "action_divergence", "instability",
 )  # fmt: skip
 """Metrics next to the measures; the files hold them all."""

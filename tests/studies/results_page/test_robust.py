@@ -37,7 +37,7 @@ def bars(table):
 )
 def test_the_interval_decides_on_a_bar(plan, fill, bars, clean, robust, verdicts):
     """An estimate on the bar, or above it by less than chance explains, decides nothing."""
-    plan.episodes = 200
+    plan.episodes = 100
 
     def rates(task, name, sigma):
         if task == "fetch_push" and name in ("push_controller", "random"):

@@ -257,22 +257,18 @@ def test_published_formula_on_published_rows(version):
         assert row["robust_score"] == pytest.approx(0.55 * identity + 0.30 * (1 - rate) + 0.15 * normed, abs=1e-6)
 
 
-@pytest.mark.parametrize("seeds", [(0,), (0, 1), (0, 1, 2)])
-@pytest.mark.parametrize("scoring", ["rigorous", "compat_1_4"])
+@pytest.mark.parametrize(("scoring", "seeds"), [("rigorous", (0,)), ("rigorous", (0, 1)), ("compat_1_4", (0, 1))])
 def test_no_interval_leaves_the_range_of_its_measure(rng, check_intervals, scoring, seeds):
     """Few seeds that differ much: Student's t alone would print a stability above 1, and a recovery below 0."""
-    for _ in range(5):
-        agents = [make_agent(rng, name, rng.random(3), seeds, spread=1.0, episodes=9) for name in "abc"]
-        rows = make_leaderboard(agents, scoring).rows
-        assert check_intervals([{k: v for k, v in row.items() if "rank" not in k} for row in rows]) == 2 * len(rows)
-        stress = stress_tables(agents, scoring, 0.05).stress
-        assert check_intervals(stress) > 5 * len(stress)
-        figures = prepare_tables(stress, run_rows(agents, scoring), [], rows)
-        for name in ("rate_shock", "excess", "false_alarms", "identity_drop", "recovery_episodes", "integrity_shock"):
-            mean = Mean.over_policies(figures.stress, name)
-            assert check_intervals(
-                [{"x": mean.n, name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}]
-            )
+    agents = [make_agent(rng, name, rng.random(2), seeds, spread=1.0, episodes=9) for name in "ab"]
+    rows = make_leaderboard(agents, scoring).rows
+    assert check_intervals([{k: v for k, v in row.items() if "rank" not in k} for row in rows]) == 2 * len(rows)
+    stress = stress_tables(agents, scoring, 0.05).stress
+    assert check_intervals(stress) > 5 * len(stress)
+    figures = prepare_tables(stress, run_rows(agents, scoring), [], rows)
+    for name in ("rate_shock", "excess", "false_alarms", "identity_drop", "recovery_episodes", "integrity_shock"):
+        mean = Mean.over_policies(figures.stress, name)
+        assert check_intervals([{"x": mean.n, name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}])
 
 
 def test_an_agent_is_at_most_stable(rng):
