@@ -174,7 +174,8 @@ class Inputs:
         """Returns the inputs of each entry, and the state: steps so far, then the last frames of each entry."""
         rows = self._fitted(self._rows(observation))
         if not self.has_state:
-            return {key: self._known_entry(key, row).read(row, None, None)[0] for key, row in rows.items()}, state
+            scalings = self.scalings
+            return {key: scalings[key].apply(row) if key in scalings else row for key, row in rows.items()}, state
         steps, *frames = state or [np.zeros(count_lanes(observation), np.int64)]
         if first is not None:
             steps = np.where(first, 0, steps)
