@@ -49,6 +49,8 @@ def wrong_env(path: str, trained_in: str, env_id: str) -> str:
         ways = f"set {_ADAPTERS}; {trained_in} itself needs EnvPool ({INSTALL_ENVPOOL})"
     elif not is_old(trained_in) and _try(trained_in) is not None:
         ways = f"set {_ADAPTERS}; {trained_in} itself cannot be made here"
+    error = None if is_old(env_id) or env_id not in gym.registry else _try(env_id)
+    ways += f"; {env_id} {_reason(env_id, error)}" if error else ""
     return f"{path} was trained in {trained_in}, not in {env_id}: {ways}"
 
 
