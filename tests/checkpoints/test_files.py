@@ -8,7 +8,7 @@ from brittlestar.checkpoints import read_checkpoint, read_statistics
 from brittlestar.checkpoints.files import existing
 from brittlestar.checkpoints.safe_yaml import read_yaml
 from brittlestar.checkpoints.scores import read_scores
-from brittlestar.errors import UserError
+from brittlestar.errors import MissingFileError, UserError
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 PAGE = b"\n<!DOCTYPE html>\n<html><body>Not found</body></html>"
@@ -46,3 +46,14 @@ def test_a_truncated_file_is_called_that(tmp_path, build):
                 UserError, match=f"{name} cannot be read: it is truncated, its end is missing: download"
             ):
                 read(tmp_path / name)
+
+
+def test_a_missing_file_names_a_near_one_or_a_few_but_not_its_whole_folder(tmp_path):
+    for name in ("notes.txt", "CartPole-v1.zip", *(f"{i}_steps.zip" for i in range(30))):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(MissingFileError, match=r"CartPole.zip; did you mean `CartPole-v1.zip`\?$"):
+        existing(tmp_path / "CartPole.zip")
+    with pytest.raises(MissingFileError, match=r"quite_another.zip; its folder has (\w+.zip, ){2}\w+.zip and 28 more$"):
+        existing(tmp_path / "quite_another.zip")
+    with pytest.raises(MissingFileError, match=r"quite_another.onnx$"):
+        existing(tmp_path / "quite_another.onnx")

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from brittlestar.cells import config_files
+from brittlestar.cells.auto_env import resolve_env
 from brittlestar.checkpoints import describe_path, find_statistics, hub
 from brittlestar.errors import UserError
 from brittlestar.policies.sb3 import Sb3Policy, ZooFolderPolicy
+from brittlestar.results.load import read_cells
 
 AGENT = "hub:sb3/ppo-CartPole-v1"
 FEW = ["env=auto", "episodes=4", "perturbation.sigma=0"]
@@ -153,10 +155,17 @@ def test_an_agent_of_the_hub_can_be_described(online):
     assert "algorithm    ppo" in describe_path(AGENT)
 
 
+def test_the_environment_has_the_arguments_of_the_training(online):
+    assert not resolve_env({"id": "auto"}, {"path": AGENT})["kwargs"]
+    online.repositories["sb3/ppo-CartPole-v1"]["env_kwargs.yml"] = b"sutton_barto_reward: true\nrender_mode: human\n"
+    hub._fetch.cache_clear()
+    assert resolve_env({"id": "auto"}, {"path": AGENT})["kwargs"] == {"sutton_barto_reward": True}
+
+
 def test_the_hash_is_of_the_content(online, saved):
     def content():
         hub._fetch.cache_clear()
-        return sorted(map(config_files.digest, config_files.config_files({"path": AGENT})))
+        return config_files.contents({"path": AGENT})
 
     first = content()
     assert content() == first and len(first) == 4
@@ -174,7 +183,7 @@ def test_a_sweep_from_the_command_line(shell, server, tmp_path, saved):
     (shell.folder / "CartPole-v1.zip").write_bytes(saved[0])
     shell.sweep("policy=sb3", "policy.path=CartPole-v1.zip", *FEW, name="file")
     assert shell.table("file", "curve")[0]["return"] == row["return"]
-    manifest = json.loads((folder / "0/manifest.json").read_text())
+    manifest = read_cells(folder)[0].manifest
     assert manifest["config"]["policy"]["path"] == AGENT
     # The worker used the files that this process had downloaded.
     assert len([path for path in server[0].asked if path.endswith("revision/main")]) == 1

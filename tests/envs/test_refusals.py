@@ -53,6 +53,21 @@ def test_an_old_version_names_all_that_is_in_the_way_of_the_newest(without_box2d
     assert line.endswith(NEEDS_BOX2D)
 
 
+@pytest.mark.parametrize(
+    ("env_id", "reason", "newest"),
+    [
+        # Gymnasium and Gymnasium-Robotics both register these ids, with reasons of their own.
+        ("Hopper-v2", "", "Hopper-v5"),
+        ("Ant-v2", "", "Ant-v5"),
+        ("Pusher-v4", "`Pusher-v4` is only supported on `mujoco<3`", "Pusher-v5"),
+    ],
+)
+def test_a_registered_version_that_cannot_be_made_names_the_newest(env_id, reason, newest):
+    line = refused(env_id)
+    assert line.startswith(f"`env.id` {env_id!r} cannot be made: {reason}")
+    assert f"; take the newest version `{newest}`" in line and "`policy.adapter=same`" in line
+
+
 def test_an_id_that_only_envpool_runs_names_what_a_newer_one_needs():
     line = refused("Hopper-v3")
     assert "`pip install brittlestar[envpool]`" in line

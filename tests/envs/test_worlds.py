@@ -1,12 +1,10 @@
 """Cells that edit the simulator: on the right backend, and without a trace in the cells around them."""
 
-import json
-
 import numpy as np
 import pytest
 
 from brittlestar.cells import run as cell
-from brittlestar.cells.job import Job
+from brittlestar.cells.job import Job, resolve
 from brittlestar.envs import backends
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Gravity
@@ -33,10 +31,12 @@ def run(tmp_path):
             "threads": None,
             "store": str(tmp_path / f"store{len(list(tmp_path.iterdir()))}"),
         }
-        folder = tmp_path / f"job{len(list(tmp_path.iterdir()))}"
-        outcome = cell.run(Job(config, str(folder)))
-        manifest = json.loads((folder / "manifest.json").read_text())
-        return outcome, manifest, None if outcome.error else cell.records.read_rows(folder)
+        job = Job(config)
+        outcome = cell.run(job)
+        if outcome.error:
+            return outcome, cell.manifest_of(job, outcome, None), None
+        record = cell.reuse(resolve(job))
+        return outcome, cell.manifest_of(job, outcome, record), record.arrays["episodes"]
 
     return run
 

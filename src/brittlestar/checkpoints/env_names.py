@@ -7,8 +7,10 @@ from typing import Any
 
 from brittlestar.checkpoints.file_names import ARGUMENTS, ENV_ARGUMENTS, SETTINGS
 from brittlestar.checkpoints.hub import local
+from brittlestar.checkpoints.messages import printable, unreadable
 from brittlestar.checkpoints.safe_yaml import read_yaml
 from brittlestar.config import HUB
+from brittlestar.config.build import targets_in
 
 _FOLDERS = 3
 """How many folders above a file may name its environment."""
@@ -32,16 +34,13 @@ def env_names(path: str) -> list[str]:
 
 
 def env_arguments(path: str) -> dict[str, Any]:
-    """Returns the arguments of the environment in rl-zoo's settings of an agent, without those of rendering.
-
-    A path of the hub has none, because its settings need a download.
-    """
-    if path.startswith(HUB):
-        return {}
+    """Returns the arguments of the environment in rl-zoo's settings of an agent, without those of rendering."""
     settings = _settings_of(path)
     stated = [read_yaml(settings / name).get("env_kwargs") for name in (ARGUMENTS, SETTINGS)]
     found = next((kwargs for kwargs in (read_yaml(settings / ENV_ARGUMENTS), *stated) if kwargs), {})
     kwargs = dict(found) if isinstance(found, dict) else {}
+    for target in targets_in(kwargs):
+        raise unreadable(str(settings), f"an argument of its environment names code to run: {printable(target, 80)}")
     return {str(key): value for key, value in kwargs.items() if key != "render_mode"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from brittlestar.checkpoints.hub import local
 from brittlestar.checkpoints.messages import STAND_IN_BYTES, printable, stand_in, unreadable
 from brittlestar.config import HUB
-from brittlestar.errors import MissingFileError, UserError, nearest
+from brittlestar.errors import MissingFileError, UserError, nearest_file
 
 
 def existing(path: str | Path, kind: str = "file") -> Path:
@@ -22,7 +22,7 @@ def existing(path: str | Path, kind: str = "file") -> Path:
         names = [item.name for item in place.parent.iterdir()]
     except OSError:
         names = []
-    hint = f"; {printable(nearest(place.name, names), 400)}" if names else ""
+    hint = printable(nearest_file(place.name, names), 400)
     raise MissingFileError(f"there is no {kind} {printable(str(place), 400)}{hint}")
 
 

@@ -41,6 +41,7 @@ def envpool_available() -> bool:
     return importlib.util.find_spec("envpool") is not None
 
 
+@functools.cache
 def package_version(name: str) -> str:
     """Returns the installed version of a package, or `absent`."""
     try:

@@ -83,6 +83,8 @@ class EnvSpec:
         require_choice("env.backend", self.backend, BACKENDS)
         module, self.id = split_id(self.id)
         self.module = module or self.module
+        if isinstance(self.success, str | int | float | list | dict):
+            raise UserError(f"`env.success` must be null or have a `_target_`, got {self.success!r}")
         self.returns = _record(Returns, self.returns, "env.returns")
         self.signals = _record(Signals, self.signals, "env.signals")
         require(self.max_steps is None or self.max_steps >= 1, "env.max_steps", "at least 1", self.max_steps)

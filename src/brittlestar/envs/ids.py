@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from brittlestar.config.imports import import_module_in_place
 from brittlestar.errors import UserError
 
 _ALIKE = 0.75
@@ -103,7 +104,7 @@ def import_env_module(module: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            importlib.import_module(module)
+            import_module_in_place(module)
     except ModuleNotFoundError as error:
         missing = error.name or module
         if module != missing and not module.startswith(f"{missing}."):

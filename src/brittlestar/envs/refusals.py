@@ -12,6 +12,8 @@ from brittlestar.errors import UserError
 
 _EXTRAS = {"gymnasium.envs.box2d.": "box2d", "gymnasium.envs.mujoco.": "mujoco"}
 """Start of the entry point of an environment, to the extra of Gymnasium that it needs."""
+_MISSING_PACKAGE = gym.error.DependencyNotInstalled | ModuleNotFoundError
+"""Any other `ImportError` is raised by an environment that refuses the installed versions."""
 _ADAPTERS = "`policy.adapter=same` if both have the same observations (or `pad`, `ant_v3`)"
 
 
@@ -22,7 +24,9 @@ def refusal(env_id: str, error: Exception) -> UserError:
         envpool = f"evaluate it with EnvPool ({INSTALL_ENVPOOL})"
         return UserError(f"`env.id` {env_id!r} cannot be made by Gymnasium any more: {envpool}, or {_newest(others)}")
     if env_id in gym.registry:
-        return UserError(f"`env.id` {env_id!r} {_reason(env_id, error)}")
+        reason = _reason(env_id, error)
+        has_newer = others[-1] != env_id and not reason.startswith("needs")
+        return UserError(f"`env.id` {env_id!r} {reason}" + (f"; {_newest(others)}" if has_newer else ""))
     if others:
         return UserError(f"`env.id` {env_id!r} does not exist: {_newest(others)}")
     if package is not None and importlib.util.find_spec(package.module.partition(".")[0]) is None:
@@ -70,7 +74,7 @@ def _newest(others: list[str]) -> str:
 
 def _reason(env_id: str, error: Exception) -> str:
     """Returns which package a registered environment lacks, or why else it cannot be made."""
-    if not isinstance(error, gym.error.DependencyNotInstalled | ImportError):
+    if not isinstance(error, _MISSING_PACKAGE):
         return f"cannot be made: {one_line(error)}"
     entry, package = str(gym.registry[env_id].entry_point), package_of(env_id)
     extra = next((extra for start, extra in _EXTRAS.items() if entry.startswith(start)), None)

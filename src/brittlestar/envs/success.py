@@ -1,12 +1,12 @@
 """What counts as success in an environment: per step where possible, else per episode."""
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from brittlestar.config.imports import import_module_in_place
 from brittlestar.envs.batches import take_row
 from brittlestar.errors import UserError, check_fields
 
@@ -101,7 +101,7 @@ class Predicate(Success):
         super().__post_init__()
         module, _, name = self.path.partition(":")
         try:
-            self._function: Callable[[Any, dict], bool] = getattr(importlib.import_module(module), name)
+            self._function: Callable[[Any, dict], bool] = getattr(import_module_in_place(module), name)
         except (ImportError, AttributeError, ValueError) as error:
             raise UserError(f"`env.success.path` {self.path!r} is not a `module:function`: {error}") from None
 

@@ -1,7 +1,7 @@
 """The base class of policies: `predict` on a batch of lanes, with the signature of Stable-Baselines3."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -101,6 +101,10 @@ class Policy:
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks the spaces and prepares `predict`; `draws` is the random stream of the policy."""
 
+    def seed_global_draws(self) -> bool:
+        """Seeds draws from global random generators from now on; returns whether that changes anything."""
+        return False
+
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
         """Returns flat moments of each entry that the policy normalises; the key of a plain observation is `""`."""
         return {}
@@ -173,9 +177,10 @@ class StatelessPolicy(Policy):
 
 
 class DelegatingPolicy(Policy):
-    """A policy that forwards every call to another one: a subclass sets `_policy`."""
+    """A policy that forwards every call to another one: a subclass sets `_policy`, and `_own_notes` if it has some."""
 
     _policy: Policy
+    _own_notes: Sequence[str] = ()
 
     @property
     def wants_masks(self) -> bool:
@@ -183,13 +188,16 @@ class DelegatingPolicy(Policy):
 
     @property
     def notes(self) -> list[str]:
-        return self._policy.notes
+        return [*self._own_notes, *self._policy.notes]
 
     def learn_time_limit(self, steps: int | None) -> None:
         self._policy.learn_time_limit(steps)
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         self._policy.bind(observation_space, action_space, draws)
+
+    def seed_global_draws(self) -> bool:
+        return self._policy.seed_global_draws()
 
     def statistics_of(self, observation_space: Space) -> dict[str, Moments]:
         return self._policy.statistics_of(observation_space)

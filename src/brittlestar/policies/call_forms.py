@@ -100,14 +100,13 @@ def _is_known(name: str, parameters: list[Parameter]) -> bool:
     )
 
 
-def possible_forms(function: Callable[..., Any], name: str, batch: bool) -> list[CallForm]:
-    """Returns the forms that the signature of a function allows, the likeliest first."""
+def possible_forms(function: Callable[..., Any], choices: list[tuple[str, ...]], batch: bool) -> list[CallForm]:
+    """Returns the forms of a function with these arguments, see `argument_choices`, the likeliest first."""
     kinds = [False]
     if _is_network(function):
         kinds = [True]
     elif _is_network(getattr(function, "__self__", None)):
         kinds = [False, True]
-    choices = argument_choices(function, name)
     return [CallForm(arguments, batch, tensors) for tensors in kinds for arguments in choices]
 
 

@@ -9,6 +9,7 @@ import pkgutil
 from dataclasses import dataclass, field
 from typing import Any
 
+from brittlestar.config.imports import import_module_in_place
 from brittlestar.errors import UserError, nearest
 from brittlestar.policies.base import DelegatingPolicy, Policy
 from brittlestar.policies.call_forms import entry_point
@@ -101,7 +102,7 @@ def _find(path: str) -> Any:
 
 def _import(name: str) -> Any:
     try:
-        return importlib.import_module(name)
+        return import_module_in_place(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
         if name != missing and not name.startswith(f"{missing}."):

@@ -27,7 +27,7 @@ from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Sq
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
 from brittlestar.policies.rebuilding import layer, stack
-from brittlestar.policies.trained_spaces import OUTPUTS, AdaptedPolicy, note_on_start
+from brittlestar.policies.trained_spaces import OUTPUTS, AdaptedPolicy, note_on_start, refuse_outputs
 from brittlestar.randomness import LaneDraws
 
 _CLEANRL_SPREAD = (-5.0, 2.0)
@@ -47,7 +47,6 @@ class CleanRlPolicy(DelegatingPolicy):
         weights = read_weights(read_file(file, MAX_WEIGHT_BYTES), str(file))
         layers, activation, head = _cleanrl(weights, self.path)
         self._policy: Policy = MlpPolicy(layers, activation, head)
-        self._start_notes: list[str] = []
         if "action_scale" in weights and "action_bias" in weights:
             # SAC, TD3 and DDPG store half the width and the middle of the bounds of their training.
             scale, bias = weights["action_scale"].ravel(), weights["action_bias"].ravel()
@@ -56,13 +55,9 @@ class CleanRlPolicy(DelegatingPolicy):
         elif self.outputs is not None:
             raise UserError(f"`policy.outputs` needs the bounds of the training, which {self.path} does not hold")
 
-    @property
-    def notes(self) -> list[str]:
-        return self._policy.notes + self._start_notes
-
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         super().bind(observation_space, action_space, draws)
-        self._start_notes = note_on_start(self.path, action_space)
+        self._own_notes = note_on_start(self.path, action_space)
 
 
 def _cleanrl(weights: dict[str, np.ndarray], path: str) -> tuple[list[Layer], str, Head]:
@@ -111,8 +106,8 @@ class _ExportedPolicy(StatelessPolicy):
                 raise UserError(f"`policy.outputs=unit` needs bounds, actions are {bounds_text(action_space)}")
             if self.outputs == "unit":
                 self._conversion = BoxConversion.rescaling(spaces.Box(-1.0, 1.0, action_space.shape), action_space)
-        elif self.outputs is not None:
-            raise UserError(f"`policy.outputs` is for actions in a Box, got {describe_space(action_space)}")
+        else:
+            refuse_outputs(self.outputs, action_space)
         self._answer = self._load(str(existing(self.path)))
 
     def _load(self, path: str) -> Callable[[np.ndarray], np.ndarray]:

@@ -187,6 +187,13 @@ class Inputs:
         return {key: row for key, (row, _) in read.items()}, (steps + 1, *later)
 
 
+def check_width(expected: int, width: int, space: Space) -> None:
+    """Refuses observations of another size than the network takes."""
+    if width != expected:
+        hint = width_hint(expected, width)
+        raise UserError(f"the network takes {expected} numbers, got {width} of {describe_space(space)}{hint}")
+
+
 def width_hint(expected: int, width: int) -> str:
     """Returns what a network that takes more numbers may have been trained with; empty if nothing is likely.
 

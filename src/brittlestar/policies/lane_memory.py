@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.envs.batches import copy_batch, entries
 from brittlestar.policies.call_forms import entry_point
 from brittlestar.policies.episode_copies import EpisodeCopies
+from brittlestar.policies.global_generators import seed_globally
 
 
 class LaneMemory:
@@ -38,6 +39,10 @@ class LaneMemory:
     def _renew(self) -> None:
         self._thing = self._copies.make(self._seed)
         self.function, self.state, self.action, self.calls = entry_point(self._thing)[1], None, None, 0
+
+    def seed_call(self) -> None:
+        """Seeds the global random generators for the next call, by episode and step."""
+        seed_globally(self._seed, self.calls)
 
     def fresh(self) -> Self:
         """Returns the memory at the start of this episode."""

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from brittlestar.checkpoints.spaces_text import Space, describe_space
+from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import Answer, Masks, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
-from brittlestar.policies.inputs import Inputs, width_hint
+from brittlestar.policies.inputs import Inputs, check_width
 from brittlestar.policies.likelihoods import log_likelihood
 from brittlestar.policies.recurrent import LstmInputs
 from brittlestar.randomness import LaneDraws, generator
@@ -85,10 +85,7 @@ class MlpPolicy(Policy):
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Checks that the network fits the spaces, and takes the bounds of the actions."""
-        width = self._inputs.bind(observation_space)
-        if width != self.sizes[0]:
-            got = f"got {width} of {describe_space(observation_space)}"
-            raise UserError(f"the network takes {self.sizes[0]} numbers, {got}{width_hint(self.sizes[0], width)}")
+        check_width(self.sizes[0], self._inputs.bind(observation_space), observation_space)
         self._head.bind(action_space, self.sizes[-1])
         self._draws = draws
 

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.spaces_text import Space, describe_space
-from brittlestar.errors import UserError
+from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.policies.base import Answer, DelegatingPolicy, Moments, Observation, Policy, Prediction, Starts
 from brittlestar.policies.input_entry import is_image
-from brittlestar.policies.inputs import Inputs, width_hint
+from brittlestar.policies.inputs import Inputs, check_width
 from brittlestar.randomness import LaneDraws
 
 
@@ -29,7 +28,7 @@ class PreprocessedPolicy(DelegatingPolicy):
         if is_image(observation_space):
             self._policy.bind(spaces.Box(0, 255, self._inputs.shape_of(), np.uint8), action_space, draws)
             return
-        check_width(self._space, width, observation_space)
+        check_width(Inputs().bind(self._space), width, observation_space)
         self._policy.bind(self._space, action_space, draws)
 
     def predict(
@@ -72,11 +71,3 @@ class PreprocessedPolicy(DelegatingPolicy):
 
     def _is_box(self, key: str) -> bool:
         return isinstance(self._entries[key], spaces.Box)
-
-
-def check_width(trained: Space, width: int, space: Space) -> None:
-    """Refuses observations of another size than that of the training."""
-    expected = Inputs().bind(trained)
-    if width != expected:
-        hint = width_hint(expected, width)
-        raise UserError(f"the network takes {expected} numbers, got {width} of {describe_space(space)}{hint}")

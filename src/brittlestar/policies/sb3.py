@@ -82,10 +82,6 @@ class Sb3Policy(DelegatingPolicy):
         self._policy, _ = _load(checkpoint, settings, self.trust, self.algorithm, self.outputs)
         self._own_notes = [] if self.statistics else _notes_on_statistics(self.path, file)
 
-    @property
-    def notes(self) -> list[str]:
-        return self._own_notes + super().notes
-
 
 @dataclass
 class ZooFolderPolicy(DelegatingPolicy):
@@ -119,10 +115,6 @@ class ZooFolderPolicy(DelegatingPolicy):
         settings = _InputSettings(folder.statistics, time_limit, folder.frame_stack or 1, self.adapter)
         self._policy, self._inputs = _load(checkpoint, settings, self.trust, folder.algorithm, self.outputs)
         self._own_notes = _notes_on_statistics(folder.checkpoint, folder.statistics)
-
-    @property
-    def notes(self) -> list[str]:
-        return self._own_notes + super().notes
 
     def learn_time_limit(self, steps: int | None) -> None:
         """Takes the time limit of the environment for TimeFeatureWrapper, if that of the training is not known."""

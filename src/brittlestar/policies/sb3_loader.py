@@ -1,5 +1,6 @@
 """Loads checkpoints with Stable-Baselines3, which runs code from the file, if the user sets `policy.trust`."""
 
+import contextlib
 import functools
 import inspect
 import logging
@@ -25,10 +26,11 @@ from brittlestar.policies.base import (
     count_lanes,
     takes_masks,
 )
+from brittlestar.policies.global_generators import preserve_generators
 from brittlestar.policies.gradients import through_torch
 from brittlestar.policies.input_entry import is_image
-from brittlestar.policies.inputs import Inputs
-from brittlestar.policies.preprocessed import PreprocessedPolicy, check_width
+from brittlestar.policies.inputs import Inputs, check_width
+from brittlestar.policies.preprocessed import PreprocessedPolicy
 from brittlestar.policies.scaling import Scaling
 from brittlestar.policies.trained_spaces import AdaptedPolicy
 from brittlestar.randomness import LaneDraws
@@ -108,7 +110,7 @@ class LoadedPolicy(Policy):
         _check_image(trained, observation_space)
         keys = sorted(trained.spaces) if isinstance(trained, spaces.Dict) else None
         if not is_image(trained):
-            check_width(trained, Inputs(keys).bind(observation_space), observation_space)
+            check_width(Inputs().bind(trained), Inputs(keys).bind(observation_space), observation_space)
         self._draws = draws
 
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
@@ -120,17 +122,18 @@ class LoadedPolicy(Policy):
         samples = not deterministic and not explores
         seeds = self._draws.uniform() if self._draws is not None and samples else np.zeros(lanes)
         actions, memories = [], []
-        for lane in range(lanes):
-            if samples:
-                import torch
+        with preserve_generators() if samples else contextlib.nullcontext():
+            for lane in range(lanes):
+                if samples:
+                    import torch
 
-                torch.manual_seed(int(seeds[lane] * 2**53))
-            first = None if episode_start is None else episode_start[lane : lane + 1]
-            masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
-            row = self._known(take_row(observation, lane))
-            action, memory = self.model.predict(row, states[lane], first, not samples, **masks)
-            actions.append(action)
-            memories.append(memory)
+                    torch.manual_seed(int(seeds[lane] * 2**53))
+                first = None if episode_start is None else episode_start[lane : lane + 1]
+                masks = {} if action_masks is None else {"action_masks": action_masks[lane]}
+                row = self._known(take_row(observation, lane))
+                action, memory = self.model.predict(row, states[lane], first, not samples, **masks)
+                actions.append(action)
+                memories.append(memory)
         chosen = np.stack(actions)
         return (self._explore(chosen) if explores else chosen), memories
 

@@ -51,23 +51,16 @@ class AdaptedPolicy(DelegatingPolicy):
             require_choice("outputs", outputs, OUTPUTS)
         self._policy, self._outputs, self._name = policy, outputs, name
         self._acts, self._sees = action_space, observation_space
-        self._own_notes: list[str] = []
         self._conversion: BoxConversion | None = None
-
-    @property
-    def notes(self) -> list[str]:
-        return self._own_notes + self._policy.notes
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         """Compares the spaces; the policy itself keeps the bounds of its training."""
-        self._own_notes = []
-        if self._sees is not None:
-            self._own_notes += check_observations(self._sees, observation_space, self._name)
+        seen = [] if self._sees is None else check_observations(self._sees, observation_space, self._name)
         if isinstance(self._acts, spaces.Box):
             self._conversion, notes = self._convert(self._acts, action_space)
         else:
             notes = self._check_choices(action_space)
-        self._own_notes += notes
+        self._own_notes = [*seen, *notes]
         self._policy.bind(observation_space, self._acts if self._conversion else action_space, draws)
 
     def predict(self, *args: Any, **kwargs: Any) -> Prediction:
@@ -106,8 +99,7 @@ class AdaptedPolicy(DelegatingPolicy):
 
     def _check_choices(self, space: Space) -> list[str]:
         """Refuses other choices than those of the training; returns what to note about the same ones."""
-        if self._outputs is not None:
-            raise UserError(f"`policy.outputs` is for actions in a Box, got {describe_space(space)}")
+        refuse_outputs(self._outputs, space)
         if not _same_choices(self._acts, space):
             raise self._refusal(space)
         return note_on_start(self._name, space)
@@ -153,6 +145,12 @@ def check_observations(trained: Space, space: Space, name: str, entry: str = "")
         hint = "if RescaleObservation was used in training, register the environment with it"
         return [f"{name} {sides}: they are not rescaled; {hint}"]
     return []
+
+
+def refuse_outputs(outputs: str | None, space: Space) -> None:
+    """Refuses units of actions, which choices do not have."""
+    if outputs is not None:
+        raise UserError(f"`policy.outputs` is for actions in a Box, got {describe_space(space)}")
 
 
 def note_on_start(name: str, space: Space) -> list[str]:

@@ -1,9 +1,10 @@
 """A policy that the user writes, in any common form."""
 
+import contextlib
 import functools
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -24,13 +25,12 @@ from brittlestar.policies.call_forms import (
     shape_text,
 )
 from brittlestar.policies.episode_copies import EpisodeCopies
+from brittlestar.policies.form_trials import GIVEN, Trial, actions_agree, failure_of
+from brittlestar.policies.global_generators import global_states, preserve_generators, used_generators
 from brittlestar.policies.lane_memory import LaneMemory
 from brittlestar.randomness import LaneDraws
 
-_GIVEN = {False: "one observation", True: "a batch of one"}
 _ADVICE = "scale them, if the network was trained with normalised actions"
-_TOLERANCE = 1e-4
-"""Difference of two actions that rounding explains."""
 
 
 class BatchUserPolicy(Policy):
@@ -63,7 +63,7 @@ class BatchUserPolicy(Policy):
                 deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
         values = {"state": state, "episode_start": episode_start, "deterministic": deterministic}
         values[MASK_ARGUMENT] = action_masks
-        forms = [self._form] if self._form else possible_forms(self._function, self._name, batch=True)
+        forms = [self._form] if self._form else possible_forms(self._function, self._choices, batch=True)
         for form in forms:
             try:
                 answer = form.call_with(self._function, observation, values)
@@ -104,6 +104,7 @@ class UserPolicy(BatchUserPolicy):
     - The first observation decides the form: of one observation and a batch of one, that which gives an action of the
       right shape. Where both could, and the actions differ, it is refused.
     - Every episode gets a copy of an object, as it was at the start, and a state of None.
+    - A policy that draws from a global random generator gets it seeded for every call, by episode and step.
 
     Args:
         thing: the function, or an object with `predict`, `act` or `__call__`.
@@ -126,6 +127,7 @@ class UserPolicy(BatchUserPolicy):
         self._copies = EpisodeCopies(thing)
         self._draws: LaneDraws | None = None
         self._range: OutputRange | None = None
+        self._seeds_calls = False
 
     @property
     def notes(self) -> list[str]:
@@ -133,16 +135,26 @@ class UserPolicy(BatchUserPolicy):
             return []
         copied = "; every episode starts with a copy of it" if self._copies.are_copies else ""
         shared = f"; all lanes share {', '.join(self._copies.shared)}" if self._copies.shared else ""
-        form = f"{self._name}: {self._form.describe(self._label, _GIVEN[self._form.batch])}{copied}{shared}"
+        seeded = "; global random generators are seeded for every call" if self._seeds_calls else ""
+        form = f"{self._name}: {self._form.describe(self._label, GIVEN[self._form.batch])}{copied}{shared}{seeded}"
         return [form, *(self._range.notes(self._name, _ADVICE) if self._range and self._form.tensors else [])]
 
     def bind(self, observation_space: Space, action_space: Space, draws: LaneDraws) -> None:
         super().bind(observation_space, action_space, draws)
         self._draws, self._range = draws, OutputRange(action_space) if isinstance(action_space, spaces.Box) else None
 
+    def seed_global_draws(self) -> bool:
+        self._seeds_calls, seeded = True, self._seeds_calls
+        return not seeded
+
     def predict(self, observation: Observation, state: Any = None, episode_start: Starts = None,
                 deterministic: bool = True, action_masks: Masks = None) -> Prediction:  # fmt: skip
         """Calls the policy for each lane; `state` holds the copies, which change."""
+        with preserve_generators() if self._seeds_calls or self._form is None else contextlib.nullcontext():
+            return self._predict(observation, state, episode_start, deterministic, action_masks)
+
+    def _predict(self, observation: Observation, state: Any, episode_start: Starts, deterministic: bool,
+                 action_masks: Masks) -> Prediction:  # fmt: skip
         lanes = count_lanes(observation)
         starts = np.zeros(lanes, dtype=bool) if episode_start is None else np.asarray(episode_start)
         seeds = self._seeds(lanes) if state is None or starts.any() else []
@@ -166,15 +178,22 @@ class UserPolicy(BatchUserPolicy):
 
     def _seeds(self, lanes: int) -> list[int]:
         """Returns one seed for each lane, constant in an episode, for random numbers that the policy draws."""
-        if self._draws is None or not self._copies.are_copies:
+        if self._draws is None:
             return [0] * lanes
         uniform = self._draws.child("copies").uniform(per_episode=True)
         return [int(number * 2**53) for number in uniform]
 
     def _start(self, memory: LaneMemory, row: Any, values: dict[str, Any]) -> None:
         if self._form is None:
+            # Seeded, in case that it draws: `memory` takes the action of this call.
+            memory.seed_call()
+            before, was_seeded, self._seeds_calls = global_states(), self._seeds_calls, True
             trial = self._find_form(row, values, memory)
-            self._form = trial.form
+            used = used_generators(before)
+            if any(name not in before for name in used):
+                # The first call imported torch, and drew from it without a seed.
+                trial = self._find_form(row, values, memory)
+            self._form, self._seeds_calls = trial.form, was_seeded or bool(used)
             memory.take(trial.memory)
         else:
             self._advance(memory, row, values, self._form)
@@ -182,6 +201,8 @@ class UserPolicy(BatchUserPolicy):
     def _advance(self, memory: LaneMemory, row: Any, values: dict[str, Any], form: CallForm) -> bool:
         """Calls the policy for one lane, and returns whether it returns a state."""
         values["state"] = memory.state
+        if self._seeds_calls:
+            memory.seed_call()
         answer = form.call(memory.function, row, values)
         action, memory.state, returns_state = self._read(answer, (1, *self._shape) if form.batch else self._shape, form)
         # A policy may return the same array again and again.
@@ -189,20 +210,20 @@ class UserPolicy(BatchUserPolicy):
         memory.calls += 1
         return returns_state
 
-    def _find_form(self, row: Any, values: dict[str, Any], memory: LaneMemory) -> "_Trial":
+    def _find_form(self, row: Any, values: dict[str, Any], memory: LaneMemory) -> Trial:
         """Tries one observation and a batch of one, each with a copy of the object; returns the call that fits."""
-        trials: list[_Trial] = []
+        trials: list[Trial] = []
         for batch in self._kinds[:1] if self._space is None else self._kinds:
             trials.append(self._try(batch, row, values, memory.fresh()))
             if trials[-1].error is None and not self._is_ambiguous(row):
                 return trials[-1]
         fitting = [trial for trial in trials if trial.error is None]
         if not fitting:
-            raise _failure(trials)
+            raise failure_of(trials)
         # Random actions differ from one call to the next.
-        differ = len(fitting) == 2 and not _agree(*fitting)
-        if differ and _agree(fitting[0], self._try(self._kinds[0], row, values, memory.fresh())):
-            answers = " but ".join(f"{trial.memory.action} for {_GIVEN[trial.form.batch]}" for trial in fitting)
+        differ = len(fitting) == 2 and not actions_agree(*fitting)
+        if differ and actions_agree(fitting[0], self._try(self._kinds[0], row, values, memory.fresh())):
+            answers = " but ".join(f"{trial.memory.action} for {GIVEN[trial.form.batch]}" for trial in fitting)
             hint = "set `policy.batched` to true or false (in Python: `as_policy(it, batched=...)`)"
             raise UserError(f"{self._name} returns {answers}: {hint}")
         return fitting[0]
@@ -212,39 +233,15 @@ class UserPolicy(BatchUserPolicy):
         actions = [size for size in self._shape if size > 1][:1]
         return any(list(np.shape(part)[:1]) == actions for part in entries(row).values())
 
-    def _try(self, batch: bool, row: Any, values: dict[str, Any], memory: LaneMemory) -> "_Trial":
+    def _try(self, batch: bool, row: Any, values: dict[str, Any], memory: LaneMemory) -> Trial:
         trials = []
-        for form in possible_forms(self._function, self._name, batch):
+        for form in possible_forms(self._function, self._choices, batch):
             memory = memory.fresh()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     returns_state = self._advance(memory, row, values, form)
-                return _Trial(replace(form, returns_state=returns_state), memory)
+                return Trial(replace(form, returns_state=returns_state), memory)
             except Exception as error:  # It may be the wrong form; if no form fits, it is raised.
-                trials.append(_Trial(form, memory, error))
+                trials.append(Trial(form, memory, error))
         return next((trial for trial in trials if isinstance(trial.error, UserError)), trials[-1])
-
-
-class _Trial(NamedTuple):
-    """A call in one form: what the lane holds after it, or its error."""
-
-    form: CallForm
-    memory: LaneMemory
-    error: Exception | None = None
-
-
-def _failure(trials: list[_Trial]) -> Exception:
-    """Returns the error to raise if no form fits: a wrong action rather than a call that failed."""
-    errors = {trial.form.batch: trial.error for trial in trials}
-    wrong = next((batch for batch, error in errors.items() if isinstance(error, UserError)), trials[0].form.batch)
-    chosen, other = errors.pop(wrong), next(iter(errors.items()), None)
-    assert chosen is not None
-    if not isinstance(chosen, UserError) or other is None or isinstance(other[1], UserError):
-        return chosen
-    reason = " ".join(f"{type(other[1]).__name__}: {other[1]}".split())
-    return UserError(f"{chosen} for {_GIVEN[wrong]} (with {_GIVEN[other[0]]}: {reason:.100})")
-
-
-def _agree(one: _Trial, other: _Trial) -> bool:
-    return other.error is None and np.allclose(one.memory.action, other.memory.action, rtol=_TOLERANCE, atol=_TOLERANCE)
