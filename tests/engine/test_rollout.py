@@ -99,7 +99,11 @@ class Broken(Policy):
     ("kwargs", "policy", "message"),
     [
         ({}, Broken(np.zeros((2, 3))), r"shape \(2, 3\), expected \(2, 2\): 2 lanes of Box"),
-        ({}, Broken(np.full((2, 2), np.nan)), r"the policy's action is not a number \(nan\) at episode 0, step 0"),
+        (
+            {},
+            Broken(np.full((2, 2), np.nan)),
+            r"the policy's action \[nan nan\] is not in Box\(.*\) at episode 0, step 0",
+        ),
         (
             {"nan_at": 3},
             None,

@@ -281,7 +281,7 @@ def pendulum(perturbation, schedule=None):
     parts = Parts(as_policy(lambda o: np.zeros(1)), perturbation, schedule=schedule or Constant())
     rows = rollout(Lanes(EnvSpec(id="Pendulum-v1", max_steps=10), count=2), parts, Plan(episodes=2))
     delivery.measure(perturbation, rows, schedule)
-    return rows, delivery.result_notes(Policy(), perturbation)
+    return rows, delivery.result_notes(Policy(), perturbation, rows)
 
 
 def test_masks_that_do_not_fit_the_observation():

@@ -35,6 +35,11 @@ def test_bad_parameters(kind, values, message):
         kind(**values)
 
 
+@pytest.mark.parametrize(("schedule", "first"), [(Curriculum(warmup_episodes=4), 2), (Phases(pre=3, shock=1), 4)])
+def test_a_schedule_over_episodes_acts_once_a_level_is_above_0(schedule, first):
+    assert [schedule.acts_within(episodes) for episodes in (first - 1, first, first + 9)] == [False, True, True]
+
+
 def test_spread_gives_every_episode_one_level_and_uses_the_range_evenly():
     episodes = np.arange(1000)
     levels = Spread(calm=0.2).levels(episodes, np.zeros(1000))

@@ -90,7 +90,7 @@ def _why(schedule: StressSchedule | None, rows: Rows) -> str:
     return "no observation, no action, no reward and no model"
 
 
-def result_notes(policy: Any, perturbation: Perturbation) -> list[str]:
-    """Returns what a reader of a result should know: `notes` of the policy, if it has some, and of the perturbation."""
+def result_notes(policy: Any, perturbation: Perturbation, rows: Rows) -> list[str]:
+    """Returns what a reader of a result should know: notes of the policy, of the perturbation and of the rollout."""
     idle = perturbation.idle_reason
-    return [*policy.notes, *([f"a level without effect: {idle}"] if idle else ())]
+    return [*policy.notes, *([f"a level without effect: {idle}"] if idle else ()), *rows.notes]

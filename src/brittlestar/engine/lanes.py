@@ -15,6 +15,7 @@ from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.batches import copy_batch, empty_batch, put_rows
 from brittlestar.envs.fast import LaneGroup, fast_env
 from brittlestar.envs.ids import registered_limit
+from brittlestar.envs.leftovers import keeps_state
 from brittlestar.envs.step_time import step_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
@@ -87,6 +88,8 @@ class Lanes:
         self.step_seconds = step_seconds(self.envs[0])
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
         self.registered_steps = registered_limit(spec.id)
+        self._makes_anew = keeps_state(self.envs[0])
+        self._used: set[int] = set()
         self.calibrations: dict[Any, Any] = {}
         self._worlds: list[World] = []
         self._pool: ThreadPoolExecutor | None = None
@@ -119,7 +122,12 @@ class Lanes:
         """Takes the seeds of the next episodes; these lanes do not need them."""
 
     def reset(self, lane: int, seed: int) -> None:
-        """Starts an episode in one lane."""
+        """Starts an episode in one lane, in a new environment if the old one would keep a part of its state."""
+        if self._makes_anew:
+            if lane in self._used:
+                self.envs[lane].close()
+                self.envs[lane] = self.spec.make()
+            self._used.add(lane)
         observation, self._reset_infos[lane] = self.envs[lane].reset(seed=seed)
         self._steps[lane] = 0
         put_rows(self.observation, lane, observation)

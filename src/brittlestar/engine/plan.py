@@ -47,6 +47,8 @@ class Rows:
     """What the policy did, where the plan asks for it."""
     trajectories: dict[str, np.ndarray] = field(default_factory=dict)
     """Actions and rewards of all episodes, one behind the other, where the plan asks for them."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader should know about how the episodes ran."""
     rewards: np.ndarray | None = None
     """Reward over time, `(phases, steps, REWARD_COLUMNS)`; see `RewardRecorder`."""
 

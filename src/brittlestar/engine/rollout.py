@@ -22,6 +22,7 @@ from brittlestar.engine.stack import Observed, Parts, Stack
 from brittlestar.envs.batches import entries
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations.context import Calibration
+from brittlestar.policies.global_generators import global_states, used_generators
 from brittlestar.randomness import SequentialDraws, reset_seeds
 
 _CALIBRATION_SEED = 2**62
@@ -35,8 +36,24 @@ def rollout(
     on_episode: Callable[[int], None] = lambda done: None,
     calibration: Calibration | None = None,
 ) -> Rows:
-    """Runs the planned episodes in open lanes, and returns one row per episode, in order; see `run_episodes`."""
-    return _Run(lanes, parts, plan, calibration).rows(on_episode)
+    """Runs the planned episodes in open lanes, and returns one row per episode, in order; see `run_episodes`.
+
+    Whether code of the user draws from a global random generator is known only afterwards. A policy that does so, or
+    that imported torch for it, runs again with seeds. For anything else there is a note.
+    """
+    before = global_states()
+    rows = _Run(lanes, parts, plan, calibration).rows(on_episode)
+    used = used_generators(before)
+    assert parts.policy is not None
+    if used and (parts.policy.seed_global_draws() or any(name not in before for name in used)):
+        before = global_states()
+        rows = _Run(lanes, parts, plan, calibration).rows(on_episode)
+        used = used_generators(before)
+    if used:
+        where = " and ".join(f"`{name}`" for name in used)
+        depends = "so the results depend on `lanes`: give it one of its own"
+        rows.notes.append(f"a part of the cell draws from the global generator of {where}, {depends}")
+    return rows
 
 
 class _Run:
@@ -157,7 +174,7 @@ class _Run:
         if observed.mitigated is not observed.true:
             # Only after the mitigation, which may fill what the perturbation took away.
             self._check_numbers(observed.mitigated, "the perturbed observation")
-        acted = stack.act(self._command(observed))
+        acted = stack.act(self._command(observed), self.active)
         metrics.act(acted)
         batch = self.lanes.step(acted.executed, self.active)
         self._check_numbers(batch.observation, "the environment's observation")
@@ -204,18 +221,7 @@ class _Run:
     def _ask(self, observation: Any, state: Any) -> tuple[np.ndarray, Any]:
         masks = {"action_masks": self.lanes.masks(self.active)} if self.stack.policy.wants_masks else {}
         action, state = self.stack.ask(observation, state, self.plan.deterministic, **masks)
-        return self._checked_action(action), state
-
-    def _checked_action(self, action: Any) -> np.ndarray:
-        space = self.lanes.action_space
-        action, expected = np.asarray(action), (self.lanes.count, *(space.shape or ()))
-        if action.shape != expected:
-            raise HarnessError(
-                f"the policy returned actions of shape {action.shape}, expected {expected}: "
-                f"{expected[0]} lanes of {space}"
-            )
-        self._check_numbers(action, "the policy's action")
-        return action.astype(space.dtype, copy=False)
+        return self.stack.command(action, self.active), state
 
     def _check_numbers(self, data: Any, what: str) -> None:
         for key, array in entries(data).items():

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.engine.action_check import ActionCheck
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.worlds import World
-from brittlestar.errors import UserError
+from brittlestar.errors import HarnessError, UserError
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation, scheduled_fields
 from brittlestar.perturbations.context import Context
@@ -25,6 +26,8 @@ STREAMS = (
     "mitigation/observation", "mitigation/action", "mitigation/policy", "policy",
 )  # fmt: skip
 """One random stream for each place where a part may draw."""
+_COMMANDED = "the policy's action"
+"""Name of an action in messages."""
 
 
 @dataclass
@@ -103,6 +106,7 @@ class Stack:
             )
         self._scheduled = scheduled_fields(parts.perturbation, parts.schedule.parameter)
         self.parts, self._env = parts, env
+        self._check, self._every = ActionCheck(env.action_space), np.arange(env.count)
         self.worlds = env.worlds() if parts.perturbation.needs_world else []
         self.effects: dict[str, np.ndarray] = {}
         self.seed(seed, name)
@@ -169,11 +173,27 @@ class Stack:
             self.draws[stream].at(self._episodes, self._steps)
         return self.policy.predict(observation, state, self.first, deterministic, **masks)
 
-    def act(self, commanded: np.ndarray) -> Acted:
-        """Returns the action that the environment gets, and edits the simulators before they step."""
-        perturbation, edited = self.parts.perturbation, None
+    def command(self, action: Any, lanes: np.ndarray) -> np.ndarray:
+        """Returns what a policy returned as an array of the action space's dtype; refuses what that cannot hold."""
+        action = np.asarray(action)
+        self._check.refuse_shape(action, self._env.count)
+        if action.dtype == self._env.action_space.dtype:
+            return action
+        self._refuse(action, lanes, _COMMANDED)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return action.astype(self._env.action_space.dtype)
+
+    def act(self, commanded: np.ndarray, lanes: np.ndarray | None = None) -> Acted:
+        """Returns the action that the environment gets, and edits the simulators before they step.
+
+        Refuses an action that is not in the action space, in one of `lanes` (all by default).
+        """
+        perturbation, edited, lanes = self.parts.perturbation, None, self._every if lanes is None else lanes
+        self._refuse(commanded, lanes, _COMMANDED)
         mitigated = self.parts.mitigation.mitigate_action(commanded, self._step("mitigation/action"))
         executed = perturbation.perturb_action(mitigated, self._step("perturbation/action"))
+        if executed is not commanded:
+            self._refuse(executed, lanes, "the action after mitigation and perturbation")
         if self.worlds and not perturbation.is_identity:
             perturbation.perturb_world(self.worlds, self._step("perturbation/world"))
             edited = self.effects.get(WORLD_CHANGE, self.level) > 0
@@ -189,6 +209,12 @@ class Stack:
         """Undoes every edit of every simulator."""
         for world in self.worlds:
             world.restore()
+
+    def _refuse(self, actions: np.ndarray, lanes: np.ndarray, what: str) -> None:
+        lane = self._check.first_wrong(actions, lanes)
+        if lane is not None:
+            where = f"at episode {self._episodes[lane]}, step {self._steps[lane]}"
+            raise HarnessError(f"{what} {self._check.describe(actions[lane])} {where}")
 
     def _step(self, stream: str) -> Step:
         draws = self.draws[stream]

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError, check_fields
 from brittlestar.perturbations.context import Context
-from brittlestar.perturbations.observations import as_dtype, check_kinds, chosen_entries
+from brittlestar.perturbations.observations import MAIN_ENTRY, EntryKeys, as_dtype, check_kinds, chosen_entries
 from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ActionFilter(Mitigation):
 class ObservationFilter(Mitigation):
     """Filters the observation: a subclass implements `new_filter(key)`."""
 
-    keys: list[str] = field(default_factory=lambda: ["observation"], kw_only=True)
+    keys: EntryKeys = field(default_factory=lambda: [MAIN_ENTRY], kw_only=True)
     """Entries of a dict observation to filter; a plain observation is filtered whole."""
 
     def new_filter(self, key: str) -> ArrayFilter:

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from brittlestar.errors import PositiveInt
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.context import Context
-from brittlestar.perturbations.observations import Scale, check_kinds, chosen_entries
+from brittlestar.perturbations.observations import MAIN_ENTRY, EntryKeys, Scale, check_kinds, chosen_entries
 from brittlestar.perturbations.sensor_errors import GaussianObservation
 from brittlestar.perturbations.step import Step
 from brittlestar.policies.base import DelegatingPolicy, Observation, Policy, Prediction, Starts, count_lanes
@@ -40,7 +40,7 @@ class Ensemble(Mitigation):
     copies: PositiveInt = 8
     average: Literal["mean", "median"] = "mean"
     """`mean` or `median`, of continuous actions."""
-    keys: list[str] = field(default_factory=lambda: ["observation"])
+    keys: EntryKeys = field(default_factory=lambda: [MAIN_ENTRY])
     """Entries of a dict observation that get noise."""
     scale: Scale = "absolute"
     """Unit of `sigma`: that of the observation (`absolute`), or standard deviations of each number from a clean pass

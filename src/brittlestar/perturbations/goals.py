@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import NonNegative, UserError
 from brittlestar.perturbations.context import Context
-from brittlestar.perturbations.observations import ScaledObservation
+from brittlestar.perturbations.observations import EntryKeys, ScaledObservation
 from brittlestar.perturbations.step import Step
 
 GOAL, ACHIEVED = "desired_goal", "achieved_goal"
@@ -32,7 +32,7 @@ class GoalNoise(ScaledObservation):
     """`step`: a new error at every step; `episode`: one error for the whole episode."""
     reward: Literal["truth", "observed"] = "truth"
     """Goal that a learner is rewarded for: the true one (`truth`) or the shown one (`observed`)."""
-    keys: list[str] = field(default_factory=lambda: [GOAL], kw_only=True)
+    keys: EntryKeys = field(default_factory=lambda: [GOAL], kw_only=True)
     """Entries of the observation that are goals."""
 
     def __post_init__(self) -> None:

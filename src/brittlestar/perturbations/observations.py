@@ -1,18 +1,22 @@
 """The base classes of observation perturbations: chosen entries, leak-free copies, units of noise."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import Bound, UserError, nearest
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 
 Scale = Literal["absolute", "std"]
 """Unit of noise: that of the observation, or standard deviations of each number."""
+MAIN_ENTRY = "observation"
+"""The entry that most parts touch; a plain observation counts as this entry."""
+EntryKeys = Annotated[list[str], Bound("at least one entry", bool)]
+"""Entries of a dict observation."""
 
 
 @dataclass
@@ -24,7 +28,7 @@ class ObservationPerturbation(Perturbation):
 
     takes: ClassVar[tuple[type[spaces.Space], ...]] = (spaces.Box,)
     """Kinds of spaces that it can perturb."""
-    keys: list[str] = field(default_factory=lambda: ["observation"], kw_only=True)
+    keys: EntryKeys = field(default_factory=lambda: [MAIN_ENTRY], kw_only=True)
     """Entries of a dict observation to perturb; a plain observation is perturbed whole."""
     leak_free: bool = field(default=False, kw_only=True)
     """Whether entries that repeat numbers of a perturbed one (an achieved goal inside the observation) show the
@@ -113,6 +117,9 @@ def chosen_entries(space: spaces.Space, keys: list[str]) -> list[tuple[str, spac
         [('', Discrete(2))]
     """
     if not isinstance(space, spaces.Dict):
+        if MAIN_ENTRY not in keys:
+            kind = type(space).__name__
+            raise UserError(f"`keys` must have `{MAIN_ENTRY}`, because a {kind} has no entries, got {keys}")
         return [("", space)]
     for key in keys:
         if key not in space.spaces:

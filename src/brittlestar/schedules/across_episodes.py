@@ -26,6 +26,9 @@ class Curriculum(StressSchedule):
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         return np.minimum(1.0, self.start + np.asarray(episodes) / self.warmup_episodes)
 
+    def acts_within(self, episodes: int) -> bool:
+        return bool(self.levels(np.arange(episodes), np.zeros(episodes)).any())
+
 
 @dataclass
 class Spread(StressSchedule):
@@ -87,6 +90,9 @@ class Phases(StressSchedule):
 
     def levels(self, episodes: np.ndarray, steps: np.ndarray) -> np.ndarray:
         return self._levels[np.searchsorted(self._ends, episodes, side="right")]
+
+    def acts_within(self, episodes: int) -> bool:
+        return bool(self.levels(np.arange(episodes), np.zeros(episodes)).any())
 
     def phase(self, episode: int) -> str:
         return self._names[int(np.searchsorted(self._ends, episode, side="right"))]

@@ -24,6 +24,10 @@ class StressSchedule:
         """Returns the level of each lane, in [0, 1]; it multiplies the strength of the perturbation."""
         return np.ones(len(episodes))
 
+    def acts_within(self, episodes: int) -> bool:
+        """Returns whether a level above 0 is possible in so many episodes, whatever their lengths."""
+        return True
+
     def phase(self, episode: int) -> str:
         """Returns the name of the phase of an episode."""
         return "all"
