@@ -11,11 +11,12 @@ Contents:
 
 from __future__ import annotations
 
-import ast
 import importlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,10 @@ def lazily(package: str, homes: dict[str, str] | str) -> tuple[Callable[[str], A
 
 
 def _static_imports(file: str) -> dict[str, str]:
+    # Not above: the first module of every command answers no signals yet.
+    import ast
+    from pathlib import Path
+
     blocks = [node.body for node in ast.parse(Path(file).read_text()).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
     return {str(node.module).rpartition(".")[2]: " ".join(name.name for name in node.names) for node in imports}

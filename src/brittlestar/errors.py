@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-_MOST_NAMES = 20
+_MOST_NAMES, _MOST_FILES = 20, 3
 _SHORT = 2
 """A name of so few letters is part of many names."""
 
@@ -22,6 +22,14 @@ class MissingFileError(UserError):
 
 class HarnessError(UserError):
     """An error of a cell that is not a failed episode."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user, or a scheduler, ends the program by a signal: `number`."""
+
+    def __init__(self, number: int, text: str = "") -> None:
+        super().__init__(*[text] * bool(text))
+        self.number = number
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -44,6 +52,41 @@ def nearest(name: str, valid: Iterable[str]) -> str:
         return f"did you mean one of {', '.join(longer[:_MOST_NAMES])}?"
     cut = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return f"valid: {', '.join(names[:_MOST_NAMES])}{cut}"
+
+
+def nearest_file(name: str, present: Iterable[str]) -> str:
+    """Returns a suggestion for a missing file, after a semicolon; a folder may hold anything, so it names only a few.
+
+    Example:
+        >>> nearest_file("modle.zip", ["model.zip", "notes.txt"])
+        '; did you mean `model.zip`?'
+        >>> nearest_file("agent.zip", ["notes.txt", *(f"{i}.zip" for i in range(9))])
+        '; its folder has 0.zip, 1.zip, 2.zip and 6 more'
+    """
+    names = sorted(set(present))
+    close = difflib.get_close_matches(name, names, n=1) or [
+        text for text in names if len(name) > _SHORT and name in text
+    ]
+    if len(close) == 1:
+        return f"; did you mean `{close[0]}`?"
+    suffix = name[name.rfind(".") :] if "." in name else ""
+    similar = close or [text for text in names if suffix and text.endswith(suffix)]
+    more = f" and {len(similar) - _MOST_FILES} more" if len(similar) > _MOST_FILES else ""
+    return f"; its folder has {', '.join(similar[:_MOST_FILES])}{more}" if similar else ""
+
+
+def shortened(line: str, most: int = 500) -> str:
+    """Returns a line with its middle left out, if it has more letters than `most`.
+
+    Example:
+        >>> shortened("`seed=1111111111111111111111` has too many digits", most=40)
+        '`seed=1111111111 (...) s too many digits'
+    """
+    if len(line) <= most:
+        return line
+    gap = " (...) "
+    start = (most - len(gap)) // 2
+    return line[:start] + gap + line[start + len(gap) - most :].lstrip()
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -20,4 +20,4 @@ def job(tmp_path):
         "store": str(tmp_path / "store"),
         "study": None,
     }
-    return Job(config, str(tmp_path / "job"), {"env": "pendulum"}, ["seed=0"])
+    return Job(config, {"env": "pendulum"}, ["seed=0"])

@@ -81,6 +81,41 @@ def test_a_policy_that_does_not_name_its_environment_is_refused(policy, message)
         resolve_env(AUTO, policy)
 
 
+CODE = "import pathlib; pathlib.Path({marker!r}).touch()"
+
+
+def zoo_folder(folder: Path, args: str, name: str = "Trap-v0") -> str:
+    (folder / f"{name}_1" / name).mkdir(parents=True)
+    (folder / f"{name}_1" / f"{name}.zip").touch()
+    (folder / f"{name}_1" / name / "args.yml").write_text(args)
+    return str(folder / f"{name}_1")
+
+
+@pytest.mark.parametrize("trust", [{}, {"trust": False}])
+def test_files_of_an_agent_import_no_module(tmp_path, monkeypatch, marker, trust):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "trap_env.py").write_text(CODE.format(marker=str(marker)))
+    path = zoo_folder(tmp_path / "a", "env: trap_env:Trap-v0")
+    ways = "`policy.trust=true` or `env=gym" if trust else "add `env=gym env.id=trap_env:Trap-v0`"
+    with pytest.raises(UserError, match=f"names the environment Trap-v0 of the module `trap_env`: .*{ways}"):
+        resolve_env(AUTO, {"path": path} | trust)
+    with pytest.raises(UserError, match="of the module `trap_env`"):
+        resolve_env(AUTO, {"path": "agents/trap_env:Trap-v0.zip"} | trust)
+
+
+def test_a_module_that_the_user_trusts_or_names_is_imported(tmp_path):
+    path = zoo_folder(tmp_path, "env: mine:Trap-v0")
+    assert resolve_env(AUTO, {"path": path, "trust": True})["module"] == "mine"
+    assert resolve_env(AUTO | {"module": "json"}, {"path": zoo_folder(tmp_path / "b", "env: json:Trap-v0")})["id"]
+
+
+@pytest.mark.parametrize("kwargs", ["{x: {_target_: os.system, command: ls}}", "{x: [{_target_: os.getcwd}]}"])
+def test_the_arguments_in_the_files_of_an_agent_are_never_code(tmp_path, kwargs):
+    path = zoo_folder(tmp_path, f"env: CartPole-v1\nenv_kwargs: {kwargs}", "CartPole-v1")
+    with pytest.raises(UserError, match=r"an argument of its environment names code to run: os\."):
+        resolve_env(AUTO, {"path": path, "trust": True})
+
+
 AGENT = "hub:sb3/ppo-CartPole-v1"
 
 

@@ -28,7 +28,7 @@ BASE = {
 
 
 def hash_of(config):
-    return resolve(Job(config, "folder")).cell
+    return resolve(Job(config)).cell
 
 
 def changed(path, value):
@@ -192,12 +192,12 @@ def config(backend, **changed):
 @pytest.mark.usefixtures("installed")
 def test_the_chosen_backend_and_its_version_are_part_of_a_cell(monkeypatch):
     def resolved(*args, **changed):
-        return resolve(Job(config(*args, **changed), "folder"))
+        return resolve(Job(config(*args, **changed)))
 
     monkeypatch.setattr(base, "package_version", lambda name: "1.2.5")
     auto, forced, plain = (resolved(name).cell for name in ("auto", "envpool", "gymnasium"))
     assert auto == forced != plain
-    assert resolve(Job(CONFIG, "folder")).cell == auto
+    assert resolve(Job(CONFIG)).cell == auto
     assert resolved("auto").simulator == {"backend": "envpool", "envpool": "1.2.5"}
     assert resolved("gymnasium").simulator == {"backend": "gymnasium"}
     published = {"episode_seeds": "consecutive"}

@@ -1,14 +1,15 @@
 """One cell: computed, recorded, reused, or failed with its reason."""
 
-import json
-from pathlib import Path
+import os
+import sys
 
 import numpy as np
 import pytest
 
 from brittlestar.cells import run as cell
 from brittlestar.cells import store as records
-from brittlestar.cells.job import Job
+from brittlestar.cells.job import Job, resolve
+from brittlestar.cells.record import Record
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.envs import backends
 
@@ -19,11 +20,20 @@ def test_a_cell_is_computed_once(job):
     assert first.cell == second.cell
 
 
+def stored(job) -> Record:
+    return cell.reuse(resolve(job))
+
+
+def manifest_of(job) -> dict:
+    outcome, resolved = cell.run(job), resolve(job)
+    return cell.manifest_of(resolved, outcome, cell.reuse(resolved))
+
+
 def test_the_manifest_holds_request_result_and_provenance(job):
-    cell.run(job)
-    manifest = records.read_manifest(Path(job.folder))
+    manifest = manifest_of(job)
     assert manifest["status"] == "done"
-    assert manifest["config"] == job.config
+    backend = manifest["provenance"]["simulator"]["backend"]
+    assert manifest["config"] == job.config | {"env": job.config["env"] | {"backend": backend}}
     assert manifest["choices"] == {"env": "pendulum"}
     assert manifest["overrides"] == ["seed=0"]
     assert manifest["strength"] == {"name": "sigma", "value": 0.1}
@@ -37,7 +47,7 @@ def test_the_manifest_holds_request_result_and_provenance(job):
 
 def test_rows_are_one_per_episode_in_order(job):
     cell.run(job)
-    rows = records.read_rows(Path(job.folder))
+    rows = stored(job).arrays["episodes"]
     assert rows.shape == (3, len(COLUMNS))
     assert rows[:, 0].tolist() == [0, 1, 2]
 
@@ -49,14 +59,13 @@ def test_cells_of_strength_zero_share_rows_but_keep_their_names(job):
     second = cell.run(job)
     assert first.cell == second.cell
     assert second.status == "cached"
-    assert records.read_manifest(Path(job.folder))["config"]["perturbation"]["_target_"].endswith("GaussianAction")
+    assert manifest_of(job)["config"]["perturbation"]["_target_"].endswith("GaussianAction")
 
 
 def test_a_clean_cell_is_the_cell_without_perturbation_and_with_a_constant_schedule(job):
     schedule = {"_target_": "brittlestar.schedules.Linear", "warmup_steps": 3}
     job.config |= {"clean": True, "role": "reference", "stress_schedule": schedule}
-    first = cell.run(job)
-    manifest = records.read_manifest(Path(job.folder))
+    first, manifest = cell.run(job), manifest_of(job)
     assert manifest["choices"] == {"env": "pendulum", "perturbation": "none", "stress_schedule": "constant"}
     none = {"_target_": "brittlestar.perturbations.Perturbation"}
     constant = {"_target_": "brittlestar.schedules.Constant", "level": 1, "parameter": None}
@@ -64,19 +73,25 @@ def test_a_clean_cell_is_the_cell_without_perturbation_and_with_a_constant_sched
     assert (first.status, cell.run(job).status, cell.run(job).cell) == ("done", "cached", first.cell)
 
 
-def test_a_damaged_store_is_computed_again(job):
+def test_a_damaged_cell_of_the_store_is_computed_again_with_a_note(job):
     first = cell.run(job)
-    (records.store_folder(job.config["store"], first.cell) / "manifest.json").write_text('{"torn')
-    assert cell.run(job).status == "done"
+    path = records.cell_file(job.config["store"], first.cell)
+    good = path.read_bytes()
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    resolved = resolve(job)
+    assert cell.run(resolved).status == "done"
+    assert resolved.notes[-1] == (
+        f"{path} was damaged (`rewards` has another digest than it was written with), so the cell was computed again"
+    )
+    assert cell.run(job).status == "cached"
 
 
-def test_a_failure_is_recorded_and_tried_again(job):
+def test_a_failure_is_returned_and_tried_again(job):
     job.config["perturbation"]["sigma"] = -1
     outcome = cell.run(job)
-    assert outcome.status == "failed"
-    manifest = records.read_manifest(Path(job.folder))
-    assert manifest["status"] == "failed"
-    assert manifest["error"] == outcome.error
+    assert outcome.status == "failed" and not outcome.traceback
+    manifest = cell.manifest_of(job, outcome, None)
+    assert (manifest["status"], manifest["error"]) == ("failed", outcome.error)
     assert "traceback" not in manifest
     job.config["perturbation"]["sigma"] = 1
     assert cell.run(job).status == "done"
@@ -86,7 +101,26 @@ def test_a_crash_keeps_its_traceback_in_the_manifest(job, monkeypatch):
     monkeypatch.setattr("brittlestar.engine.evaluation.rollout", lambda *arguments: 1 / 0)
     outcome = cell.run(job)
     assert outcome.error == "ZeroDivisionError: division by zero"
-    assert "Traceback" in json.loads((Path(job.folder) / "manifest.json").read_text())["traceback"]
+    assert "Traceback" in cell.manifest_of(job, outcome, None)["traceback"]
+
+
+def test_sys_exit_in_a_policy_is_a_failed_cell(job, monkeypatch):
+    monkeypatch.setattr("brittlestar.engine.evaluation.rollout", lambda *arguments: sys.exit(0))
+    outcome = cell.run(job)
+    assert outcome.status == "failed"
+    assert outcome.error == "the policy or the environment ended the program by `sys.exit(0)`"
+
+
+def test_a_policy_that_changes_the_folder_does_not_move_the_store(job, monkeypatch, tmp_path):
+    from brittlestar.engine import evaluation
+
+    rollout = evaluation.rollout
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setattr(evaluation, "rollout", lambda *arguments: os.chdir("elsewhere") or rollout(*arguments))
+    job.config["store"] = "relative"
+    assert [cell.run(job).status for _ in range(2)] == ["done", "cached"]
+    assert os.getcwd() == str(tmp_path) and not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_environments_and_policies_are_built_once_per_process(job, monkeypatch):
@@ -119,18 +153,18 @@ def test_lanes_that_are_not_used_for_long_are_closed(job, monkeypatch):
     assert closed == [3, 4]
 
 
-def test_lanes_and_threads_change_no_byte(job):
+def test_lanes_and_threads_change_no_byte(job, tmp_path):
     rows = []
     for lanes, threads in ((1, 1), (3, 2)):
-        job.config |= {"lanes": lanes, "threads": threads, "store": f"{job.folder}/{lanes}"}
+        job.config |= {"lanes": lanes, "threads": threads, "store": f"{tmp_path}/{lanes}"}
         cell.run(job)
-        rows.append((Path(job.folder) / "episodes.npy").read_bytes())
+        rows.append(stored(job).arrays["episodes"].tobytes())
     assert rows[0] == rows[1]
 
 
 def test_metrics_that_an_environment_lacks_are_nan(job):
     cell.run(job)
-    rows = records.read_rows(Path(job.folder))
+    rows = stored(job).arrays["episodes"]
     assert np.isnan(rows[:, COLUMNS.index("success_any")]).all()
 
 
@@ -158,23 +192,18 @@ def test_a_cell_records_its_backend(tmp_path):
                 stress_schedule={"_target_": "brittlestar.schedules.Constant", "level": 1.0},
                 episodes=5, seed=0, deterministic=True, lanes=2, threads=None, store=str(tmp_path / "all"),
             ),
-            str(tmp_path / backend),
         )  # fmt: skip
         assert cell.run(job).status == ("cached" if backend == "envpool" else "done")
-        manifest = cell.records.read_manifest(tmp_path / backend)
+        manifest, arrays = stored(job)
         expected = "gymnasium" if backend == "gymnasium" else "envpool"
         assert manifest["provenance"]["simulator"]["backend"] == expected
-        rows[backend] = cell.records.read_rows(tmp_path / backend)
+        rows[backend] = arrays["episodes"]
     assert not np.array_equal(rows["auto"], rows["gymnasium"], equal_nan=True)
 
 
-def test_the_reward_over_time_is_stored_and_reused_with_its_cell(job, tmp_path):
+def test_the_reward_over_time_is_stored_with_its_cell(job):
     cell.run(job)
-    manifest = records.read_manifest(Path(job.folder))
-    rewards = records.read_rows(Path(job.folder), records.REWARDS)
-    assert rewards.shape == (1, 5, len(manifest["reward_columns"]))
-    returns = records.read_rows(Path(job.folder))[:, COLUMNS.index("return")]
-    assert rewards[0, -1, 1] == pytest.approx(returns.mean(), rel=1e-6)
-    again = Job(job.config, str(tmp_path / "again"))
-    assert cell.run(again).status == "cached"
-    assert np.array_equal(records.read_rows(Path(again.folder), records.REWARDS), rewards)
+    manifest, arrays = stored(job)
+    assert arrays["rewards"].shape == (1, 5, len(manifest["reward_columns"]))
+    returns = arrays["episodes"][:, COLUMNS.index("return")]
+    assert arrays["rewards"][0, -1, 1] == pytest.approx(returns.mean(), rel=1e-6)

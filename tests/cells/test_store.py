@@ -1,70 +1,87 @@
+"""The store: one file per cell, whole or not at all, and never used when damaged."""
+
 import os
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from brittlestar.cells import store as records
+from brittlestar.cells import store
+from brittlestar.cells.record import DamagedCellError, encode
 from brittlestar.errors import UserError
+
+NAME, OTHER = "ab" + 30 * "0", "cd" + 30 * "0"
+
+
+def record(cell=NAME, value=1.0) -> bytes:
+    return encode({"cell": cell, "status": "done"}, {"episodes": np.full((2, 2), value)})
 
 
 def test_a_written_cell_is_read_back(tmp_path):
-    rows = np.array([[0.0, np.nan], [1.0, 2.0]])
-    records.write_cell(tmp_path / "cell", {"status": "done", "x": float("nan")}, {records.ROWS: rows})
-    assert records.read_manifest(tmp_path / "cell")["status"] == "done"
-    assert np.array_equal(records.read_rows(tmp_path / "cell"), rows, equal_nan=True)
+    store.write_record(str(tmp_path), NAME, record())
+    assert store.read_record(str(tmp_path), NAME) == record()
+    assert store.load_cell(str(tmp_path), NAME).arrays["episodes"].tolist() == [[1, 1], [1, 1]]
+    assert store.load_cell(str(tmp_path), OTHER) is None and store.read_record(str(tmp_path), OTHER) is None
 
 
-@pytest.mark.parametrize("content", [None, b"", b'{"status": "do', b"\xff\xfe"])
-def test_an_incomplete_manifest_is_no_cell(tmp_path, content):
-    if content is not None:
-        (tmp_path / "manifest.json").write_bytes(content)
-    assert records.read_manifest(tmp_path) is None
+def test_a_cell_is_one_file_and_leaves_no_other(tmp_path):
+    for name in (NAME, OTHER):
+        store.write_record(str(tmp_path), name, record(name))
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(map(str, files)) == [f"ab/{NAME}.cell", f"cd/{OTHER}.cell"]
+    assert [name for name, _ in store.stored_cells(tmp_path)] == [NAME, OTHER]
 
 
-def test_the_manifest_comes_last(tmp_path, monkeypatch):
-    def torn(folder, manifest, durable=False):
+def test_a_damaged_cell_is_not_used(tmp_path):
+    store.write_record(str(tmp_path), NAME, record())
+    path = store.cell_file(str(tmp_path), NAME)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert store.read_record(str(tmp_path), NAME) is None
+    with pytest.raises(DamagedCellError, match="`episodes` has another digest"):
+        store.load_cell(str(tmp_path), NAME)
+
+
+def test_a_cell_under_the_name_of_another_is_not_used(tmp_path):
+    store.write_record(str(tmp_path), NAME, record(OTHER))
+    assert store.read_record(str(tmp_path), NAME) is None
+    with pytest.raises(DamagedCellError, match=f"it is the cell {OTHER}"):
+        store.load_cell(str(tmp_path), NAME)
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(handle):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(records, "write_manifest", torn)
+    monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        records.write_cell(tmp_path, {}, {records.ROWS: np.zeros((1, 1))})
-    assert records.read_manifest(tmp_path) is None
+        store.write_record(str(tmp_path), NAME, record())
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_an_error_of_damaged_rows_names_the_remedy(tmp_path):
-    (tmp_path / "episodes.npy").write_bytes(b"\x93NUMPY")
-    with pytest.raises(UserError, match=r"episodes.npy cannot be read .*remove .* and run again"):
-        records.read_rows(tmp_path)
-
-
-def test_rows_are_linked_repeatedly(tmp_path):
-    for value in (1.0, 2.0, 2.0):
-        records.write_cell(tmp_path / "store", {}, {records.ROWS: np.full((1, 1), value)})
-        records.link_rows(tmp_path / "store", tmp_path / "job")
-        records.link_rows(tmp_path / "store", tmp_path / "job")
-        assert records.read_rows(tmp_path / "job")[0, 0] == value
-    assert sorted(os.listdir(tmp_path / "job")) == ["episodes.npy"]
-
-
-def test_rows_are_copied_across_file_systems(tmp_path, monkeypatch):
-    def refuse(source, target):
-        raise OSError("cross-device link")
-
-    monkeypatch.setattr(os, "link", refuse)
-    records.write_cell(tmp_path / "store", {}, {records.ROWS: np.ones((1, 1))})
-    records.link_rows(tmp_path / "store", tmp_path / "job")
-    assert records.read_rows(tmp_path / "job")[0, 0] == 1
-
-
-def test_cells_are_listed_in_the_order_of_their_numbers(tmp_path):
-    for name in ("10", "9", "0"):
-        records.write_manifest(tmp_path / name, {})
-    assert [path.name for path in records.find_cells(tmp_path)] == ["0", "9", "10"]
-    records.forget_cells(tmp_path)
-    assert records.find_cells(tmp_path) == []
-
-
-def test_unwritable_folders_are_named(tmp_path):
+def test_a_store_that_cannot_be_written_is_refused_before_anything_is_computed(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match=r"cannot write to .*/file/store: Not a directory"):
-        records.write_cell(tmp_path / "file" / "store", {}, {records.ROWS: np.zeros((1, 1))})
+    with pytest.raises(UserError, match=r"cannot write to .*/file/store/unfinished: Not a directory"):
+        store.check_store(str(tmp_path / "file" / "store"))
+    with pytest.raises(UserError, match=r"cannot write to .*/file/ab: Not a directory"):
+        store.write_record(str(tmp_path / "file"), NAME, record())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_refused(tmp_path, monkeypatch):
+    from brittlestar.cells import files
+
+    monkeypatch.setattr(files, "temporary_path", lambda folder, name: tmp_path / "full")
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(UserError, match="No space left on device"):
+        store.check_store(str(tmp_path))
+
+
+def test_files_that_were_never_finished_are_removed_after_a_day(tmp_path):
+    store.check_store(str(tmp_path))
+    old, new = tmp_path / "unfinished" / ".a", tmp_path / "unfinished" / ".b"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (time.time() - 90_000,) * 2)
+    store.check_store(str(tmp_path))
+    assert list((tmp_path / "unfinished").iterdir()) == [new]

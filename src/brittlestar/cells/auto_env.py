@@ -37,6 +37,8 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[s
     if env.get("module"):
         import_env_module(env["module"])
     trained_in = plain_env({"id": trained_id(path, env.get("module"))})
+    if trained_in.get("module") not in (None, env.get("module")) and not policy.get("trust"):
+        _refuse_module(path, trained_in, "trust" in policy)
     option = known_env(trained_in["id"])[1] | trained_in
     arguments = env_arguments(path)
     if arguments:
@@ -46,6 +48,13 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[s
     if option["id"] == "Ant-v3":
         option["kwargs"] = {"post_constraint": _saw_contacts(path)} | arguments
     return with_settings(option, settings)
+
+
+def _refuse_module(path: str, env: dict[str, Any], has_switch: bool) -> None:
+    """Refuses to import a module that only the files of an agent name."""
+    switch = "`policy.trust=true` or " * has_switch
+    ways = f"if you trust its code, add {switch}`env=gym env.id={env['module']}:{env['id']}`"
+    raise UserError(f"{path} names the environment {env['id']} of the module `{env['module']}`: {ways}")
 
 
 def named_by_policy(policy: dict[str, Any]) -> str:

@@ -1,8 +1,10 @@
 """The files that a config names, whose content is part of a cell."""
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +16,33 @@ from brittlestar.checkpoints.rl_zoo import statistics_files
 from brittlestar.config import HUB
 from brittlestar.config.build import locate
 
+_known: dict[str, list[str]] | None = None
+"""Digests by config node, while `unchanging_files` holds."""
+
+
+@contextlib.contextmanager
+def unchanging_files() -> Iterator[None]:
+    """Looks at the files of a config node once, for the many cells of a sweep that name the same ones."""
+    global _known
+    before = _known
+    _known = {} if before is None else before
+    try:
+        yield
+    finally:
+        _known = before
+
 
 def contents(node: Any) -> list[str]:
     """Returns digests of all files that a config node names."""
+    if _known is None:
+        return _contents(node)
+    text = json.dumps(node)
+    if text not in _known:
+        _known[text] = _contents(node)
+    return _known[text]
+
+
+def _contents(node: Any) -> list[str]:
     stats = {path: os.stat(path) for path in config_files(node)}
     return sorted(_digest(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats.items())
 

@@ -1,6 +1,9 @@
 """Files and folders that a reader finds whole or not at all."""
 
+import functools
 import os
+import platform
+import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,19 +20,24 @@ def make_folder(folder: Path) -> None:
         raise UserError(f"cannot write to {folder}: {error.strerror}") from None
 
 
-def write_file(path: Path, content: str | Callable[[BinaryIO], Any], durable: bool = False) -> None:
+def write_file(
+    path: Path, content: str | bytes | Callable[[BinaryIO], Any], durable: bool = False, folder: Path | None = None
+) -> None:
     """Replaces a file by an atomic rename, so that a reader never finds a part of it.
 
-    `content` is text, or a function that writes to the opened file. A `durable` file survives a power cut, by an fsync
-    that takes milliseconds.
+    Args:
+        path: the file.
+        content: text, bytes, or a function that writes to the opened file.
+        durable: whether the file survives a power cut, by an fsync that takes milliseconds.
+        folder: where the unfinished file is, on the same file system; by default that of the file.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = temporary_path(folder or path.parent, path.name)
     try:
         with open(temporary, "wb") as file:
-            if isinstance(content, str):
-                file.write(content.encode())
-            else:
+            if callable(content):
                 content(file)
+            else:
+                file.write(content.encode() if isinstance(content, str) else content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
@@ -37,6 +45,35 @@ def write_file(path: Path, content: str | Callable[[BinaryIO], Any], durable: bo
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise UserError(f"cannot write {path}: {error.strerror}") from None
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def temporary_path(folder: Path, name: str) -> Path:
+    """Returns a hidden name that no other process uses, in whatever container or on whatever host it runs."""
+    return folder / f".{name}.{host_name()}.{os.getpid()}.{secrets.token_hex(4)}"
+
+
+@functools.cache
+def host_name() -> str:
+    """Returns the name of this machine or container, without dots."""
+    return platform.node().partition(".")[0] or "localhost"
+
+
+def check_writable(folder: Path) -> None:
+    """Raises a `UserError` unless a file can be written to a folder, which is made if it does not exist."""
+    make_folder(folder)
+    probe = temporary_path(folder, "probe")
+    try:
+        with open(probe, "wb") as file:
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}") from None
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None]) -> None:

@@ -22,7 +22,7 @@ HASHED = (
 )  # fmt: skip
 """Rooms whose code can change a result; an edit in any of them computes cells again."""
 
-NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads")
+NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads", "timeout_minutes")
 """Top-level keys that change where, how fast and under which name a cell runs, or other keys of its config."""
 
 LABEL = "model"
@@ -40,7 +40,8 @@ def neutral_free(config: dict[str, Any]) -> dict[str, Any]:
 
 def cell_hash(config: dict[str, Any], simulator: dict[str, str]) -> str:
     """Returns the hash of a cell's config, the files it names, and the versions of the code that computes it."""
-    parts = [_canonical(config), contents(config), simulator, versions(), engine_digest()]
+    files = [contents(config[key]) for key in sorted(config) if isinstance(config[key], dict)]
+    parts = [_canonical(config), files, simulator, versions(), engine_digest()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brittlestar.cells.env_choice import choose_env, notes_on_other_env
 from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
-from brittlestar.config import Config
+from brittlestar.config import Config, check_values
 from brittlestar.config.build import build
+from brittlestar.envs.backends import is_old
 from brittlestar.envs.ids import plain_env
 from brittlestar.errors import UserError, nearest
 
@@ -27,15 +30,21 @@ _PARTS = ("perturbation", "mitigation", "schedule")
 
 @dataclass
 class Job:
-    """A request for a cell: its composed config, and the folder that will show the result."""
+    """A request for a cell: its composed config, and its place in a sweep."""
 
     config: dict[str, Any]
-    folder: str
     choices: dict[str, Any] = field(default_factory=dict)
     overrides: list[str] = field(default_factory=list)
+    number: int = 0
+    """Its place in the sweep, from 0 on."""
     threads: int = 1
     notes: list[str] = field(default_factory=list)
     """What a reader of the result should know about the config."""
+
+    @property
+    def recorded_config(self) -> dict[str, Any]:
+        """The config as a manifest holds it."""
+        return self.config
 
 
 @dataclass
@@ -43,10 +52,13 @@ class Outcome:
     """How a job ended: `status` is done, cached or failed."""
 
     status: str
-    folder: str
+    number: int = 0
     cell: str = ""
     episodes: int = 0
     error: str = ""
+    traceback: str = ""
+    """Of an error that is not a mistake of the user."""
+    seconds: float = 0.0
 
 
 def _part(group: str) -> Any:
@@ -78,6 +90,14 @@ class ResolvedJob(Job):
         return schedule
 
     @property
+    def idle_schedule(self) -> str:
+        """The reason why no episode can be perturbed: they end before the schedule starts; empty without one."""
+        episodes, name = self.config["episodes"], type(self.schedule).__name__
+        if self.perturbation.is_identity or self.schedule.acts_within(episodes):
+            return ""
+        return f"`episodes` = {episodes}: `stress_schedule` ({name}) has level 0 in all of them, so take more of them"
+
+    @property
     def consecutive(self) -> bool:
         """Whether the reset seeds are consecutive, as in published tables."""
         return self.config.get("episode_seeds") == "consecutive"
@@ -86,6 +106,21 @@ class ResolvedJob(Job):
     def simulator(self) -> dict[str, str]:
         """The backend that steps the environments, and the versions of packages that belong to it."""
         return self.env.simulator(self.consecutive, self.perturbation.needs_world)
+
+    @property
+    def recorded_config(self) -> dict[str, Any]:
+        """The config with the backend that runs in place of `auto`; unchanged where no part of it can be built."""
+        with contextlib.suppress(Exception):
+            return self.config | {"env": self.config["env"] | {"backend": self.simulator["backend"]}}
+        return self.config
+
+    @property
+    def backend_note(self) -> str:
+        """Which backend runs, where `env.backend=auto` has a choice; else empty."""
+        env = self.config["env"]
+        if env.get("backend") != "auto" or self.simulator["backend"] == "gymnasium" or is_old(env["id"]):
+            return ""
+        return f"{env['id']} runs on EnvPool; `env.backend=gymnasium` has other start states, so other numbers"
 
     @functools.cached_property
     def cell_config(self) -> dict[str, Any]:
@@ -128,6 +163,7 @@ def resolve(job: Job) -> ResolvedJob:
     for key in config:
         if key not in valid:
             raise UserError(f"`{key}` does not exist; {nearest(key, valid)}")
+    check_values(config)
     if config.get("check") not in CHECKS:
         raise UserError(f"`check` must be null, baseline or models, got {config['check']}")
     if config.get("check"):
@@ -137,6 +173,8 @@ def resolve(job: Job) -> ResolvedJob:
         choices = choices | {"perturbation": "none", "stress_schedule": "constant"}
     if config.get("models") and not config.get("model"):
         raise UserError(f"`models={config['models']}` is a sweep: add `-m`, and give it on the command line")
+    # Before any code of a policy runs, which may change the working directory.
+    config["store"] = os.path.abspath(os.path.expanduser(config.get("store", Config.store)))
     config["env"] = plain_env(config["env"])
     env = choose_env(config, choices, job.overrides)
     is_named = any(text.lstrip("+").startswith("lanes=") for text in job.overrides)
@@ -145,4 +183,4 @@ def resolve(job: Job) -> ResolvedJob:
         config["lanes"] = env.node.get("lanes", config.get("lanes"))
     config["env"], choices = env.node, choices | {"env": env.option}
     notes = [*job.notes, *env.notes, *notes_on_other_env(config["policy"], str(config["env"].get("id")))]
-    return ResolvedJob(config, job.folder, choices, job.overrides, job.threads, notes)
+    return ResolvedJob(config, choices, job.overrides, job.number, job.threads, notes)

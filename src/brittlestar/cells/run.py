@@ -1,4 +1,4 @@
-"""Runs one cell: takes it from the store, or computes, checks and records it."""
+"""Runs one cell: takes it from the store, or computes, checks and stores it."""
 
 import contextlib
 import dataclasses
@@ -7,13 +7,22 @@ import json
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from brittlestar.cells import store as records
 from brittlestar.cells.env_choice import refuse_other_env
 from brittlestar.cells.identity import provenance
 from brittlestar.cells.job import Job, Outcome, ResolvedJob, build_env, resolve
+from brittlestar.cells.process_state import own_process_state
+from brittlestar.cells.record import (
+    BEHAVIOUR,
+    EPISODES,
+    REWARDS,
+    TRAJECTORIES,
+    DamagedCellError,
+    Record,
+    encode,
+)
 from brittlestar.config.build import build
 from brittlestar.config.hints import train_hint
 from brittlestar.errors import MissingFileError, UserError, require_choice
@@ -25,45 +34,47 @@ _open_lanes: dict[tuple[str, bool, bool], Any] = {}
 
 
 def run(job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outcome:
-    """Runs one job; an error is recorded in its folder and returned, never raised."""
-    cell = ""
+    """Takes one cell from the store, or computes it and writes it there; an error is returned, never raised."""
+    clock, cell = time.perf_counter(), ""
     try:
-        resolved = job = resolve(job)
+        resolved = resolve(job)
         cell = resolved.cell
-        stored = reuse(resolved)
-        if stored:
-            return stored
-        _show(resolved, compute(resolved, on_episode))
-        return Outcome("done", job.folder, cell, job.config["episodes"])
-    except Exception as error:
+        status = "cached"
+        if reuse(resolved) is None:
+            status = "done"
+            records.write_record(resolved.config["store"], cell, compute(resolved, on_episode))
+        return Outcome(status, job.number, cell, job.config["episodes"], seconds=time.perf_counter() - clock)
+    except (Exception, SystemExit) as error:
         return fail(job, cell, error)
 
 
-def reuse(job: ResolvedJob) -> Outcome | None:
-    """Shows the cell from the store in the job's folder; returns None if the store does not have it."""
-    manifest = records.read_manifest(records.store_folder(job.config["store"], job.cell))
-    if manifest is None:
+def reuse(job: ResolvedJob) -> Record | None:
+    """Returns the cell from the store; None if the store does not have it. A damaged one gets a note."""
+    try:
+        return records.load_cell(job.config["store"], job.cell)
+    except DamagedCellError as error:
+        path = records.cell_file(job.config["store"], job.cell)
+        job.notes.append(f"{path} was damaged ({error}), so the cell was computed again")
         return None
-    _show(job, manifest)
-    return Outcome("cached", job.folder, job.cell, job.config["episodes"])
 
 
-def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, Any]:
-    """Rolls the episodes out, writes the finished cell to the store, and returns its manifest."""
+def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
+    """Rolls the episodes out and returns the finished cell, see `cells.record`."""
     from brittlestar.engine.delivery import measure, result_notes
     from brittlestar.engine.metrics import COLUMNS
     from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 
     started, clock = time.time(), time.perf_counter()
     plan = _plan(job)
-    # First the environment: without it, what a policy lacks does not matter.
-    lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
-    parts = _parts(job)
-    rows = _roll(job, lanes, parts, plan, on_episode)
+    with own_process_state(plan.seed, new_variables=True):
+        # First the environment: without it, what a policy lacks does not matter.
+        lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
+        parts = _parts(job)
+    with own_process_state(plan.seed):
+        rows = _roll(job, lanes, parts, plan, on_episode)
     seconds = time.perf_counter() - clock
     steps = int(rows.column("length").sum())
     manifest = {
-        "format": 1,
         "cell": job.cell,
         "status": "done",
         "config": job.cell_config,
@@ -74,47 +85,41 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> dict[str, An
         "delivery": measure(parts.perturbation, rows, parts.schedule),
         "record": _record(job.config),
         "registered_steps": lanes.registered_steps,
-        "notes": result_notes(parts.policy, parts.perturbation),
+        "notes": result_notes(parts.policy, parts.perturbation, rows),
         "provenance": provenance(job.simulator),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
-    files: dict[str, Any] = {records.ROWS: rows.values, records.REWARDS: rows.rewards}
+    arrays = {EPISODES: rows.values, REWARDS: rows.rewards}
     if rows.behaviour is not None:
         layout = rows.behaviour.layout
         manifest |= {"layout": dataclasses.asdict(layout), "behaviour_columns": layout.columns}
-        files[records.BEHAVIOUR] = rows.behaviour.values
-    if rows.trajectories:
-        files[records.TRAJECTORIES] = rows.trajectories
-    manifest["files"] = list(files)
-    records.write_cell(records.store_folder(job.config["store"], job.cell), manifest, files)
-    return manifest
+        arrays[BEHAVIOUR] = rows.behaviour.values
+    arrays |= {f"{TRAJECTORIES}{name}": array for name, array in (rows.trajectories or {}).items()}
+    return encode(manifest, arrays)
 
 
-def fail(job: Job, cell: str, error: Exception) -> Outcome:
-    """Records the error of a cell that has no result."""
+def fail(job: Job, cell: str, error: BaseException) -> Outcome:
+    """Returns the outcome of a cell that has no result."""
     line = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    line = " ".join(line.split())
-    manifest = {"format": 1, "cell": cell, "status": "failed", "error": line, "provenance": provenance()}
-    if not isinstance(error, UserError):
-        manifest["traceback"] = "".join(traceback.format_exception(error))
-    try:
-        records.write_manifest(Path(job.folder), manifest | _request(job))
-    except UserError as unwritable:
-        line = f"{line} ({unwritable})"
-    return Outcome("failed", job.folder, cell, error=line)
+    if isinstance(error, SystemExit):
+        line = f"the policy or the environment ended the program by `sys.exit({error.code!r})`"
+    trace = "" if isinstance(error, UserError) else "".join(traceback.format_exception(error))
+    return Outcome("failed", job.number, cell, error=" ".join(line.split()), traceback=trace)
 
 
-def _show(job: ResolvedJob, manifest: dict[str, Any]) -> None:
-    """Puts a finished cell into the job's folder, with the config of the job."""
-    folder = Path(job.folder)
-    names = manifest.get("files", (records.ROWS,))
-    records.link_rows(records.store_folder(job.config["store"], job.cell), folder, names)
-    notes = {"notes": [*job.notes, *manifest.get("notes", ())]}
-    records.write_manifest(folder, manifest | _request(job) | notes)
-
-
-def _request(job: Job) -> dict[str, Any]:
-    return {"config": job.config, "choices": job.choices, "overrides": job.overrides, "strength": _strength(job)}
+def manifest_of(job: Job, outcome: Outcome, record: Record | None) -> dict[str, Any]:
+    """Returns the manifest of a job in its sweep: that of its cell or of its failure, with the config of the job."""
+    request = {
+        "number": job.number,
+        "config": job.recorded_config,
+        "choices": job.choices,
+        "overrides": job.overrides,
+        "strength": _strength(job),
+    }
+    if record is not None:
+        return record.manifest | request | {"notes": [*job.notes, *record.manifest["notes"]]}
+    failure = {"cell": outcome.cell, "status": "failed", "error": outcome.error, "provenance": provenance()}
+    return failure | ({"traceback": outcome.traceback} if outcome.traceback else {}) | request
 
 
 def _strength(job: Job) -> dict[str, Any]:
@@ -134,7 +139,10 @@ def _plan(job: ResolvedJob) -> Any:
     if config["lanes"] < 1:
         raise UserError(f"`lanes` must be at least 1, got {config['lanes']}")
     recordings = config.get("divergence", False), config.get("record")
-    return Plan(config["episodes"], config["seed"], job.consecutive, config["deterministic"], *recordings)
+    plan = Plan(config["episodes"], config["seed"], job.consecutive, config["deterministic"], *recordings)
+    if job.idle_schedule:
+        raise UserError(job.idle_schedule)
+    return plan
 
 
 def _parts(job: ResolvedJob) -> Any:

@@ -1,89 +1,81 @@
-"""Cells on disk: one folder per cell, its rows first and its manifest last, each by an atomic rename."""
+"""The store: one file per finished cell, by the hash of the cell. Other processes and hosts may use it too."""
 
-import functools
-import json
+import contextlib
 import os
-import shutil
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+from brittlestar.cells.files import check_writable, make_folder, write_file
+from brittlestar.cells.record import DamagedCellError, Record, decode
 
-from brittlestar.cells.files import make_folder, write_file
-from brittlestar.errors import UserError
-
-ROWS, MANIFEST = "episodes.npy", "manifest.json"
-BEHAVIOUR, TRAJECTORIES, REWARDS = "behaviour.npy", "trajectories.npz", "rewards.npy"
-_REPLACEABLE = (REWARDS,)
-"""Files that only a picture needs: not worth the milliseconds in which a file becomes safe from a power cut."""
+SUFFIX = ".cell"
+_UNFINISHED = "unfinished"
+"""Folder of files that are being written."""
+_ABANDONED_SECONDS = 86_400
 
 
-def store_folder(store: str, cell_hash: str) -> Path:
-    """Returns the folder of a finished cell in the store."""
-    return Path(store) / cell_hash[:2] / cell_hash
+def cell_file(store: str, cell: str) -> Path:
+    """Returns the file of a cell."""
+    return Path(store) / cell[:2] / f"{cell}{SUFFIX}"
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Returns the manifest of a folder; None without a complete one."""
+def write_record(store: str, cell: str, record: bytes) -> None:
+    """Writes an encoded cell: whole or not at all, and safe from a power cut."""
+    path, unfinished = cell_file(store, cell), Path(store) / _UNFINISHED
+    make_folder(path.parent)
+    make_folder(unfinished)
+    write_file(path, record, durable=True, folder=unfinished)
+
+
+def read_record(store: str, cell: str) -> bytes | None:
+    """Returns an encoded cell as it was written; None if the store does not have it, or only a damaged one."""
+    with contextlib.suppress(DamagedCellError):
+        data = _read(cell_file(store, cell))
+        if data is not None:
+            _decode(data, cell)
+            return data
+    return None
+
+
+def load_cell(store: str, cell: str) -> Record | None:
+    """Returns a cell; None if the store does not have it. Raises `DamagedCellError` for a damaged one."""
+    data = _read(cell_file(store, cell))
+    return None if data is None else _decode(data, cell)
+
+
+def _read(path: Path) -> bytes | None:
     try:
-        return json.loads((folder / MANIFEST).read_bytes())
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, UnicodeDecodeError):
-        # A manifest appears by rename after fsync. One without JSON was damaged later: its cell is computed again.
+        # Without a buffer, which costs as much as the reading.
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise DamagedCellError(f"it cannot be read: {error.strerror}") from None
 
 
-def read_rows(folder: Path, name: str = ROWS) -> np.ndarray:
-    """Returns the episode rows of a finished cell, `(episodes, columns)`, or another table of it."""
-    try:
-        return np.load(folder / name, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"{folder / name} cannot be read ({error}); remove {folder} and run again") from None
+def _decode(data: bytes, cell: str) -> Record:
+    record = decode(data)
+    if record.manifest.get("cell") != cell:
+        raise DamagedCellError(f"it is the cell {record.manifest.get('cell')}")
+    return record
 
 
-def write_cell(folder: Path, manifest: dict[str, Any], files: Mapping[str, Any]) -> None:
-    """Writes a finished cell: arrays by file name, or dicts of arrays for `.npz`, and the manifest last."""
-    make_folder(folder)
-    for name, content in files.items():
-        write_file(folder / name, functools.partial(_save, content), durable=name not in _REPLACEABLE)
-    write_manifest(folder, manifest, durable=True)
+def check_store(store: str) -> None:
+    """Raises a `UserError` if the store cannot be written to, and removes files that were never finished."""
+    unfinished = Path(store) / _UNFINISHED
+    check_writable(unfinished)
+    for path in unfinished.iterdir():
+        with contextlib.suppress(OSError):
+            # Whether its process is alive cannot be known: it may run on another host or in a container.
+            if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                path.unlink()
 
 
-def _save(content: Any, file: Any) -> None:
-    if isinstance(content, dict):
-        np.savez_compressed(file, **content)
-    else:
-        np.save(file, content, allow_pickle=False)
-
-
-def write_manifest(folder: Path, manifest: dict[str, Any], durable: bool = False) -> None:
-    """Writes a manifest; `durable` ones survive a power cut."""
-    make_folder(folder)
-    write_file(folder / MANIFEST, json.dumps(manifest, allow_nan=True), durable)
-
-
-def link_rows(source: Path, target: Path, names: Iterable[str] = (ROWS,)) -> None:
-    """Puts files of a stored cell into another folder: hard links, or copies across file systems."""
-    make_folder(target)
-    for name in names:
-        temporary = target / f".{name}.{os.getpid()}"
-        temporary.unlink(missing_ok=True)
-        try:
-            os.link(source / name, temporary)
-        except OSError:
-            shutil.copyfile(source / name, temporary)
-        # A rename of one hard link onto another of the same file does nothing.
-        (target / name).unlink(missing_ok=True)
-        temporary.rename(target / name)
-
-
-def find_cells(folder: Path) -> list[Path]:
-    """Returns the folders below `folder` that hold a manifest, in a fixed order."""
-    cells = [Path(root) for root, _, files in os.walk(folder) if MANIFEST in files]
-    return sorted(cells, key=lambda path: [(len(part), part) for part in path.relative_to(folder).parts])
-
-
-def forget_cells(folder: Path) -> None:
-    """Removes the manifests of an earlier sweep from its folder; the store keeps the cells."""
-    for cell in find_cells(folder):
-        (cell / MANIFEST).unlink(missing_ok=True)
+def stored_cells(store: Path) -> Iterator[tuple[str, Path]]:
+    """Yields the hash and the file of every cell in the store, in a fixed order."""
+    for folder in sorted(store.glob("[0-9a-f][0-9a-f]")):
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            if entry.name.endswith(SUFFIX):
+                yield entry.name.removesuffix(SUFFIX), Path(entry.path)

@@ -8,7 +8,7 @@ Contents:
 """
 
 from brittlestar.config.build import plain_config
-from brittlestar.config.schema import GROUPS, HUB, MISSING, Config, register
+from brittlestar.config.schema import GROUPS, HUB, MISSING, Config, check_values, register
 from brittlestar.config.yaml_files import config_folder, options
 
-__all__ = ["GROUPS", "HUB", "MISSING", "Config", "config_folder", "options", "plain_config", "register"]
+__all__ = ["GROUPS", "HUB", "MISSING", "Config", "check_values", "config_folder", "options", "plain_config", "register"]

@@ -1,5 +1,6 @@
 """The folder of yaml files, and the options of a config group."""
 
+import re
 from pathlib import Path
 
 
@@ -7,6 +8,17 @@ def config_folder() -> Path:
     """Returns the folder of yaml files: inside an installed package, or next to `src` in a checkout."""
     installed = Path(__file__).parents[1] / "conf"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "conf"
+
+
+def shipped_targets(group: str) -> set[str]:
+    """Returns the classes that the shipped options of a group name.
+
+    Example:
+        >>> "brittlestar.studies.base.Study" in shipped_targets("study")
+        True
+    """
+    texts = [path.read_text() for path in options(group).values()]
+    return {target for text in texts for target in re.findall(r"_target_: ([\w.]+)", text)}
 
 
 def options(group: str, folder: Path | None = None) -> dict[str, Path]:

@@ -1,0 +1,129 @@
+"""Exclusive use of a folder, also between hosts that share a file system: a file that says who has it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from brittlestar.cells.files import host_name, make_folder, temporary_path
+from brittlestar.errors import UserError
+
+CLAIM = ".in_use"
+_BEAT_SECONDS = 20.0
+_SILENT_SECONDS = 300.0
+"""A claim of another host, or of a container on this one, holds as long as it was renewed within this time."""
+
+
+class Claim:
+    """The exclusive use of a folder by this process; `release` ends it, and so does the end of the program.
+
+    The claim is a file made with `O_EXCL`, which NFS supports too. It holds while its process is alive. Where that
+    cannot be seen, because the process is on another host or in another container, it holds while the file is renewed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        make_folder(folder)
+        self.path, self._token = folder.absolute() / CLAIM, secrets.token_hex(8)
+        self._process, self._released = os.getpid(), threading.Event()
+        # Also behind an interruption, which may come at any moment.
+        atexit.register(self.release)
+        while not self._create():
+            holder = _holder(self.path)
+            if holder is not None:
+                raise FolderInUseError(folder, holder)
+            self._remove_stale()
+        threading.Thread(target=self._renew, daemon=True).start()
+
+    def release(self) -> None:
+        """Gives the folder back; a process forked from this one cannot."""
+        self._released.set()
+        with contextlib.suppress(OSError):
+            if os.getpid() == self._process and self._token in self.path.read_text():
+                self.path.unlink()
+
+    def _create(self) -> bool:
+        try:
+            handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise UserError(f"cannot write to {self.path.parent}: {error.strerror}") from None
+        with open(handle, "w") as file:
+            facts = {"command": " ".join(sys.argv), "since": time.time(), "token": self._token}
+            json.dump(_identity(os.getpid()) | facts, file)
+        return True
+
+    def _remove_stale(self) -> None:
+        # Of several processes that find a stale claim, one moves it away; the others find a new claim or none.
+        taken = temporary_path(self.path.parent, CLAIM)
+        with contextlib.suppress(FileNotFoundError):
+            self.path.rename(taken)
+            taken.unlink()
+
+    def _renew(self) -> None:
+        while not self._released.wait(_BEAT_SECONDS):
+            with contextlib.suppress(OSError):
+                os.utime(self.path)
+
+
+class FolderInUseError(UserError):
+    """Another process has claimed the folder."""
+
+    def __init__(self, folder: Path, holder: dict[str, Any]) -> None:
+        since = datetime.fromtimestamp(holder["since"]).strftime("%Y-%m-%d %H:%M:%S")
+        process = f"process {holder['pid']} on {holder['host']} (`{holder['command']}`, since {since})"
+        remedy = f"wait for it, or choose another folder; if that process is gone, remove {folder / CLAIM}"
+        super().__init__(f"{folder} is in use by {process}: {remedy}")
+
+
+def _holder(path: Path) -> dict[str, Any] | None:
+    """Returns who holds a claim; None if it holds no longer."""
+    try:
+        holder, age = json.loads(path.read_text()), _age(path)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        # A process that was killed between creating and filling the file, or one that is about to fill it.
+        holder, age = {"pid": "?", "host": "?", "command": "?", "since": time.time()}, _age(path)
+        return holder if age < _BEAT_SECONDS else None
+    if holder.get("start") is None or {key: holder.get(key) for key in ("host", "boot", "pids")} != _place():
+        return holder if age < _SILENT_SECONDS else None
+    return holder if holder == holder | _identity(holder["pid"]) else None
+
+
+def _age(path: Path) -> float:
+    """Returns the seconds since a file was renewed, by the clock of its file system."""
+    probe = temporary_path(path.parent, "clock")
+    try:
+        probe.touch()
+        return probe.stat().st_mtime - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _identity(pid: int) -> dict[str, Any]:
+    """Returns what distinguishes a process from all others, also from later ones with the same id."""
+    start = None
+    with contextlib.suppress(OSError):
+        start = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    return _place() | {"pid": pid, "start": start}
+
+
+def _place() -> dict[str, str]:
+    """Returns the host, its boot, and the namespace of process ids: within them, a process id has one meaning."""
+    place = {"host": host_name(), "boot": "", "pids": ""}
+    with contextlib.suppress(OSError):
+        place["boot"] = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        place["pids"] = os.readlink("/proc/self/ns/pid")
+    return place
