@@ -1,25 +1,37 @@
-"""Sweeper and launcher for many cheap cells: Hydra's basic sweeper and joblib launcher without their overhead."""
+"""Sweeper and launcher for many cheap cells: Hydra's basic ones without their overhead."""
 
+import functools
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.types import Override
 from hydra.core.utils import JobReturn
-from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 
 
-class CellLauncher(JoblibLauncher):
-    """Runs cells on joblib workers; composes configs once, and takes cells that the store has from there."""
+class CellLauncher(BasicLauncher):
+    """Runs cells on workers of this machine; composes configs once, and takes cells that the store has from there."""
+
+    def __init__(self, n_jobs: int = -1) -> None:
+        super().__init__()
+        self.n_jobs = n_jobs
+
+    def executor(self) -> Any:
+        """Returns what computes the cells that the store does not have, see `sweeps.launch`."""
+        from brittlestar.sweeps.launch import run_locally
+
+        return functools.partial(run_locally, self.n_jobs)
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         from brittlestar.reports.preload import import_table_modules
         from brittlestar.sweeps.launch import launch
 
         threading.Thread(target=import_table_modules, daemon=True).start()
-        return launch(self, job_overrides, initial_job_idx)
+        return launch(self, job_overrides, initial_job_idx, self.executor())
 
 
 class ProtocolLauncher(CellLauncher):
@@ -39,6 +51,7 @@ class CellSweeper(BasicSweeper):
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
         from brittlestar.sweeps.compose import add_extra_cells, composer_of, refuse_swept_study
+        from brittlestar.sweeps.index import write_plan
         from brittlestar.sweeps.launch import refuse_foreign_policies
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
@@ -56,6 +69,7 @@ class CellSweeper(BasicSweeper):
             # Other launchers start each cell without a look at the others.
             composer = composer_of(self.launcher)
             refuse_foreign_policies(composer.job(overrides, number) for number, overrides in enumerate(jobs))
+            write_plan(Path(str(self.config.hydra.sweep.dir)), jobs)
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
 
     def validate_batch_is_legal(self, batch: Any) -> None:

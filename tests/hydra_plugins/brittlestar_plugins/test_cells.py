@@ -2,8 +2,8 @@
 
 import inspect
 
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
@@ -19,6 +19,7 @@ def test_hydras_sweeper_still_splits_validates_and_launches():
         assert f"self.{name} = {name}" in setup or f"self.{name}: " in setup
 
 
-def test_hydras_joblib_launcher_still_holds_its_options():
-    assert list(inspect.signature(JoblibLauncher.launch).parameters) == ["self", "job_overrides", "initial_job_idx"]
-    assert CellLauncher(n_jobs=2, verbose=1).joblib == {"n_jobs": 2, "verbose": 1}
+def test_hydras_launcher_still_launches_and_holds_its_config():
+    assert list(inspect.signature(BasicLauncher.launch).parameters) == ["self", "job_overrides", "initial_job_idx"]
+    assert "self.config = config" in inspect.getsource(BasicLauncher.setup)
+    assert CellLauncher(n_jobs=2).n_jobs == 2

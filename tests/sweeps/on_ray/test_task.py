@@ -1,0 +1,50 @@
+import hashlib
+import pickle
+from pathlib import Path
+
+import pytest
+
+from brittlestar.cells.identity import engine_digest
+from brittlestar.errors import UserError
+from brittlestar.sweeps.on_ray import task
+from brittlestar.sweeps.on_ray.task import REFUSED, Parcel, code_identity, compute_parcel
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder that Ray makes on a node."""
+    monkeypatch.setattr(task, "_FOLDER", tmp_path)
+    return tmp_path
+
+
+def parcel(**code: str) -> bytes:
+    return pickle.dumps(Parcel([], 1, None, {}, code_identity() | code, ["run.py"]))
+
+
+@pytest.mark.parametrize("name", ["mujoco", "numpy", "python", "engine"])
+def test_a_node_with_another_version_computes_nothing(name):
+    (item,) = compute_parcel(parcel(**{name: "0.0.1"}), {}, bytes)
+    kind, reason = pickle.loads(item)
+    assert kind == REFUSED
+    assert f"has {name} {code_identity()[name]}" in reason and "0.0.1" in reason
+
+
+def test_the_identity_covers_the_engine_and_the_simulators():
+    assert code_identity()["engine"] == engine_digest()
+    assert {"mujoco", "gymnasium", "numpy", "brittlestar"} <= set(code_identity())
+
+
+def test_files_of_the_same_name_and_other_content_get_another_folder():
+    def place(content: bytes) -> str:
+        files = {"/home/me/agent.zip": (hashlib.sha256(content).hexdigest(), content)}
+        return task._place_files(files, lambda reference: reference)
+
+    old, new = place(b"old"), place(b"new")
+    assert [Path(f"{root}/home/me/agent.zip").read_bytes() for root in (old, new)] == [b"old", b"new"]
+    assert place(b"old") == old
+
+
+def test_a_file_that_changed_on_the_way_is_refused():
+    digest = hashlib.sha256(b"old").hexdigest()
+    with pytest.raises(UserError, match="/home/me/agent.zip changed while the sweep was running"):
+        task._place_files({"/home/me/agent.zip": (digest, b"new")}, lambda reference: reference)
