@@ -34,7 +34,8 @@ def message_of(overrides, config_name="config"):
             "`perturbation=gausian_action` does not exist; did you mean `gaussian_",
         ),
         ("policy=zoo/cartpole_pop", "`policy=zoo/cartpole_pop` does not exist; did you mean `zoo/cartpole_ppo`?"),
-        ("hydra/launcher=slurn", "`hydra/launcher=slurn` does not exist; valid: basic, cells, joblib"),
+        ("hydra.launcher.n_job=2", "`hydra.launcher.n_job` does not exist; did you mean `hydra.launcher.n_jobs`?"),
+        ("hydra/launcher=slurn", "`hydra/launcher=slurn` does not exist; did you mean `slurm`?"),
         ("pertubation=none", "`pertubation` does not exist; did you mean `perturbation`?"),
         ("algo=ppo", "`algo` does not exist; valid: check"),
         ("+algo=ppo", "`algo` does not exist; valid: check"),
@@ -54,6 +55,20 @@ def test_a_mistake_is_one_line(override, message):
     line = message_of([override])
     assert message in line
     assert "\n" not in line and "full_key" not in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "option"),
+    [
+        (["perturbation=gaussian_observation,delayed_action", "perturbation.sigma=0,1"], "sigma", "delayed_action"),
+        (["perturbation=delayed_action,gaussian_observation", "perturbation.sigma=0,1"], "sigma", "delayed_action"),
+        (["perturbation=friction,gravity,none", "perturbation.change=0.1"], "change", "none"),
+    ],
+)
+def test_a_key_that_a_swept_option_lacks_names_that_option(call, arguments, key, option):
+    code, _, error = call(main, "-m", "env=cartpole", "policy=random", "episodes=2", *arguments)
+    line = f"`perturbation.{key}` does not exist in `perturbation={option}`, but `{arguments[0]}` needs keys that"
+    assert code == 1 and error.startswith(f"brittlestar: {line}") and len(error.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,47 +1,111 @@
-"""Workers: forked from a process that has imported the engine, and ended without waiting."""
+"""Workers: forked from a process that has imported the engine; one that dies or hangs costs its task only."""
 
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
-pytest.importorskip("joblib")
-
-from joblib.externals.loky import get_reusable_executor
-
 from brittlestar.cells.job import Job
 from brittlestar.sweeps import workers
+from brittlestar.sweeps.workers import Death, pool
 
-PRELOADED = "'brittlestar.sweeps.preload' in __import__('sys').modules"
 
-
-@pytest.fixture
-def outcomes(tmp_path):
-    """The outcomes of two jobs that cannot be resolved."""
-    jobs = [Job({"episode": 1, "perturbation": {}}, str(tmp_path / name)) for name in ("0", "1")]
-    yield list(workers.run_on_workers(jobs, 2, {}))
+@pytest.fixture(autouse=True)
+def ended():
+    yield
     workers.stop()
 
 
-def test_outcomes_of_all_jobs_come_back(outcomes, tmp_path):
-    assert {outcome.status for outcome in outcomes} == {"failed"}
-    assert sorted(outcome.folder for outcome in outcomes) == [str(tmp_path / name) for name in ("0", "1")]
+def imported(name: str) -> bool:
+    return name in sys.modules
+
+
+def square(task: int) -> int:
+    if task < 0:
+        os.kill(os.getpid(), -task)
+    if task == 99:
+        os._exit(3)
+    if task == 98:
+        time.sleep(600)
+    return task * task
+
+
+def die_once(folder: str) -> str:
+    path = Path(folder) / "died"
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "survived"
+
+
+def test_outcomes_of_all_jobs_come_back():
+    jobs = [Job({"episode": 1, "perturbation": {}}, number=number) for number in range(2)]
+    outcomes = list(workers.run_on_workers(jobs, 2))
+    assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
+    assert sorted(outcome.number for outcome in outcomes) == [0, 1]
 
 
 @pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="needs a process to fork from")
-@pytest.mark.usefixtures("outcomes")
 def test_workers_are_forked_from_the_process_that_imported_the_engine():
-    assert get_reusable_executor(reuse=True).submit(eval, PRELOADED).result()
+    ((_, result),) = pool(1).run(imported, ["brittlestar.sweeps.preload"])
+    assert result is True
 
 
-@pytest.mark.usefixtures("outcomes")
-def test_stopped_workers_take_no_more_cells():
-    executor = get_reusable_executor(reuse=True)
+def test_a_signal_while_a_worker_starts_ends_it_without_a_traceback():
+    # The first call of a worker after its handler is in place.
+    code = """
+import multiprocessing, os, signal
+from brittlestar.sweeps import workers
+multiprocessing.parent_process = lambda: os.kill(os.getpid(), signal.SIGTERM)
+workers._serve(None)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_workers_remain_for_the_next_tasks():
+    assert dict(pool(2).run(square, [1, 2, 3])) == {1: 1, 2: 4, 3: 9}
+    before = {worker.process.pid for worker in pool(2).workers}
+    assert dict(pool(2).run(square, [4, 5])) == {4: 16, 5: 25}
+    assert {worker.process.pid for worker in pool(2).workers} == before
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (-signal.SIGSEGV, "its process was ended by SIGSEGV (Segmentation fault)"),
+        (-signal.SIGKILL, "its process was ended by SIGKILL (Killed)"),
+        (99, "its process ended with exit code 3 in the middle of the cell"),
+    ],
+)
+def test_a_dying_worker_costs_its_task_only(task, reason):
+    results = dict(pool(2).run(square, [task, *range(6)]))
+    assert results == {task: Death(reason), **{number: number**2 for number in range(6)}}
+
+
+def test_a_task_whose_worker_was_killed_by_chance_gets_a_second_try(tmp_path):
+    assert list(pool(2).run(die_once, [str(tmp_path)])) == [(str(tmp_path), "survived")]
+
+
+def test_a_hanging_task_is_ended():
+    results = dict(pool(2).run(square, [98, 2, 3], minutes=0.02))
+    assert results == {98: Death("it ran for longer than `timeout_minutes=0.02`", True), 2: 4, 3: 9}
+
+
+def test_stopped_workers_are_gone():
+    list(pool(2).run(square, [1, 2]))
+    processes = [worker.process for worker in pool(2).workers]
     workers.stop()
-    with pytest.raises(RuntimeError, match="shutdown"):
-        executor.submit(int)
+    assert all(process.exitcode is not None for process in processes)
 
 
-def test_stopping_without_workers_starts_none(monkeypatch):
-    monkeypatch.setattr(workers, "_started", False)
-    monkeypatch.setattr("joblib.externals.loky.get_reusable_executor", lambda **kwargs: pytest.fail("started"))
-    workers.stop()
+def test_an_error_of_the_caller_leaves_no_task_behind():
+    results = pool(2).run(square, [98, 1, 2])
+    next(results)
+    results.close()
+    assert dict(pool(2).run(square, [7])) == {7: 49}

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
+import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf, flag_override
+from omegaconf.errors import OmegaConfBaseException
 
 from brittlestar.cells.job import Job
-from brittlestar.config import GROUPS, Config, plain_config
-from brittlestar.config.build import build
+from brittlestar.config import GROUPS, MISSING, Config, plain_config
+from brittlestar.config.build import build, flat
 from brittlestar.errors import UserError
+from brittlestar.sweeps.layers import difference, merge
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
+_REFERENCE = re.compile(r"\$\{[a-z][\w.]*\}")
+"""An interpolation that is one value of the config, and no more."""
+
 
 class Composer:
-    """Composes the cells of one sweep as Hydra does, but each combination of groups only once.
+    """Composes the cells of one sweep as Hydra does, but each combination of groups, and each value, only once.
 
-    Hydra takes about 0.1 s to compose a config from its groups. Most cells of a sweep differ by values only.
+    Hydra takes about 0.1 s to compose a config from its groups, and OmegaConf milliseconds to resolve one. Most cells
+    of a sweep differ by values that others of its cells have too. Configs share what does not differ.
     """
 
     def __init__(self, launcher: Any) -> None:
@@ -32,26 +39,29 @@ class Composer:
         self._config = launcher.config
         self._keys = {field.name for field in dataclasses.fields(Config)}
         self._parse = functools.cache(OverridesParser.create(config_loader=self._loader).parse_override)
-        self._folder = Path(str(self._config.hydra.sweep.dir)).absolute()
-        self._bases: dict[tuple, tuple[DictConfig, dict]] = {}
+        self._is_value = functools.cache(self._sets_one_value)
+        self._bases: dict[tuple[str, ...], _Base] = {}
+        self._plans: dict[tuple, _Base | None] = {}
 
     def job(self, overrides: Sequence[str], number: int) -> Job:
         """Returns the job of one list of overrides."""
-        parsed = [self._parse(text) for text in overrides]
-        values = [override for override in parsed if self._is_value(override)]
-        groups = [override for override in parsed if override not in values]
-        if _overlap(values, groups):
+        values = [text for text in overrides if self._is_value(text)]
+        groups = tuple(text for text in overrides if not self._is_value(text))
+        gaps = self._base(groups).gaps
+        if gaps:
+            # A value that must be set, as the path of a policy, is the same for many cells.
+            groups += tuple(text for text in values if self._parse(text).key_or_group in gaps)
+            values = [text for text in values if text not in groups]
+        base = self._base_of(groups, values)
+        if base is None:
             # Only Hydra knows which of two overrides of one key holds.
-            values, groups = [], parsed
-        # Cells with the same keys share a config: each one writes its values over those of the last.
-        lines, keys = (str(override.input_line) for override in groups), (override.key_or_group for override in values)
-        config, choices = self._base(tuple(lines), tuple(keys))
-        for override in values:
-            OmegaConf.update(config, override.key_or_group, override.value())
-        return Job(plain_config(config), str(self._folder / str(number)), choices, list(overrides))
+            values, base = [], self._base(tuple(overrides))
+        config = base.with_values([self._parse(text) for text in values])
+        return Job(config, base.choices, list(overrides), number)
 
-    def _is_value(self, override: Override) -> bool:
+    def _sets_one_value(self, text: str) -> bool:
         """Whether an override sets one value of the config, and neither chooses an option nor merges a dict."""
+        override = self._parse(text)
         if override.is_add() or override.is_force_add() or override.is_delete() or override.package is not None:
             return False
         if isinstance(override.value(), dict):
@@ -59,24 +69,109 @@ class Composer:
         top, dot, _ = override.key_or_group.partition(".")
         return top in self._keys and (bool(dot) or top not in (*GROUPS, "study"))
 
-    def _base(self, groups: tuple[str, ...], keys: tuple[str, ...]) -> tuple[DictConfig, dict]:
-        if (groups, keys) not in self._bases:
+    def _base_of(self, groups: tuple[str, ...], values: Sequence[str]) -> _Base | None:
+        """Returns the config that values are set in; None if two overrides set one of them."""
+        keys = tuple(self._parse(text).key_or_group for text in values)
+        if (groups, keys) not in self._plans:
+            settings = _settings([self._parse(text) for text in groups])
+            twice = any(_related(a, b) for i, a in enumerate(keys) for b in (*keys[:i], *settings))
+            self._plans[groups, keys] = None if twice else self._base(groups)
+        return self._plans[groups, keys]
+
+    def _base(self, groups: tuple[str, ...]) -> _Base:
+        if groups not in self._bases:
             # Without other groups, the config of the sweep is the config of its cells.
             load = self._loader.load_sweep_config
             config = load(self._config, list(groups)) if groups else copy.deepcopy(self._config)
             choices = plain_config(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
-            self._bases[groups, keys] = config, {k: v for k, v in choices.items() if not k.startswith("hydra/")}
-        return self._bases[groups, keys]
+            self._bases[groups] = _Base(config, {k: v for k, v in choices.items() if not k.startswith("hydra/")})
+        return self._bases[groups]
 
 
-def _overlap(values: list[Override], groups: list[Override]) -> bool:
-    """Whether one of the values is also set by an override that chooses no option."""
-    keys = [f"{override.key_or_group}." for override in values]
-    settings = [o for o in groups if o.key_or_group not in (*GROUPS, "study") or isinstance(o.value(), dict)]
-    set_keys = [f"{override.key_or_group}." for override in settings]
-    return any(a.startswith(b) or b.startswith(a) for a in keys for b in set_keys)
+class _Base:
+    """A composed config, and what single values change in it."""
+
+    def __init__(self, config: DictConfig, choices: dict[str, Any]) -> None:
+        self.choices = choices
+        self._config = config
+        self._scratch: dict[tuple[str, ...], DictConfig] = {}
+        self._effects: dict[str, dict[str, Any] | None] = {}
+        raw = list(flat(cast("dict[str, Any]", OmegaConf.to_container(config))))
+        self.gaps = {key for key, value in raw if value == MISSING}
+        texts = [value for _, value in raw if isinstance(value, str) and "${" in value]
+        self._references = [text[2:-1] for text in texts]
+        # Interpolations that combine several values are resolved for each cell.
+        is_simple = all(map(_REFERENCE.fullmatch, texts))
+        self._plain = self._plain_or_none(config) if is_simple else None
+
+    def with_values(self, values: Sequence[Override]) -> dict[str, Any]:
+        """Returns the config as plain data with some values set."""
+        changes: dict[str, Any] = {}
+        for override in values:
+            effect = self._effect(override)
+            if effect is None or not _add_disjoint(changes, effect):
+                return plain_config(self._set(values))
+        return merge(self._plain, changes) if self._plain is not None else plain_config(self._set(values))
+
+    def _effect(self, override: Override) -> dict[str, Any] | None:
+        """Returns what one value changes, also through interpolations; None if that depends on other values."""
+        text = str(override.input_line)
+        if text not in self._effects:
+            known = self._plain is not None and "${" not in text
+            self._effects[text] = self._find_effect(override) if known else None
+        return self._effects[text]
+
+    def _find_effect(self, override: Override) -> dict[str, Any] | None:
+        config, key = self._set([override]), override.key_or_group
+        if any(_related(key, reference) for reference in self._references):
+            plain = self._plain_or_none(config)
+            return None if plain is None or self._plain is None else difference(self._plain, plain)
+        value = OmegaConf.select(config, key)
+        effect: Any = OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+        if effect == MISSING:
+            return None
+        for part in reversed(key.split(".")):
+            effect = {part: effect}
+        return effect
+
+    def _set(self, values: Sequence[Override]) -> DictConfig:
+        """Sets values in a config that only cells with the same keys use: each writes over those of the last."""
+        keys = tuple(override.key_or_group for override in values)
+        if keys not in self._scratch:
+            self._scratch[keys] = copy.deepcopy(self._config)
+        for override in values:
+            OmegaConf.update(self._scratch[keys], override.key_or_group, override.value())
+        return self._scratch[keys]
+
+    @staticmethod
+    def _plain_or_none(config: DictConfig) -> dict[str, Any] | None:
+        """Returns a config as plain data; None if it has a gap that an override must fill."""
+        with contextlib.suppress(UserError, OmegaConfBaseException):
+            return plain_config(config)
+        return None
+
+
+def _add_disjoint(changes: dict[str, Any], more: dict[str, Any]) -> bool:
+    """Adds nested changes to others, and returns whether none of their values was set before."""
+    for key, value in more.items():
+        if key not in changes:
+            changes[key] = copy.deepcopy(value) if isinstance(value, dict) else value
+        elif not (isinstance(value, dict) and isinstance(changes[key], dict) and _add_disjoint(changes[key], value)):
+            return False
+    return True
+
+
+def _settings(groups: list[Override]) -> list[str]:
+    """Returns the keys of overrides that choose no option."""
+    chosen = [o for o in groups if o.key_or_group not in (*GROUPS, "study") or isinstance(o.value(), dict)]
+    return [override.key_or_group for override in chosen]
+
+
+def _related(a: str, b: str) -> bool:
+    """Whether two dotted keys are the same, or one of them is inside of the other."""
+    return f"{a}.".startswith(f"{b}.") or f"{b}.".startswith(f"{a}.")
 
 
 @functools.lru_cache(maxsize=1)

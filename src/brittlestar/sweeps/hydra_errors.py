@@ -29,16 +29,21 @@ def explain(error: BaseException, config_name: str = "config", overrides: Sequen
     if isinstance(error, OverrideParseException):
         return f"`{error.override}` must have the form `key=value`: {error.message.partition(chr(10))[0]}"
     words = sys.argv[1:] if overrides is None else overrides
+    if isinstance(error, ValueError) and (reason := _wrong_override(words)):
+        return reason
     cause = next((e for e in (error, error.__cause__) if isinstance(e, OmegaConfBaseException)), None)
     if isinstance(cause, ConfigAttributeError | ConfigKeyError):
-        return _unknown_key(str(cause.full_key), valid_keys(config_name, words))
+        key = str(cause.full_key)
+        return _lacking_options(key, config_name, words) or _unknown_key(key, valid_keys(config_name, words))
     if cause is not None:
         return _wrong_value(str(cause.full_key), str(cause.msg).partition("\n")[0])
     if not any(isinstance(e, HydraException) for e in (error, error.__cause__, error.__context__)):
         return None
     valid = valid_keys(config_name, words)
     unknown = [key for key in _override_keys(words) if key not in valid]
-    return _unknown_key(unknown[0], valid) if unknown else _shorter(" ".join(str(error).split()))
+    if unknown:
+        return _lacking_options(unknown[0], config_name, words) or _unknown_key(unknown[0], valid)
+    return _shorter(" ".join(str(error).split()))
 
 
 def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
@@ -61,18 +66,57 @@ def valid_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
     return keys
 
 
+def _wrong_override(words: Sequence[str]) -> str:
+    """Returns the reason for which Hydra raises a plain `ValueError` about an override; empty for none."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import QuotedString
+    from hydra.errors import HydraException
+
+    for word in words:
+        try:
+            override = OverridesParser.create().parse_override(word)
+        except HydraException:
+            continue
+        except ValueError as error:
+            # A number with more digits than Python reads.
+            return f"`{word}`: {str(error).partition(';')[0]}"
+        group, values = override.key_or_group, getattr(override.value(), "list", [override.value()])
+        if not group:
+            return f"`{word}` must have the form `key=value`"
+        wrong = [str(value) for value in values if not isinstance(value, str | list | QuotedString)]
+        if wrong and options(group):
+            return f"`{word}`: `{group}` takes the name of an option; {nearest(wrong[0], options(group))}"
+    return ""
+
+
 def _missing_option(file: str, valid: Sequence[str]) -> str:
     group, _, name = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
     return f"`{group}={name}` does not exist; {nearest(name, [*valid, *options(group)])}"
 
 
+def _lacking_options(key: str, config_name: str, words: Sequence[str]) -> str:
+    """Returns a line on a key that only some of the swept options of its group have; empty for any other key."""
+    group = key.partition(".")[0]
+    swept = next((word.partition("=")[2].split(",") for word in words if word.startswith(f"{group}=")), [])
+    others = [word for word in words if not word.startswith(f"{group}=")]
+    lacking = [name for name in swept if key not in valid_keys(config_name, [*others, f"{group}={name}"])]
+    if lacking in ([], swept):
+        return ""
+    several = f"{group}={','.join(swept)}"
+    return f"`{key}` does not exist in `{group}={lacking[0]}`, but `{several}` needs keys that all of them have"
+
+
 def _unknown_key(key: str, valid: Sequence[str]) -> str:
     if key.rpartition(".")[0] in _OPEN_NODES:
         return f"`{key}` is not in the config yet: add it by `+{key}=VALUE`"
+    if key.startswith("hydra.launcher."):
+        return f"`{key}` does not exist; {nearest(key, _group_keys('hydra/launcher', 'hydra.launcher'))}"
     group = key.partition(".")[0]
+    if key in valid:
+        return f"`{key}` does not exist in every option of `{group}` that the command chooses"
     if [k for k in valid if k.startswith(f"{group}.")] == [f"{group}._target_"]:
         return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
-    valid = [*valid, *(_study_keys() if "study" in valid else ())]
+    valid = [*valid, *(_group_keys("study", "study") if "study" in valid else ())]
     if "." not in key:
         # `sigma` is a key without its group, and any other name a mistyped key or group.
         valid = [k for k in valid if k.endswith(f".{key}")] or [k for k in valid if "." not in k]
@@ -88,10 +132,10 @@ def _shorter(message: str) -> str:
     return message
 
 
-def _study_keys() -> list[str]:
-    """Returns the keys of all studies, chosen or not."""
-    lines = [line for file in options("study").values() for line in file.read_text().splitlines()]
-    return [f"study.{line.partition(':')[0]}" for line in lines if re.match(r"[a-z]\w*:", line)]
+def _group_keys(group: str, prefix: str) -> list[str]:
+    """Returns the keys of all options of a group, chosen or not."""
+    lines = [line for file in options(group).values() for line in file.read_text().splitlines()]
+    return [f"{prefix}.{line.partition(':')[0]}" for line in lines if re.match(r"[a-z]\w*:", line)]
 
 
 def _wrong_value(key: str, reason: str) -> str:

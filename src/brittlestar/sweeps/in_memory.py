@@ -11,6 +11,7 @@ import numpy as np
 from brittlestar.cells.auto_env import AUTO
 from brittlestar.cells.env_choice import notes_on_other_env, refuse_other_env
 from brittlestar.cells.known_env import BY_HAND, complete_env, shipped_envs
+from brittlestar.cells.process_state import own_process_state
 from brittlestar.config import options
 from brittlestar.config.build import build, load
 from brittlestar.engine.cores import cores
@@ -68,10 +69,12 @@ def run_in_memory(
             scheduled_fields(perturbation, schedule.parameter)
             acting = Perturbation() if perturbation.is_identity else perturbation
             for plan in plans:
-                rows = run_episodes(lanes, Parts(policy, acting, mitigation, schedule), plan)
+                with own_process_state(plan.seed):
+                    rows = run_episodes(lanes, Parts(policy, acting, mitigation, schedule), plan)
                 measure(acting, rows, schedule)
                 manifest = _manifest(spec, choices, perturbation, plan.seed)
-                every = [*notes, *result_notes(policy, acting)]
+                manifest["config"]["env"]["backend"] = spec.simulator(needs_model=needs_model)["backend"]
+                every = [*notes, *result_notes(policy, acting, rows)]
                 cells.append((manifest | {"phases": rows.phases, "notes": every}, rows.values))
     return cells
 

@@ -1,73 +1,95 @@
-"""A sweep on this machine: takes stored cells from the store and computes the others on joblib workers."""
+"""A sweep: composes cells, takes stored ones from the store, has an executor compute the others, writes the index."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+import gc
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.utils import JobReturn, JobStatus
 
-from brittlestar.cells import run as cell
-from brittlestar.cells import store as records
+from brittlestar.cells.config_files import unchanging_files
 from brittlestar.cells.env_choice import ForeignPolicyError, refuse_foreign_policy
-from brittlestar.cells.files import make_folder
 from brittlestar.cells.job import Job, Outcome, ResolvedJob, resolve
+from brittlestar.cells.record import Record
+from brittlestar.cells.run import fail, reuse, run
+from brittlestar.cells.store import cell_file, check_store
 from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError, counted
+from brittlestar.sweeps.backend_notes import print_backends
 from brittlestar.sweeps.compose import composer_of
+from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.memory import no_garbage_collection
 from brittlestar.sweeps.model_list import check_file
-from brittlestar.sweeps.progress import Progress
-from brittlestar.sweeps.workers import OPTIONS, run_on_workers
+from brittlestar.sweeps.progress import LiveLine, Progress
+from brittlestar.sweeps.workers import busy_tasks, run_on_workers
 
-if TYPE_CHECKING:
-    from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
+Executor = Callable[[Sequence[ResolvedJob], Progress], Iterator[Outcome]]
+"""Computes cells and writes them to the store: yields an outcome for each as it ends, in any order."""
 
 
-def launch(launcher: JoblibLauncher, job_overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
+def launch(launcher: Any, job_overrides: Sequence[Sequence[str]], first: int, executor: Executor) -> list[JobReturn]:
     """Runs the cells of a sweep and returns their outcomes, in order."""
-    jobs = compose_jobs(launcher, job_overrides, first)
-    sweep_folder = Path(str(launcher.config.hydra.sweep.dir))
-    make_folder(sweep_folder)
-    if first == 0:
-        records.forget_cells(sweep_folder)
-    outcomes = run_jobs(jobs, dict(launcher.joblib))
+    with unchanging_files(), no_garbage_collection():
+        jobs = compose_jobs(launcher, job_overrides, first)
+    # The jobs live until the sweep ends: the collector need not search them.
+    gc.freeze()
+    outcomes = run_jobs(jobs, Path(str(launcher.config.hydra.sweep.dir)), executor)
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
 
 
-def compose_jobs(launcher: JoblibLauncher, job_overrides: Sequence[Sequence[str]], first: int = 0) -> list[Job]:
+def compose_jobs(launcher: Any, job_overrides: Sequence[Sequence[str]], first: int = 0) -> list[Job]:
     """Returns the jobs of a sweep; raises a `UserError` if all of them would fail for one reason."""
-    composer = composer_of(launcher)
-    jobs = [_resolved(composer.job(overrides, first + i)) for i, overrides in enumerate(job_overrides)]
+    composer, jobs, line = composer_of(launcher), list[Job](), LiveLine(log_seconds=30.0)
+    for overrides in job_overrides:
+        jobs.append(_resolved(composer.job(overrides, first + len(jobs))))
+        if line.is_due:
+            line.draw(f"composing {len(jobs):,}/{len(job_overrides):,} cells")
+    line.close(clear=True)
     refuse_foreign_policies(jobs)
     _refuse_common_mistake(jobs)
     return jobs
 
 
 def _resolved(job: Job) -> Job:
-    """Resolves a job once for all steps of a sweep; a job that cannot be resolved fails when it runs."""
+    """Resolves and hashes a job once for all steps of a sweep; one that cannot be resolved fails when it runs."""
     with contextlib.suppress(Exception):
-        return resolve(job)
+        resolved = job = resolve(job)
+        _ = resolved.cell
     return job
 
 
 def refuse_foreign_policies(jobs: Iterable[Job]) -> None:
     """Raises a `UserError` before a sweep starts, if some policy is to run in another environment than its own."""
-    jobs, reasons = list(jobs), list[str]()
+    jobs, refusals = list(jobs), dict[str, str]()
+    keys = []
     for job in jobs:
-        try:
-            # `check=models` reports a model that fails as a result.
+        # `check=models` reports a model that fails as a result. Any other error is reported by the cell.
+        with contextlib.suppress(Exception):
             if job.config.get("check") != "models":
-                refuse_foreign_policy(resolve(job).config)
-        except ForeignPolicyError as error:
-            reasons.append(str(error))
-        except Exception:
-            # The cell reports any other error, and the others run.
-            continue
+                config = resolve(job).config
+                keys.append(json.dumps([config["policy"], config["env"].get("id")]))
+                if keys[-1] not in refusals:
+                    refusals[keys[-1]] = _foreign(config)
+    reasons = [refusals[key] for key in keys if refusals.get(key)]
     if reasons:
         others = f" (and {len(set(reasons)) - 1} more such policies)" if len(set(reasons)) > 1 else ""
         raise UserError(f"{len(reasons)} of {counted(len(jobs), 'cell')} cannot run: {reasons[0]}{others}")
+
+
+def _foreign(config: dict[str, Any]) -> str:
+    try:
+        refuse_foreign_policy(config)
+    except ForeignPolicyError as error:
+        return str(error)
+    except Exception:
+        # The cell reports any other error.
+        return ""
+    return ""
 
 
 def _refuse_common_mistake(jobs: list[Job]) -> None:
@@ -88,67 +110,99 @@ def _mistake(job: Job) -> str:
         resolved = resolve(job)
         # Each of these builds parts of the cell.
         _ = resolved.cell, resolved.mitigation, resolved.schedule
-        if job.config["episodes"] < 1:
-            raise UserError(f"`episodes` must be at least 1, got {job.config['episodes']}")
+        return resolved.idle_schedule
     except UserError as error:
         return " ".join(str(error).split())
-    return ""
 
 
-def run_jobs(jobs: Sequence[Job], options: dict[str, Any]) -> list[Outcome]:
-    """Runs cells, each with a folder of its own, and returns their outcomes, in order; `options` are joblib's."""
-    outcomes = {}
-    with Progress(len(jobs)) as progress:
-        for outcome in _outcomes(jobs, options, progress):
-            outcomes[outcome.folder] = outcome
-            progress.add(outcome.status, outcome.episodes)
-    return [outcomes[job.folder] for job in jobs]
+def run_jobs(jobs: Sequence[Job], folder: Path, executor: Executor) -> list[Outcome]:
+    """Runs the cells of a sweep, writes its index to a folder, and returns the outcomes, in order."""
+    outcomes: dict[int, Outcome] = {}
+    for store in {str(job.config["store"]) for job in jobs}:
+        check_store(store)
+    with IndexWriter(folder, len(jobs), jobs[0].number if jobs else 0) as index, Progress(len(jobs)) as progress:
+        for job, outcome, record in _outcomes(jobs, executor, progress):
+            index.add(job, outcome, record)
+            outcomes[job.number] = outcome
+            progress.add(outcome.status, outcome.episodes, outcome.seconds)
+    return [outcomes[job.number] for job in jobs]
 
 
-def _outcomes(jobs: Sequence[Job], options: dict[str, Any], progress: Progress) -> Iterator[Outcome]:
-    """Yields outcomes as cells end: stored ones, then computed ones, each followed by jobs of the same cell."""
+def _outcomes(
+    jobs: Sequence[Job], executor: Executor, progress: Progress
+) -> Iterator[tuple[Job, Outcome, Record | None]]:
+    """Yields jobs with their outcomes: stored cells, then computed ones, each followed by jobs of the same cell."""
     todo: dict[str, list[ResolvedJob]] = {}
     for job in jobs:
-        result = _stored(job)
-        if isinstance(result, Outcome):
-            yield result
-        else:
-            todo.setdefault(result.cell, []).append(result)
+        resolved, outcome, record = _stored(job)
+        if outcome is not None:
+            yield resolved, outcome, record
+        elif isinstance(resolved, ResolvedJob):
+            todo.setdefault(resolved.cell, []).append(resolved)
     if not todo:
         return
-    workers, options = _workers(options, len(todo)), {key: options[key] for key in OPTIONS if key in options}
-    progress.running = min(workers, len(todo))
-    twins = {jobs[0].folder: jobs[1:] for jobs in todo.values()}
     # A long cell at the end would leave the other workers idle.
-    longest_first = sorted((jobs[0] for jobs in todo.values()), key=lambda job: -job.config["episodes"])
-    for outcome in run_on_workers(_share_cores(longest_first, workers), workers, options):
-        yield outcome
-        for twin in twins[outcome.folder]:
-            yield cell.run(twin)
+    longest_first = sorted((twins[0] for twins in todo.values()), key=lambda job: -job.config["episodes"])
+    print_backends(longest_first)
+    for outcome in executor(longest_first, progress):
+        for job in todo[outcome.cell]:
+            yield (job, *_finished(job, outcome))
+            outcome = dataclasses.replace(outcome, status="failed" if outcome.error else "cached")
 
 
-def _stored(job: Job) -> Outcome | ResolvedJob:
-    """Returns the outcome of a job that needs no computing, else the resolved job."""
-    name = ""
+def _stored(job: Job) -> tuple[Job, Outcome | None, Record | None]:
+    """Returns the resolved job, with an outcome if it needs no computing."""
+    cell = ""
     try:
         if job.config.get("check") == "models":
             # `env=auto` would look for the environment in the name of a file that does not exist.
             check_file(job.config["policy"].get("path"))
-        resolved = resolve(job)
-        name = resolved.cell
-        return cell.reuse(resolved) or resolved
+        resolved = job = resolve(job)
+        cell = resolved.cell
+        record = reuse(resolved)
+        outcome = None if record is None else Outcome("cached", job.number, cell, job.config["episodes"])
+        return job, outcome, record
     except Exception as error:
-        return cell.fail(job, name, error)
+        return job, fail(job, cell, error), None
 
 
-def _share_cores(jobs: list[ResolvedJob], workers: int) -> list[ResolvedJob]:
+def _finished(job: ResolvedJob, outcome: Outcome) -> tuple[Outcome, Record | None]:
+    """Returns the outcome of a job whose cell was computed, for it or for another job, with the cell."""
+    outcome = dataclasses.replace(outcome, number=job.number)
+    if outcome.status == "failed":
+        return outcome, None
+    record = reuse(job)
+    if record is None:
+        path = cell_file(job.config["store"], job.cell)
+        return fail(job, job.cell, UserError(f"the cell was computed, but {path} is missing or damaged")), None
+    return outcome, record
+
+
+def run_into(folder: Path, job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outcome:
+    """Runs one cell, in this process unless it has a timeout, and writes an index of this one cell to a folder."""
+    job = _resolved(job)
+    check_store(str(job.config["store"]))
+    minutes = job.config.get("timeout_minutes")
+    # Only another process can be ended in the middle of a cell.
+    outcome = run(job, on_episode) if minutes is None else next(run_on_workers([job], 1, minutes))
+    record = None
+    if isinstance(job, ResolvedJob):
+        outcome, record = _finished(job, outcome)
+    with IndexWriter(folder, 1) as index:
+        index.add(job, outcome, record)
+    return outcome
+
+
+def run_locally(n_jobs: int, jobs: Sequence[ResolvedJob], progress: Progress) -> Iterator[Outcome]:
+    """Computes cells on worker processes of this machine; an executor, once `n_jobs` is given."""
+    count = max(1, min(len(jobs), n_jobs if n_jobs > 0 else cores() + 1 + n_jobs))
+    progress.running, progress.tasks = count, busy_tasks
+    return run_on_workers(_share_cores(jobs, count), count, jobs[0].config.get("timeout_minutes"))
+
+
+def _share_cores(jobs: Sequence[ResolvedJob], workers: int) -> Sequence[ResolvedJob]:
     for i, job in enumerate(jobs):
         # The last cells may be fewer than the workers: then they share the cores.
         left = len(jobs) - i // workers * workers
         job.threads = max(1, cores() // min(workers, left))
     return jobs
-
-
-def _workers(options: dict[str, Any], jobs: int) -> int:
-    n_jobs = int(options["n_jobs"])
-    return max(1, min(jobs, n_jobs if n_jobs > 0 else cores() + 1 + n_jobs))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml  # type: ignore[import-untyped]
 
 from brittlestar.config import HUB
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, nearest, nearest_file
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -177,8 +177,7 @@ def _suggestion(place: Path) -> str:
     place = place.absolute()
     while not place.parent.is_dir():
         place = place.parent
-    names = [item.name for item in place.parent.iterdir()]
-    return f"; {nearest(place.name, names)}" if names else ""
+    return nearest_file(place.name, (item.name for item in place.parent.iterdir()))
 
 
 def _settings(key: str, value: Any) -> Iterator[tuple[str, str]]:

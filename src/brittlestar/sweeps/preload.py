@@ -14,7 +14,7 @@ def _import_engine() -> None:
     import brittlestar.engine.evaluation  # noqa: F401
     from brittlestar.config import options
     from brittlestar.envs import EnvSpec
-    from brittlestar.sweeps.workers import FIRST_ENV
+    from brittlestar.sweeps.fork_server import FIRST_ENV
 
     file = options("env").get(os.environ.get(FIRST_ENV, ""))
     if file is not None:

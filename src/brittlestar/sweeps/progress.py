@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import statistics
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable
 from typing import TextIO
 
 REDRAW_SECONDS = 0.5
+_SLOW_TIMES, _SLOW_SECONDS = 10, 30.0
+"""A cell that runs so many times longer than the median, and at least so long, is named."""
 
 
 def clock(seconds: float) -> str:
@@ -47,6 +51,11 @@ class LiveLine:
         self._stream.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
         self._stream.flush()
 
+    def note(self, text: str) -> None:
+        """Writes a line that remains, above the live one."""
+        self._stream.write(f"\r\x1b[2K{text}\n" if self.live else f"{text}\n")
+        self._stream.flush()
+
     def close(self, clear: bool = False) -> None:
         """Ends the line on a terminal, or removes it."""
         self._stream.write(("\r\x1b[2K" if clear else "\n") if self.live else "")
@@ -65,10 +74,13 @@ class Progress:
         True
     """
 
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
-        self.total, self.running, self.episodes = total, 0, 0
+    def __init__(self, total: int, stream: TextIO | None = None, noun: str = "cells") -> None:
+        self.total, self.running, self.episodes, self._noun = total, 0, 0, noun
         self._line = LiveLine(stream, log_seconds=30.0)
+        self.tasks: Callable[[], list[tuple[str, float]]] = list
+        """Returns what runs now, with seconds since its start, where that is known."""
         self._counts: Counter[str] = Counter()
+        self._seconds: deque[float] = deque(maxlen=1000)
         self._started = time.monotonic()
         self._stop = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
@@ -83,24 +95,37 @@ class Progress:
         self._line.draw(self.line())
         self._line.close()
 
-    def add(self, status: str, episodes: int) -> None:
+    def add(self, status: str, episodes: int, seconds: float = 0.0) -> None:
         """Counts one cell that ended as done, cached or failed."""
         self._counts[status] += 1
         if status == "done":
             self.episodes += episodes
+            self._seconds.append(seconds)
         self.running = min(self.running, self.total - self._counts.total())
+
+    def note(self, text: str) -> None:
+        """Prints a line about the sweep that remains."""
+        self._line.note(f"brittlestar: {text}")
 
     def line(self) -> str:
         """Returns the state in one line."""
         ended, seconds = self._counts.total(), time.monotonic() - self._started
         counts = ", ".join(f"{self._counts[status]} {status}" for status in ("done", "failed", "cached"))
-        text = f"{ended}/{self.total} cells: {counts}, {self.running} running"
+        text = f"{ended}/{self.total} {self._noun}: {counts}, {self.running} running"
         computed = self._counts["done"] + self._counts["failed"]
-        if computed:
+        if self.episodes:
             text += f", {self.episodes / seconds:.1f} episodes/s"
         if computed and ended < self.total:
             text += f", {clock((self.total - ended) * seconds / computed)} left"
-        return text
+        return text + self._slow()
+
+    def _slow(self) -> str:
+        """Returns a remark on the cell that runs far longer than those before it, if there is one."""
+        usual = statistics.median(self._seconds) if self._seconds else math.inf
+        name, seconds = max(self.tasks(), key=lambda task: task[1], default=("", 0.0))
+        if seconds < max(_SLOW_TIMES * usual, _SLOW_SECONDS):
+            return ""
+        return f"; {seconds / usual:.0f} times longer than usual: {name} ({clock(seconds)}, see `timeout_minutes`)"
 
     def _tick(self) -> None:
         while not self._stop.wait(self._line.seconds):

@@ -1,83 +1,228 @@
-"""The worker processes of a sweep."""
+"""The worker processes of a sweep. One that dies or hangs costs its cell only."""
 
 from __future__ import annotations
 
-import functools
+import atexit
+import contextlib
+import math
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
+from brittlestar.sweeps.fork_server import start_fork_server
+from brittlestar.sweeps.memory import trim_memory
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
     from brittlestar.cells.job import Job, Outcome
 
-FIRST_ENV = "BRITTLESTAR_FIRST_ENV"
-"""Environment variable: the option of the group `env` that the first cells will likely use."""
-OPTIONS = ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")
-"""Settings of the launcher that are passed on to joblib."""
-_started = False
+_GRACE_SECONDS, _TRIM_SECONDS = 2.0, 5.0
+_pool: Pool | None = None
 
 
-def start(env: str | None = None) -> bool:
-    """Starts the process that workers are forked from, and returns whether the system has such a process.
-
-    It has one thread and nothing of this process, so a fork of it is safe. It imports what cells need, once for all
-    workers; `env` is the option that they will likely use. On Windows, joblib starts each worker on its own.
-    """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return False
-    from multiprocessing import forkserver
-
-    if env:
-        os.environ[FIRST_ENV] = env
-    forkserver.set_forkserver_preload(["brittlestar.sweeps.preload"])
-    forkserver.ensure_running()
-    return True
+class Stopped(BaseException):
+    """Raised in a worker that is to end; code of a policy that catches `Exception` does not catch it."""
 
 
-def run_on_workers(jobs: Sequence[Job], count: int, options: dict[str, Any]) -> Iterator[Outcome]:
-    """Yields the outcomes of jobs as they end."""
-    global _started
-    from joblib import Parallel, delayed
-    from joblib.externals.loky.backend import context
+class Death(NamedTuple):
+    """How a worker ended in the middle of a task."""
 
-    if start():
-        context.set_start_method("forkserver", force=True)
-    _started = count > 1
-    yield from Parallel(
-        n_jobs=count, backend="loky", batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered", **options
-    )(delayed(_run)(job) for job in jobs)
+    reason: str
+    is_final: bool = False
+    """Whether there is no use in a second try."""
 
 
-def stop(wait: bool = False) -> None:
-    """Ends the workers, if there are any; waits for their end if asked."""
-    global _started
-    if _started:
-        from joblib.externals.loky import get_reusable_executor
+class Worker:
+    """A process that runs one task after the other."""
 
-        get_reusable_executor(reuse=True).shutdown(wait=wait)
-        _started = False
+    def __init__(self) -> None:
+        context: Any = multiprocessing.get_context("forkserver" if start_fork_server() else "spawn")
+        self.pipe, other = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(other,), daemon=False)
+        self.process.start()
+        other.close()
+        self.task: Any = None
+        self.started = 0.0
+        self._oom_kills = count_oom_kills()
+
+    def give(self, function: Callable[[Any], Any], task: Any) -> None:
+        """Sends a task to the worker."""
+        self.task, self.started = task, time.monotonic()
+        with contextlib.suppress(OSError):
+            # A worker that died meanwhile is found by its end.
+            self.pipe.send((function, task))
+
+    def result(self) -> Any:
+        """Returns the result of the task, or a `Death`."""
+        with contextlib.suppress(EOFError, OSError):
+            return self.pipe.recv()
+        self.process.join()
+        return Death(cause_of_death(self.process.exitcode, count_oom_kills() > self._oom_kills))
+
+    def end(self) -> None:
+        """Ends the process now, or after a moment in which it removes what it has half written."""
+        self.process.terminate()
+        self.process.join(_GRACE_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.pipe.close()
+
+
+class Pool:
+    """Workers that remain between sweeps."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.workers: list[Worker] = []
+
+    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any], minutes: float | None = None) -> Iterator[Any]:
+        """Yields pairs of a task and its result as tasks end; the result of a task without one is a `Death`.
+
+        A task whose worker died runs once more, alone, when the others have ended: another task may have taken the
+        memory of the machine.
+        """
+        suspects = list[Any]()
+        for task, result in self._run(function, deque(tasks), self.count, minutes):
+            if isinstance(result, Death) and not result.is_final:
+                suspects.append(task)
+            else:
+                yield task, result
+        for task in suspects:
+            yield from self._run(function, deque([task]), 1, minutes)
+
+    def _run(self, function: Callable, tasks: deque, count: int, minutes: float | None) -> Iterator[Any]:
+        try:
+            while tasks or self.busy:
+                self._give(function, tasks, count)
+                for worker in self._ended(minutes):
+                    task, worker.task = worker.task, None
+                    late = Death(f"it ran for longer than `timeout_minutes={minutes:g}`" if minutes else "", True)
+                    result = worker.result() if worker.pipe.poll() else late
+                    if isinstance(result, Death):
+                        self._remove(worker)
+                    yield task, result
+        finally:
+            # An error of the caller leaves tasks behind.
+            for worker in self.busy:
+                self._remove(worker)
+
+    def _remove(self, worker: Worker) -> None:
+        worker.end()
+        self.workers.remove(worker)
+
+    @property
+    def busy(self) -> list[Worker]:
+        """The workers that have a task."""
+        return [worker for worker in self.workers if worker.task is not None]
+
+    def _give(self, function: Callable, tasks: deque, count: int) -> None:
+        while tasks and len(self.busy) < count:
+            idle = next((worker for worker in self.workers if worker.task is None), None)
+            if idle is None:
+                idle = Worker()
+                self.workers.append(idle)
+            idle.give(function, tasks.popleft())
+
+    def _ended(self, minutes: float | None) -> list[Worker]:
+        """Waits for results, deaths or timeouts."""
+        busy, now = self.busy, time.monotonic()
+        last = -math.inf if minutes is None else now - 60 * minutes
+        left = None if minutes is None else max(0.0, min(worker.started for worker in busy) - last)
+        wait([worker.pipe for worker in busy], left)
+        last += time.monotonic() - now
+        return [worker for worker in busy if worker.pipe.poll() or worker.started <= last]
+
+    def end(self) -> None:
+        """Ends all workers."""
+        for worker in self.workers:
+            worker.process.terminate()
+        for worker in self.workers:
+            worker.end()
+        self.workers.clear()
+
+
+def pool(count: int) -> Pool:
+    """Returns the workers of this process, as many as asked for."""
+    global _pool
+    if _pool is None or _pool.count != count:
+        stop()
+        _pool = Pool(count)
+    return _pool
+
+
+def run_on_workers(jobs: Sequence[Job], count: int, timeout_minutes: float | None = None) -> Iterator[Outcome]:
+    """Yields the outcomes of jobs as they end; a worker that dies or hangs gives a failed one."""
+    from brittlestar.cells.job import Outcome
+
+    for job, result in pool(count).run(_run, jobs, timeout_minutes):
+        if isinstance(result, Death):
+            result = Outcome("failed", job.number, job.cell, error=result.reason)
+        yield result
+
+
+def busy_tasks() -> list[tuple[str, float]]:
+    """Returns the cells that workers compute now, by their overrides, and the seconds since each started."""
+    workers = [] if _pool is None else _pool.busy
+    now = time.monotonic()
+    return [(" ".join(getattr(worker.task, "overrides", ())), now - worker.started) for worker in workers]
+
+
+def stop() -> None:
+    """Ends the workers, if there are any."""
+    global _pool
+    if _pool is not None:
+        _pool.end()
+        _pool = None
+
+
+atexit.register(stop)
 
 
 def _run(job: Job) -> Outcome:
     from brittlestar.cells import run as cell
 
-    _prepare_worker()
     return cell.run(job)
 
 
-@functools.cache
+def _serve(pipe: Connection) -> None:
+    """Runs tasks until the parent closes the pipe or ends."""
+    trimmed = time.monotonic()
+    with contextlib.suppress(EOFError, OSError, Stopped):
+        # From its first line on, a signal may raise `Stopped`.
+        _prepare_worker()
+        while True:
+            function, task = pipe.recv()
+            pipe.send(function(task))
+            if time.monotonic() - trimmed > _TRIM_SECONDS:
+                trim_memory()
+                trimmed = time.monotonic()
+    # Not by the way of a program's end: code of a policy may have left threads that never end.
+    os._exit(0)
+
+
 def _prepare_worker() -> None:
+    # Ctrl-C reaches every process of a terminal. Only the parent answers it, and ends the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # Ctrl-C reaches every process of a terminal. Only the parent answers it, and ends the workers.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # A parent that was killed cannot end its workers: they end by themselves.
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _stop(number: int, frame: Any) -> None:
+    # A second signal would raise in the code that answers the first one.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Stopped
 
 
 def _end_with(parent: BaseProcess) -> None:

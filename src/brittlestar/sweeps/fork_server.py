@@ -1,0 +1,35 @@
+"""The process that workers are forked from."""
+
+import multiprocessing
+import os
+import signal
+
+FIRST_ENV = "BRITTLESTAR_FIRST_ENV"
+"""Environment variable: the option of the group `env` that the first cells will likely use."""
+
+
+def start_fork_server(env: str | None = None) -> bool:
+    """Starts the process that workers are forked from, and returns whether the system has such a process.
+
+    It has one thread and nothing of this process, so a fork of it is safe. It imports what cells need, once for all
+    workers; `env` is the option that they will likely use. Without it, as on Windows, each worker starts on its own.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return False
+    from multiprocessing import forkserver, resource_tracker
+
+    if env:
+        os.environ[FIRST_ENV] = env
+    forkserver.set_forkserver_preload(["brittlestar.sweeps.preload"])
+    # It unblocks signals when it starts, so it starts first.
+    resource_tracker.ensure_running()
+    # Ctrl-C reaches every process of a terminal. The new process and its forks keep it blocked; this one gets it later.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        forkserver.ensure_running()
+    except OSError:
+        # Its socket is in the folder of temporary files, whose name may be too long for a socket.
+        return False
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    return True

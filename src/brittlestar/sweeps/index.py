@@ -1,0 +1,207 @@
+"""The cells of a sweep in two files of its folder: a line of JSON per cell, and their arrays in one file.
+
+Most cells of a sweep differ in a few values, so a line holds the differences from an earlier manifest, its base.
+Every line has a digest of its own, and every array one in its line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brittlestar.cells.files import make_folder
+from brittlestar.cells.job import Job, Outcome
+from brittlestar.cells.record import DamagedCellError, Record, digest, read_arrays, size
+from brittlestar.cells.run import manifest_of
+from brittlestar.errors import UserError
+from brittlestar.sweeps.layers import Base, Layered, difference
+
+INDEX, ARRAYS = "cells.jsonl", "cells.bin"
+_SUM = ', "sum": "'
+_FLUSH_SECONDS = 0.2
+_REMEDY = "run the command of the sweep again"
+
+
+class IndexWriter:
+    """Writes the cells of a sweep as they end; use it as a context manager. Lines are in the order of their ends.
+
+    A sweep that comes in parts, as adaptive ones do, has a writer for each: `first` is the number of its first cell.
+    """
+
+    def __init__(self, folder: Path, cells: int, first: int = 0) -> None:
+        make_folder(folder)
+        try:
+            mode = "a" if first else "w"
+            self._lines, self._arrays = open(folder / INDEX, mode), open(folder / ARRAYS, f"{mode}b")  # noqa: SIM115
+        except OSError as error:
+            raise UserError(f"cannot write to {folder}: {error.strerror}") from None
+        self._bases: dict[tuple, tuple[str, dict[str, Any]]] = {}
+        self._first, self._count, self._offset = first, 0, self._arrays.tell()
+        self._flushed = 0.0
+        self.write_line({"sweep": {"cells": first + cells}})
+        self._flush()
+
+    def __enter__(self) -> IndexWriter:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for file in (self._arrays, self._lines):
+            file.close()
+
+    def add(self, job: Job, outcome: Outcome, record: Record | None) -> None:
+        """Writes the cell of a job; `record` is None for a failed one."""
+        self.write(manifest_of(job, outcome, record), record.arrays if record else {})
+
+    def write(self, manifest: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Writes one cell; its manifest describes the arrays by `files`."""
+        try:
+            offset = self._offset
+            for array in arrays.values():
+                self._offset += self._arrays.write(np.ascontiguousarray(array).tobytes())
+            self.write_line(self._line(manifest) | {"offset": offset})
+            if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+                self._flush()
+        except OSError as error:
+            raise UserError(f"cannot write {self._lines.name}: {error.strerror}") from None
+
+    def _line(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        kind = (*sorted(manifest), *manifest["choices"].items())
+        name, base = self._bases.get(kind, ("", None))
+        changes = None if base is None else difference(base, manifest)
+        if changes is None:
+            name, changes = f"{self._first}.{self._count}", {}
+            self._bases[kind] = name, manifest
+            self._count += 1
+            self.write_line({"base": name, "manifest": manifest})
+        return {"of": name, "changes": changes}
+
+    def write_line(self, line: dict[str, Any]) -> None:
+        """Writes a line of JSON with its digest."""
+        text = json.dumps(line)[:-1]
+        self._lines.write(f'{text}{_SUM}{digest(text.encode())[:16]}"}}\n')
+
+    def _flush(self) -> None:
+        # The arrays first: a reader of a running sweep finds those of every line.
+        self._arrays.flush()
+        self._lines.flush()
+        self._flushed = time.monotonic()
+
+
+class Entry(NamedTuple):
+    """A cell in an index: its manifest, and where its arrays are."""
+
+    manifest: Mapping[str, Any]
+    arrays: ArrayFile
+    offset: int
+
+
+class ArrayFile:
+    """The arrays of a sweep; each is read and checked when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle = -1
+
+    def read(self, entry_offset: int, files: dict[str, Any], name: str) -> np.ndarray:
+        """Returns one array of the cell whose arrays start at an offset."""
+        before = 0
+        for other, facts in files.items():
+            if other == name:
+                break
+            before += size(facts)
+        try:
+            if self._handle < 0:
+                self._handle = os.open(self.path, os.O_RDONLY)
+            data = os.pread(self._handle, size(files[name]), entry_offset + before)
+            return read_arrays({name: files[name]}, data)[name]
+        except DamagedCellError as error:
+            raise DamagedCellError(f"{self.path} is damaged ({error}): {_REMEDY}") from None
+        except OSError as error:
+            raise DamagedCellError(f"{self.path} cannot be read ({error.strerror}): {_REMEDY}") from None
+
+    def __del__(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+
+def write_plan(folder: Path, cells: Sequence[Sequence[str]]) -> None:
+    """Writes an index without cells, but with the overrides of each: for launchers whose jobs record their own cell.
+
+    A job of an earlier sweep in the same folder may still run. Its cell has other overrides.
+    """
+    with IndexWriter(folder, len(cells)) as index:
+        index.write_line({"plan": [overrides_digest(overrides) for overrides in cells]})
+
+
+def overrides_digest(overrides: Sequence[str]) -> str:
+    """Returns a short digest of the overrides of a cell."""
+    return digest("\n".join(overrides).encode())[:8]
+
+
+def read_header(folder: Path) -> tuple[int | None, list[str] | None]:
+    """Returns how many cells the sweep in a folder has, finished or not, and the digests of their overrides.
+
+    Both are None where its index does not say so.
+    """
+    cells, plan = None, None
+    with contextlib.suppress(OSError, ValueError), open(folder / INDEX) as file:
+        for line in file:
+            if line.startswith('{"sweep"'):
+                cells = json.loads(line)["sweep"]["cells"]
+            elif line.startswith('{"plan"'):
+                plan = json.loads(line)["plan"]
+    return cells, plan
+
+
+def count_missing(folder: Path) -> int:
+    """Returns how many cells of the sweep in a folder have no record yet; 0 where that is not known."""
+    recorded = 0
+    for place in find_indexes(folder):
+        with open(place / INDEX) as file:
+            recorded += sum(line.startswith('{"of"') for line in file)
+    return max(0, (read_header(folder)[0] or 0) - recorded)
+
+
+def read_index(folder: Path) -> Iterator[Entry]:
+    """Yields the cells of an index in the order of its lines; raises `DamagedCellError` where a line is damaged."""
+    arrays, bases = ArrayFile(folder / ARRAYS), dict[str, Base]()
+    with open(folder / INDEX, "rb") as file:
+        for number, text in enumerate(file, 1):
+            if not text.endswith(b"\n"):
+                # The process that wrote it was killed; the cell counts as missing.
+                return
+            line = _checked(text, folder / INDEX, number)
+            if "manifest" in line:
+                bases[line["base"]] = Base(line["manifest"])
+            elif "changes" in line:
+                if line["of"] not in bases:
+                    raise DamagedCellError(f"{folder / INDEX} lacks a line that line {number} needs: {_REMEDY}")
+                yield Entry(Layered(bases[line["of"]], line["changes"]), arrays, line["offset"])
+
+
+def _checked(text: bytes, path: Path, number: int) -> dict[str, Any]:
+    body, _, rest = text.rpartition(_SUM.encode())
+    if rest != f'{digest(body)[:16]}"}}\n'.encode():
+        raise DamagedCellError(f"{path} is damaged in line {number}: {_REMEDY}")
+    return json.loads(body + b"}")
+
+
+def find_indexes(folder: Path) -> list[Path]:
+    """Returns the folders at and below a folder that hold an index, in the order of their numbers."""
+    folders = [Path(root) for root, _, files in os.walk(folder) if INDEX in files]
+    return sorted(folders, key=lambda path: [(len(part), part) for part in path.relative_to(folder).parts])
+
+
+def forget_cells(folder: Path) -> None:
+    """Removes the indexes of an earlier sweep from its folder; the store keeps the cells."""
+    for place in find_indexes(folder):
+        for name in (INDEX, ARRAYS):
+            (place / name).unlink(missing_ok=True)

@@ -1,0 +1,125 @@
+"""Nested dicts that differ in a few values: the differences, and a view of both together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_MISSING = object()
+GONE = object()
+"""In place of a leaf of the base that is no leaf any more."""
+_PLAIN = (str, int, float, type(None))
+
+
+def difference(base: dict[str, Any], node: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the values of a nested dict that differ from a base; None if the base has a key that it lacks.
+
+    Example:
+        >>> difference({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}, "d": 4})
+        {'a': {'c': 3}, 'd': 4}
+    """
+    if node is base:
+        return {}
+    if len(node) < len(base) or any(key not in node for key in base):
+        return None
+    changes: dict[str, Any] = {}
+    for key, value in node.items():
+        other = base.get(key, _MISSING)
+        if value is other:
+            continue
+        if isinstance(value, dict) and isinstance(other, dict):
+            inner = difference(other, value)
+            if inner is None:
+                return None
+            if inner:
+                changes[key] = inner
+        elif _differ(value, other):
+            changes[key] = value
+    return changes
+
+
+def _differ(value: Any, other: Any) -> bool:
+    if type(value) is not type(other):
+        return True
+    if isinstance(value, str | int):
+        return value != other
+    # By their text: [1] and [1.0], or 0.0 and -0.0, are equal and yet different configs.
+    return repr(value) != repr(other)
+
+
+def merge(base: Any, changes: Any) -> Any:
+    """Returns a base with changes, see `difference`; what did not change is shared with the base.
+
+    Example:
+        >>> merge({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}})
+        {'a': {'b': 1, 'c': 3}}
+    """
+    if not (isinstance(base, dict) and isinstance(changes, dict)):
+        return changes
+    merged = dict(base)
+    for key, value in changes.items():
+        merged[key] = merge(base[key], value) if key in base else value
+    return merged
+
+
+def flatten(node: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Returns the leaves of a nested dict by dotted key; a list is its JSON.
+
+    Example:
+        >>> flatten({"a": {"b": [1]}, "c": {}})
+        {'a.b': '[1]', 'c': '{}'}
+    """
+    leaves: dict[str, Any] = {}
+    for key, value in node.items():
+        if isinstance(value, dict) and value:
+            leaves |= flatten(value, f"{prefix}{key}.")
+        else:
+            leaves[prefix + key] = value if isinstance(value, _PLAIN) else json.dumps(value)
+    return leaves
+
+
+class Base:
+    """A manifest that others are changes of."""
+
+    def __init__(self, manifest: dict[str, Any]) -> None:
+        self.manifest = manifest
+        self.flat = flatten(manifest.get("config", {}))
+        self.empty = [key for key, value in self.flat.items() if value == "{}"]
+
+
+class Layered(Mapping[str, Any]):
+    """A manifest as changes of a base; it merges a value when it is asked for, so that many of them take little memory.
+
+    Example:
+        >>> manifest = Layered(Base({"config": {"seed": 0, "lanes": 4}, "status": "done"}), {"config": {"seed": 1}})
+        >>> manifest["config"], manifest["status"], manifest.changed_config()
+        ({'seed': 1, 'lanes': 4}, 'done', {'seed': 1})
+    """
+
+    __slots__ = ("base", "changes")
+
+    def __init__(self, base: Base, changes: dict[str, Any]) -> None:
+        self.base, self.changes = base, changes
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.changes:
+            return self.base.manifest[key]
+        return merge(self.base.manifest.get(key), self.changes[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.changes or key in self.base.manifest
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.base.manifest | self.changes)
+
+    def __len__(self) -> int:
+        return len(self.base.manifest | self.changes)
+
+    def changed_config(self) -> dict[str, Any]:
+        """Returns the leaves of the config that are not those of the base, by dotted key.
+
+        A dict that is empty in the base and not in the changes is `GONE`.
+        """
+        own = flatten(self.changes.get("config", {}))
+        return own | {key: GONE for key in self.base.empty if any(name.startswith(f"{key}.") for name in own)}

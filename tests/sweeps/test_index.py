@@ -1,0 +1,120 @@
+"""The index of a sweep: every line and every array is checked when it is read."""
+
+import numpy as np
+import pytest
+
+from brittlestar.cells.record import DamagedCellError, decode, encode
+from brittlestar.sweeps.index import (
+    ARRAYS,
+    INDEX,
+    IndexWriter,
+    count_missing,
+    find_indexes,
+    forget_cells,
+    read_header,
+    read_index,
+    write_plan,
+)
+
+
+def manifest(number, **values):
+    config = {"seed": number, "perturbation": {"sigma": 0.1 * number}}
+    return {"cell": f"{number:032}", "number": number, "config": config, "choices": {}, "status": "done"} | values
+
+
+def write(folder, numbers, first=0, **values):
+    with IndexWriter(folder, len(numbers), first) as index:
+        for number in numbers:
+            arrays = {"episodes": np.full((2, 3), float(number)), "rewards": np.full(4, number, np.float32)}
+            record = decode(encode(manifest(number, **values), arrays))
+            index.write(record.manifest, record.arrays)
+
+
+def read(folder):
+    return [
+        (dict(entry.manifest), *(array(entry, name) for name in ("episodes", "rewards")))
+        for entry in read_index(folder)
+    ]
+
+
+def array(entry, name):
+    return entry.arrays.read(entry.offset, entry.manifest["files"], name)
+
+
+def test_cells_are_read_back(tmp_path):
+    write(tmp_path, [0, 1, 2])
+    for number, (found, episodes, rewards) in enumerate(read(tmp_path)):
+        assert {key: found[key] for key in manifest(number)} == manifest(number)
+        assert (episodes == number).all() and episodes.shape == (2, 3)
+        assert rewards.tolist() == 4 * [number] and rewards.dtype == np.float32
+    assert read_header(tmp_path)[0] == 3
+
+
+def test_a_sweep_in_parts_has_one_index(tmp_path):
+    write(tmp_path, [0, 1])
+    write(tmp_path, [2, 3], first=2, error="other keys")
+    assert [found["number"] for found, *_ in read(tmp_path)] == [0, 1, 2, 3]
+    assert [int(episodes[0, 0]) for _, episodes, _ in read(tmp_path)] == [0, 1, 2, 3]
+    assert read_header(tmp_path)[0] == 4
+
+
+def test_a_new_sweep_replaces_the_old_one(tmp_path):
+    write(tmp_path, [0, 1, 2])
+    write(tmp_path, [5])
+    assert [found["number"] for found, *_ in read(tmp_path)] == [5]
+
+
+def test_lines_are_short(tmp_path):
+    write(tmp_path, range(50))
+    lines = (tmp_path / INDEX).read_text().splitlines()
+    assert len(lines) == 52 and max(map(len, lines[2:])) < 400
+
+
+def test_every_damaged_bit_is_noticed(tmp_path):
+    write(tmp_path, [0, 1])
+    for name in (INDEX, ARRAYS):
+        data = (tmp_path / name).read_bytes()
+        for place in range(0, len(data) - 1, 7):
+            damaged = bytearray(data)
+            damaged[place] ^= 1 << place % 8
+            (tmp_path / name).write_bytes(damaged)
+            with pytest.raises(DamagedCellError, match="is damaged .*run the command of the sweep again"):
+                read(tmp_path)
+        (tmp_path / name).write_bytes(data)
+    assert len(read(tmp_path)) == 2
+
+
+def test_a_line_that_was_not_finished_is_a_missing_cell(tmp_path):
+    write(tmp_path, [0, 1])
+    data = (tmp_path / INDEX).read_bytes()
+    (tmp_path / INDEX).write_bytes(data[:-3])
+    assert len(read(tmp_path)) == 1 and read_header(tmp_path)[0] == 2
+
+
+def test_indexes_are_found_in_the_order_of_their_numbers_and_forgotten(tmp_path):
+    for name in ("10", "9", "0"):
+        write(tmp_path / name, [int(name)])
+    assert [path.name for path in find_indexes(tmp_path)] == ["0", "9", "10"]
+    forget_cells(tmp_path)
+    assert find_indexes(tmp_path) == [] and read_header(tmp_path) == (None, None)
+
+
+def test_cells_that_were_planned_and_not_recorded_are_counted(tmp_path):
+    with IndexWriter(tmp_path, 5) as index:
+        index.write(manifest(0), {})
+    assert count_missing(tmp_path) == 4
+    write_plan(tmp_path, [["seed=0"], ["seed=1"]])
+    write(tmp_path / "1", [1])
+    assert count_missing(tmp_path) == 1
+
+
+def test_a_removed_line_or_file_is_noticed(tmp_path):
+    write(tmp_path, [0, 1])
+    lines = (tmp_path / INDEX).read_text().splitlines(keepends=True)
+    (tmp_path / INDEX).write_text("".join(lines[:1] + lines[2:]))
+    with pytest.raises(DamagedCellError, match="lacks a line that line 2 needs: run the command of the sweep again"):
+        read(tmp_path)
+    (tmp_path / INDEX).write_text("".join(lines))
+    (tmp_path / ARRAYS).unlink()
+    with pytest.raises(DamagedCellError, match=r"cells.bin cannot be read \(No such file or directory\): run the"):
+        read(tmp_path)
