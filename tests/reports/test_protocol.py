@@ -227,10 +227,10 @@ def test_nothing_finished_is_a_protocol_too(cell, fail_cell):
     assert "1 cell: 1 failed." in page and "## Perturbations" in page
 
 
-def test_a_planned_sweep_has_no_statistics_yet(cell):
+def test_a_planned_sweep_names_its_statistics(cell):
     cells = [cell(strength=s, seed=seed, episodes=50) for s in (0.0, 0.1, -1.0) for seed in (0, 1)]
-    page = protocol(planned_cells(Job(one.config, "", one.manifest["choices"]) for one in cells))
-    assert "configs of 6 cells: 2 failed, 4 planned." in page and "## Statistics" not in page
+    page = protocol(planned_cells(Job(one.config, one.manifest["choices"]) for one in cells))
+    assert "configs of 6 cells: 2 failed, 4 planned." in page and "## Statistics" in page
     assert "`sigma` = -1, 0, 0.1 (the strength)" in page
     assert "| 100 " in part(page, "Why this many trials"), "50 episodes of two seeds"
     assert "Time limit: 50 steps." in page, "the registered one"
@@ -240,7 +240,7 @@ def test_a_planned_schedule_with_phases_counts_the_trials_of_each(cell):
     one = cell(
         perturbation="trust_violation", field="scale", strength=0.8, schedule="phases", env="cartpole", episodes=120
     )
-    page = protocol(planned_cells([Job(one.config, "", one.manifest["choices"])]))
+    page = protocol(planned_cells([Job(one.config, one.manifest["choices"])]))
     assert "That is 40 trials for each setting, strength and phase (pre, shock, post)." in page
     assert "| 40 " in part(page, "Why this many trials")
 

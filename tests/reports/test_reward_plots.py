@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from brittlestar.cells import store as records
 from brittlestar.reports import reward_plots
 from brittlestar.reports.reward_plots import plot_rewards
 from brittlestar.reports.summary import summarise
@@ -15,14 +14,14 @@ from brittlestar.results.load import load_cells
 def swept(make_cell, save_cells, tmp_path):
     """A function that saves cells with records, `(strength, options, reward of a step)` each; returns their folder."""
 
-    def save(*contents):
+    def save(*contents, steps=5):
         cells = [make_cell([1, 0], strength=strength, **options) for strength, options, _ in contents]
-        save_cells(tmp_path, cells)
-        for i, (*_, reward) in enumerate(contents):
-            mean = reward * np.arange(1, 6)
-            rows = [np.arange(1, 6), mean, *(mean + shift for shift in (-2, -1, 0, 1, 2))]
-            np.save(tmp_path / str(i) / records.REWARDS, np.array([rows], np.float32).transpose(0, 2, 1))
-        return tmp_path
+        records = []
+        for *_, reward in contents:
+            mean = reward * np.arange(1, steps + 1)
+            rows = [np.arange(1, steps + 1), mean, *(mean + shift for shift in (-2, -1, 0, 1, 2))]
+            records.append(np.array([rows], np.float32).transpose(0, 2, 1))
+        return save_cells(tmp_path, cells, records)
 
     return save
 
@@ -56,6 +55,12 @@ def test_a_picture_has_a_line_with_a_band_for_every_strength(swept, figures, lay
     assert (len(axes.collections), axes.get_xlabel()) == (2, "step of the episode")
     assert axes.get_ylabel().startswith("cumulative reward") and not axes.yaxis_inverted()
     assert layout_faults(figure) == []
+
+
+def test_steps_are_whole_numbers(swept, figures):
+    draw(swept((0.0, {}, 1.0), steps=2))
+    (axes,) = figures[0][0].axes
+    assert [tick for tick in axes.get_xticks() if tick % 1] == []
 
 
 def test_negative_rewards_reverse_the_axis(swept, figures):

@@ -35,6 +35,28 @@ def test_values_that_differ_need_a_choice(make_cell):
     assert study.scoring == "compat_1_0"
 
 
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        (
+            {"_target_": "trap_study.Trap"},
+            "the study trap_study.Trap: if you trust its code, add `--import trap_study`",
+        ),
+        ({"_target_": "os.system", "command": "ls"}, "name a study that is none: os.system"),
+        (STRESS | {"scoring": {"_target_": "os.getcwd"}}, "a study that is none: .*StressPhases, os.getcwd"),
+        (
+            {"_target_": "brittlestar.config.build.locate", "path": "trap_study.Trap", "where": ""},
+            "a study that is none",
+        ),
+    ],
+)
+def test_the_files_of_a_sweep_run_no_code(make_cell, tmp_path, monkeypatch, marker, node, message):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "trap_study.py").write_text(f"import pathlib; pathlib.Path({str(marker)!r}).touch()")
+    with pytest.raises(UserError, match=message):
+        studies_of(cells(make_cell, node), {})
+
+
 def test_an_unknown_setting_names_the_nearest(make_cell):
     with pytest.raises(UserError, match="`study.scorin` does not exist in these sweeps; did you mean `scoring`"):
         studies_of(cells(make_cell, STRESS), {"scorin": "rigorous"})

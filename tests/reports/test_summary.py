@@ -41,7 +41,7 @@ def test_every_file_is_written_and_named(make_cell, save_cells, tmp_path):
     for line in (
         f"plot    {tmp_path}/out/curve.png",
         f"report  {tmp_path}/out/report.md, {tmp_path}/out/protocol.md",
-        f"cells   {sweep}/*/",
+        f"cells   {sweep}/cells.jsonl",
     ):
         assert line in output
     assert "| sigma | n_seeds | n_episodes | success_any " in output
@@ -138,7 +138,6 @@ def test_failures_are_in_the_report(make_cell, fail_cell, save_cells, tmp_path, 
 
 def test_nothing_finished(make_cell, fail_cell, save_cells, tmp_path, plain):
     summarise([str(save_cells(tmp_path, curve(make_cell)))], tmp_path)
-    (tmp_path / "1" / "manifest.json").unlink()
     tables, output, _ = summarise([str(save_cells(tmp_path, [fail_cell(make_cell())]))], tmp_path)
     assert tables.curve == []
     assert output.startswith("no cell has a result") and "plot" not in output
@@ -226,16 +225,17 @@ def test_the_report_names_what_the_picture_leaves_out(make_cell, save_cells, tmp
     assert note in output and note in (tmp_path / "report.md").read_text()
 
 
-def test_an_error_of_a_study_is_a_line_of_the_report(make_cell, fail_cell, save_cells, tmp_path, plain):
+@pytest.mark.parametrize(("kind", "name"), [(UserError, ""), (ValueError, "ValueError: ")])
+def test_an_error_of_a_study_is_a_line_of_the_report(make_cell, fail_cell, save_cells, tmp_path, plain, kind, name):
     class Broken:
         def analyse(self, cells, out):
-            raise UserError("a clean cell is missing")
+            raise kind("a clean cell is missing")
 
     sweep = save_cells(tmp_path, [*curve(make_cell), fail_cell(make_cell(strength=9.0))])
     tables, _, errors = summarise([str(sweep)], tmp_path, study=Broken())
-    assert errors == ["a clean cell is missing"] and len(tables.failures) == 1
+    assert errors == [f"{name}a clean cell is missing"] and len(tables.failures) == 1
     report = (tmp_path / "report.md").read_text()
-    assert "- the study failed: a clean cell is missing" in report and "## Failed cells" in report
+    assert f"- the study failed: {name}a clean cell is missing" in report and "## Failed cells" in report
 
 
 def test_a_wrong_setting_of_a_study_writes_nothing(make_cell, save_cells, tmp_path):

@@ -284,6 +284,12 @@ def test_methods_name_seeds_and_episodes(make_cell):
     )
 
 
+def test_one_episode_is_named_in_the_singular(make_cell):
+    tables = aggregate(rates(make_cell, [1], [0], n=1))
+    assert tables.summary[0]["interval_method"].startswith("plus-four bootstrap over 1 episode,")
+    assert tables.curve[0]["metric_interval"] == "t over 1 episode (rates: Wilson), 95 %"
+
+
 def test_a_few_episodes_that_all_agree_are_no_certainty(make_cell):
     row = aggregate(rates(make_cell, [10, 10, 0], [0, 0.1, 0.2])).summary[0]
     assert row["critical_interpolated_low"] < 0.145 < 0.155 < row["critical_interpolated_high"]

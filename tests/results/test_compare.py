@@ -48,6 +48,15 @@ def test_shared_episodes_are_paired(sweep):
     assert verdict(comparison).endswith("/a is more robust than " + comparison.names[1] + " over the curve")
 
 
+def test_other_backends_are_unpaired_and_named(sweep):
+    env = {"_target_": "EnvSpec", "id": "FetchReach-v4", "kwargs": {}, "lanes": 4}
+    sides = [sweep(name, [10, 9, 8], config={"env": env | {"backend": name}}) for name in ("envpool", "gymnasium")]
+    comparison = compare(*sides, [], [], None)
+    assert comparison.paired is False and comparison.levels[0]["method"].startswith("Boschloo; unpaired")
+    assert comparison.note.startswith("A ran on envpool, B on gymnasium, which have other start states")
+    assert compare(sides[0], sides[0], [], [], None).note == ""
+
+
 def test_other_episodes_are_unpaired(sweep):
     comparison = compare(sweep("a", [10, 9, 8]), sweep("b", [10, 6, 1], seeds=(3, 4)), [], [], None)
     assert comparison.paired is False

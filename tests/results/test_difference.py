@@ -72,3 +72,9 @@ def test_a_real_difference_is_detected():
     a, b = (random.random((3, 5, 40)) < rate for rate in (0.9, 0.6))
     row = curve_difference(Sides([0.0, 0.1, 0.2], a.astype(float), b.astype(float), paired=False, span=EVENT))
     assert 0 < row["low"] < 0.3 < row["high"]
+
+
+def test_one_episode_is_named_in_the_singular():
+    one = np.array([[[1.0]]])
+    assert "bootstrap over 1 episode, " in curve_difference(Sides([0.0], one, one, paired=True, span=EVENT))["method"]
+    assert "over 1 + 1 episodes, " in curve_difference(Sides([0.0], one, one, paired=False, span=EVENT))["method"]

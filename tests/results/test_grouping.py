@@ -68,3 +68,19 @@ def test_no_cells_no_labels():
 def test_labels_sort_numbers_then_text_then_nothing():
     values = [None, "b", 10, 2.5, "a", True]
     assert sorted(values, key=lambda value: sort_key([value])) == [2.5, 10, True, "a", "b", None]
+
+
+def backend_cell(make_cell, fail_cell, backend, failed=False):
+    env = {"_target_": "EnvSpec", "id": "FetchReach-v4", "kwargs": {}, "backend": backend}
+    cell = make_cell(config={"env": env})
+    return fail_cell(cell) if failed else cell
+
+
+def test_cells_of_two_backends_are_two_curves(make_cell, fail_cell):
+    cells = [backend_cell(make_cell, fail_cell, name) for name in ("envpool", "gymnasium")]
+    assert [label["env.backend"] for label in map(group(cells).label, range(2))] == ["envpool", "gymnasium"]
+
+
+def test_a_cell_that_failed_before_it_had_a_backend_differs_in_none(make_cell, fail_cell):
+    cells = [backend_cell(make_cell, fail_cell, "gymnasium"), backend_cell(make_cell, fail_cell, "auto", failed=True)]
+    assert "env.backend" not in group(cells).columns

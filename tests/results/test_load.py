@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 
-from brittlestar.cells import store as records
+from brittlestar.cells.record import DamagedCellError, encode
+from brittlestar.cells.store import write_record
 from brittlestar.errors import UserError
-from brittlestar.results import load as cells
-from brittlestar.results.load import Cell, hold_rows, load_cells
+from brittlestar.results.load import Cell, load_cells
 
 
 def test_without_hydra_the_class_is_the_choice():
@@ -52,7 +49,7 @@ def test_two_results_of_one_config_are_refused(make_cell, save_cells, tmp_path):
     other = make_cell([0.0])
     other.manifest["cell"] = "computed by other code"
     folders = [save_cells(tmp_path / "a", [make_cell([1.0])]), save_cells(tmp_path / "b", [other])]
-    with pytest.raises(UserError, match=r"a/0 and .*b/0 have the same config and different results"):
+    with pytest.raises(UserError, match=r"a/cells.bin and .*b/cells.bin have cells of the same config and"):
         load_cells(folders)
 
 
@@ -74,37 +71,30 @@ def test_different_studies_are_refused(make_cell, save_cells, tmp_path, change, 
     assert len(load_cells(folders, mixed=True)) == 2
 
 
-@pytest.mark.parametrize("content", ["", '{"status": "done"', "[]", '{"status": "done"}', "\xff"])
-def test_incomplete_manifests_are_ignored(make_cell, save_cells, tmp_path, content):
-    save_cells(tmp_path, [make_cell()])
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1" / "manifest.json").write_text(content, encoding="latin-1")
-    assert len(load_cells([tmp_path])) == 1
+def test_cells_of_earlier_versions_are_named(tmp_path):
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "manifest.json").write_text("{}")
+    with pytest.raises(UserError, match=r"no cells.jsonl in it or below it; cells of earlier versions are not read"):
+        load_cells([tmp_path])
 
 
-def test_the_store_is_no_sweep(make_cell, tmp_path):
-    manifest = make_cell().manifest
-    stored = {key: value for key, value in manifest.items() if key not in ("choices", "overrides", "strength")}
-    records.write_cell(tmp_path / "store" / "ab" / "abc", stored, {records.ROWS: np.zeros((1, 1))})
-    with pytest.raises(UserError, match=r"store holds no finished cell \(no complete manifest.json of a sweep below"):
+def test_the_store_is_no_sweep(tmp_path):
+    write_record(str(tmp_path / "store"), "abc", encode({"cell": "abc"}, {}))
+    with pytest.raises(UserError, match=r"store holds no finished cell of a sweep \(no cells.jsonl in it or below"):
         load_cells([tmp_path / "store"])
+
+
+def test_damaged_rows_are_refused(make_cell, save_cells, tmp_path):
+    save_cells(tmp_path, [make_cell((1.0, 0.0)), make_cell((1.0, 1.0), seed=1)])
+    data = bytearray((tmp_path / "cells.bin").read_bytes())
+    data[-5] ^= 4
+    (tmp_path / "cells.bin").write_bytes(data)
+    first, second = load_cells([tmp_path])
+    assert len(first.rows()) == 2
+    with pytest.raises(DamagedCellError, match=r"cells.bin is damaged \(`episodes` has .*run the command of the sweep"):
+        second.rows()
 
 
 def test_missing_folders_are_named(tmp_path):
     with pytest.raises(UserError, match="no folder at .*nowhere"):
         load_cells([tmp_path / "nowhere"])
-
-
-def test_manifests_keep_only_what_tables_need(make_cell, save_cells, tmp_path):
-    cell = make_cell()
-    cell.manifest["provenance"] = {"host": "x" * 1000}
-    assert "provenance" not in load_cells([save_cells(tmp_path, [cell])])[0].manifest
-    assert "provenance" in json.loads((tmp_path / "0" / "manifest.json").read_text())
-
-
-def test_rows_are_held_up_to_a_limit(make_cell, save_cells, tmp_path, monkeypatch):
-    loaded = load_cells([save_cells(tmp_path, [make_cell(seed=seed) for seed in range(3)])])
-    monkeypatch.setattr(cells, "_HELD_BYTES", 2 * loaded[0].rows().nbytes)
-    hold_rows(loaded)
-    assert [cell.held is not None for cell in loaded] == [True, True, False]
-    assert all(len(cell.rows()) == 1 for cell in loaded)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from brittlestar.cells import store as records
 from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 from brittlestar.results.aggregate import aggregate
 from brittlestar.results.load import load_cells
@@ -21,10 +20,7 @@ def swept(make_cell, save_cells, tmp_path):
     """A function that saves one cell per record, with seeds in order, and returns the tables of the sweep."""
 
     def save(*contents):
-        save_cells(tmp_path, [make_cell(seed=seed) for seed in range(len(contents))])
-        for seed, content in enumerate(contents):
-            if content is not None:
-                np.save(tmp_path / str(seed) / records.REWARDS, content)
+        save_cells(tmp_path, [make_cell(seed=seed) for seed in range(len(contents))], contents)
         return aggregate(load_cells([tmp_path]))
 
     return save
@@ -49,18 +45,15 @@ def test_records_of_different_distances_meet_at_the_coarser_one(swept):
     assert curve.mean.tolist() == [0, 2, 4, 5]
 
 
-def test_cells_without_a_record_have_no_curve(swept, tmp_path):
-    tables = swept(None, record([1], [1]))
-    assert len(reward_curves(tables)) == 1
-    (tmp_path / "1" / records.REWARDS).write_bytes(b"")
-    assert reward_curves(tables) == [], "a damaged record is none"
+def test_cells_without_a_record_have_no_curve(swept):
+    assert len(reward_curves(swept(None, record([1], [1])))) == 1
+    assert reward_curves(swept(None, None)) == []
 
 
 def test_the_record_of_a_phase_is_its_own(make_cell, save_cells, tmp_path):
     cell = make_cell([1, 0], phase=[0, 1])
     cell.manifest["phases"] = ["pre", "shock"]
-    save_cells(tmp_path, [cell])
-    np.save(tmp_path / "0" / records.REWARDS, np.concatenate([record([1], [1]), record([1], [7])]))
+    save_cells(tmp_path, [cell], [np.concatenate([record([1], [1]), record([1], [7])])])
     curves = reward_curves(aggregate(load_cells([tmp_path])))
     assert {curve.label["phase"]: curve.mean[-1] for curve in curves} == {"pre": 1, "shock": 7}
     assert REWARD_COLUMNS[:2] == ("step", "mean")

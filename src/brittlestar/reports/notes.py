@@ -29,7 +29,7 @@ def other_records(tables: Tables) -> list[str]:
 def of_cells(tables: Tables) -> list[str]:
     """Returns the notes that cells recorded, each once, and how many cells have it if not all."""
     # A cell of several phases is finished once for each.
-    cells = {id(cell.manifest): cell for cell in tables.finished}
+    cells = {(cell.manifest["cell"], cell.manifest.get("number")): cell for cell in tables.finished}
     counts, every = Counter(note for cell in cells.values() for note in cell.notes), len(cells)
     notes = [f"note: {note}" + ("" if n == every else f" ({n} of {every} cells)") for note, n in counts.items()]
     more = [f"note: {len(notes) - _MOST_OF_CELLS} more, see `notes` in the manifests of the cells"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.config import GROUPS, config_folder, options
-from brittlestar.config.build import locate
+from brittlestar.config.build import imported_class
 
 _GROUPS = (*GROUPS, "study")
 
@@ -73,10 +73,10 @@ def option_summary(text: str) -> str:
 
 
 def class_summary(target: str) -> str:
-    """Returns the first line of the docstring of a class; empty for one that cannot be imported."""
-    # The module of another package may raise anything.
+    """Returns the first line of the docstring of a class; empty for one that `imported_class` does not return."""
     with contextlib.suppress(Exception):
-        return (locate(target, "_target_").__doc__ or "").strip().partition("\n")[0]
+        kind = imported_class(target)
+        return "" if kind is None else str(kind.__doc__ or "").strip().partition("\n")[0]
     return ""
 
 
@@ -105,7 +105,7 @@ def _field_docs(target: str) -> dict[str, str]:
     """Returns the docstrings of the fields of a class and its bases; empty where there is no source."""
     docs: dict[str, str] = {}
     with contextlib.suppress(Exception):
-        for base in reversed(inspect.getmro(locate(target, "_target_"))[:-1]):
+        for base in reversed(inspect.getmro(imported_class(target))[:-1]):
             (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
             for field, doc in itertools.pairwise(getattr(node, "body", ())):
                 if (

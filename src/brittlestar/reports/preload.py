@@ -1,5 +1,6 @@
 """Imports what tables and plots need before a sweep ends."""
 
+import contextlib
 import importlib
 
 _MODULES = (
@@ -10,5 +11,7 @@ _MODULES = (
 
 def import_table_modules() -> None:
     """Imports the modules, which takes a second; a sweep does so while its workers run."""
-    for name in _MODULES:
-        importlib.import_module(name)
+    # An error here only costs time, as a program that ends cannot import all modules: what needs one imports it again.
+    with contextlib.suppress(Exception):
+        for name in _MODULES:
+            importlib.import_module(name)

@@ -13,13 +13,13 @@ from brittlestar.cells.identity import NO_PERTURBATION
 from brittlestar.cells.job import Job, resolve
 from brittlestar.errors import UserError, counted
 from brittlestar.reports.protocol_parts import part_lines, perturbation_names, policy_lines, task_lines
+from brittlestar.reports.protocol_statistics import planned_lines, statistics_lines
 from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import Tables
-from brittlestar.results.curve_intervals import THRESHOLD
 from brittlestar.results.format import bounded, markdown, text
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, Cell, Row
-from brittlestar.results.rows import group_rows, measures
+from brittlestar.results.rows import measures
 from brittlestar.statistics.intervals import LEVEL
 from brittlestar.statistics.sample_size import exact_sample_size, expected_half_width
 
@@ -52,7 +52,7 @@ def protocol(cells: list[Cell], tables: Tables | None = None, sections: Sequence
         "Policies": policy_lines(swept),
         "Trials": _trials(swept, tables),
         **{title: part_lines(swept, name) for name, title in _GROUPS.items()},
-        "Statistics": _statistics(tables, sections),
+        "Statistics": statistics_lines(tables, sections) if tables else planned_lines(swept, _counts(swept, None)),
         "Why this many trials": _reasons(swept, tables),
         "What it cannot tell": [f"- {line}" for line in _limits(swept, tables, sections)],
     }
@@ -81,6 +81,7 @@ def planned_cells(jobs: Iterable[Job]) -> list[Cell]:
             phases = Counter(schedule.phase(episode) for episode in range(job.config["episodes"]))
             manifest |= {"status": "planned", "phases": list(phases), "phase_episodes": dict(phases)}
             manifest["strength"] = {"name": part.strength_field, "value": part.strength}
+            manifest["measure"] = resolved.env.measure
         cells.append(Cell(manifest))
     return cells
 
@@ -101,12 +102,12 @@ def _trials(cells: list[Cell], tables: Tables | None) -> list[str]:
     seeds = sorted({cell.seed for cell in cells})
     episodes = sorted({int(cell.config["episodes"]) for cell in cells})
     counts = _counts(cells, tables)
-    each = f"{_span(episodes)} {'episode' if episodes == [1] else 'episodes'} per cell"
+    each = f"{_span(episodes, 'episode')} per cell"
     lines = [f"- {each}, with {'seed' if len(seeds) == 1 else 'each of the seeds'} {_seeds(seeds)}."]
-    lines.append(f"- That is {_span(counts)} trials for each row of the curve (one setting at one strength).")
+    lines.append(f"- That is {_span(counts, 'trial')} for each row of the curve (one setting at one strength).")
     phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
     if len(phases) > 1:
-        lines[-1] = f"- That is {_span(counts)} trials for each setting, strength and phase ({', '.join(phases)})."
+        lines[-1] = f"- That is {_span(counts, 'trial')} for each setting, strength and phase ({', '.join(phases)})."
     starts = {str(cell.config.get("episode_seeds", "independent")) for cell in cells}
     return lines + [f"- {_START[start]}" for start in sorted(starts) if start in _START]
 
@@ -122,32 +123,6 @@ def _counts(cells: list[Cell], tables: Tables | None) -> list[int]:
             place = label, cell.strength, phase
             totals[place] = totals.get(place, 0) + int(episodes)
     return sorted(set(totals.values()))
-
-
-def _statistics(tables: Tables | None, sections: Sequence[Section]) -> list[str]:
-    if tables is None:
-        return []
-    names = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
-    lines = (
-        [f"- Measured: {_listed(f'`{name}`' for name in names)}; the tables hold every other metric."] if names else []
-    )
-    lines += [f"- Intervals of `{name}`: {'; '.join(_methods(tables.curve, f'{name}_method'))}." for name in names]
-    if names:
-        others = "; ".join(_methods(tables.curve, "metric_interval"))
-        lines.append(f"- Intervals of other metrics: {others}.")
-    shapes = _methods(tables.summary, "interval_method")
-    # One strength is not a curve.
-    if shapes and len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve):
-        crossing = f" Critical strength: where the mean falls below {THRESHOLD:g}." if set(names) & set(RATES) else ""
-        lines.append(f"- Intervals of critical strength, slope and area: {'; '.join(shapes)}.{crossing}")
-    lines += [f"- {method}" for section in sections for method in section.methods]
-    if names:
-        lines.append(f"- Each interval holds by itself with {_PERCENT}; together they are not corrected.")
-    return lines
-
-
-def _methods(rows: list[Row], column: str) -> list[str]:
-    return sorted({str(row[column]) for row in rows if row.get(column)})
 
 
 def _reasons(cells: list[Cell], tables: Tables | None) -> list[str]:
@@ -239,8 +214,8 @@ def _seeds(seeds: list[int]) -> str:
         ('0, 1, 2', '0 to 59')
     """
     in_a_row = seeds == list(range(seeds[0], seeds[0] + len(seeds)))
-    return _span(seeds) if in_a_row and len(seeds) > _MOST_SEEDS else _listed(seeds)
+    return f"{seeds[0]} to {seeds[-1]}" if in_a_row and len(seeds) > _MOST_SEEDS else _listed(seeds)
 
 
-def _span(values: list[int]) -> str:
-    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
+def _span(values: list[int], noun: str) -> str:
+    return counted(values[0], noun) if len(values) == 1 else f"{values[0]} to {values[-1]} {noun}s"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from brittlestar.cells.identity import LABEL
-from brittlestar.config.build import locate
+from brittlestar.config.build import imported_class
 from brittlestar.config.hints import env_option
 from brittlestar.reports.option_notes import OptionNotes, class_summary, option_notes
 from brittlestar.results.load import Cell, Row
@@ -196,7 +196,7 @@ def _is_known_at_end(target: str) -> bool:
     from brittlestar.envs.success import Success
 
     with contextlib.suppress(Exception):
-        return getattr(locate(target, "env.success"), "at_step", None) is Success.at_step
+        return getattr(imported_class(target), "at_step", None) is Success.at_step
     return False
 
 

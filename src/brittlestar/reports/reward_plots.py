@@ -102,6 +102,7 @@ def _panel(axes: Axes, curves: list[RewardCurve]) -> list[RewardCurve]:
     name = next((curve.strength_name for curve in curves if curve.strength_name), "strength")
     axes.legend(title=name, fontsize=7, title_fontsize=8, frameon=False)
     axes.set_xlabel("step of the episode")
+    axes.locator_params(axis="x", integer=True)
     drawing.open_frame(axes)
     return [curve for place, curve in enumerate(curves) if place not in places]
 

@@ -1,11 +1,12 @@
 """The sections that a study adds to a report, made by the study that the cells' configs name."""
 
 import json
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brittlestar.config.build import build
+from brittlestar.config.build import build, imported_class, targets_in
 from brittlestar.errors import UserError, nearest
 from brittlestar.results.load import Cell
 
@@ -34,6 +35,12 @@ def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Sect
             sections += study.analyse(cells, out)
         except UserError as error:
             errors.append(str(error))
+        except OSError:
+            raise
+        except Exception as error:
+            # The tables and the failed cells of the sweep remain worth reading.
+            traceback.print_exc()
+            errors.append(f"{type(error).__name__}: {' '.join(str(error).split())}")
     return sections, errors
 
 
@@ -53,7 +60,19 @@ def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, l
             first, study_cells = members.setdefault(str(node["_target_"]), (node, []))
             _refuse_differences(first, node)
             study_cells.append(cell)
-    return [(build(node, "study"), study_cells) for node, study_cells in members.values()]
+    return [(_build(node), study_cells) for node, study_cells in members.values()]
+
+
+def _build(node: dict[str, Any]) -> Any:
+    """Builds the study of a sweep, which may come from another person: runs no code that only its files name."""
+    target, *inner = targets_in(node)
+    kind = imported_class(target)
+    if kind is None:
+        module = target.rpartition(".")[0]
+        raise UserError(f"these sweeps name the study {target}: if you trust its code, add `--import {module}`")
+    if inner or not (isinstance(kind, type) and hasattr(kind, "analyse")):
+        raise UserError(f"these sweeps name a study that is none: {', '.join([target, *inner])}")
+    return build(node, "study")
 
 
 def _refuse_differences(first: dict[str, Any], second: dict[str, Any]) -> None:

@@ -1,13 +1,11 @@
 """From the folder of a sweep to tables, plots, a report and a few lines in the terminal."""
 
-import contextlib
 import dataclasses
-import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 from brittlestar.reports.curve_plot import plot_curves
 from brittlestar.reports.heatmaps import plot_heatmap
 from brittlestar.reports.notes import left_out, mismatches, of_cells, other_records, remarks
@@ -18,10 +16,12 @@ from brittlestar.reports.reward_plots import plot_rewards
 from brittlestar.reports.sections import analyse, studies_of
 from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate
-from brittlestar.results.grouping import Grouping, sort_key
+from brittlestar.results.grouping import CellValues, Grouping, sort_key
 from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.rows import group_rows
-from brittlestar.results.write import write_tables
+from brittlestar.results.write import writing_tables
+from brittlestar.sweeps.index import INDEX, count_missing
+from brittlestar.sweeps.memory import no_garbage_collection
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
 
@@ -34,19 +34,7 @@ class Summary(NamedTuple):
     study_errors: list[str]
 
 
-@contextlib.contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Stops the garbage collector: live rows are never garbage, and searching them takes a tenth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-@_no_garbage()
+@no_garbage_collection()
 def summarise(
     folders: list[str], out: Path, mixed: bool = False, settings: dict[str, Any] | None = None, study: Any = None
 ) -> Summary:
@@ -64,25 +52,32 @@ def summarise(
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
     try:
-        write_tables(tables, out)
-        sections, errors = analyse(studies, out)
-        # A study may show a single strength, which is not a curve.
-        is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
-        curve = tables.curve if not sections or is_swept else []
-        pictures, unseen = _plot(tables, curve, out)
-        rewards, lost = plot_rewards(dataclasses.replace(tables, curve=curve), out)
-        unseen += left_out("reward", lost)
-        notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else []) + unseen
-        overview = sweep_overview(tables) if curve or not sections else ""
-        failed = [f"the study failed: {error}" for error in errors]
-        protocol = write_protocol(out, every, tables, sections)
-        report = Report(sections, overview, pictures, mismatches(tables), failed + notes, protocol, rewards)
-        (out / "report.md").write_text(report.markdown(tables))
+        with writing_tables(tables, out):
+            sections, errors = analyse(studies, out)
+            # A study may show a single strength, which is not a curve.
+            is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
+            curve = tables.curve if not sections or is_swept else []
+            pictures, unseen = _plot(tables, curve, out)
+            rewards, lost = plot_rewards(dataclasses.replace(tables, curve=curve), out)
+            unseen += left_out("reward", lost)
+            notes = _missing(folders) + of_cells(tables) + other_records(tables)
+            notes += (remarks(tables) if curve else []) + unseen
+            overview = sweep_overview(tables) if curve or not sections else ""
+            failed = [f"the study failed: {error}" for error in errors]
+            protocol = write_protocol(out, every, tables, sections)
+            report = Report(sections, overview, pictures, mismatches(tables), failed + notes, protocol, rewards)
+            (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     lines = [section.body for section in sections] or [overview]
     lines += ["\n".join(report.missed + notes), _files(report, out, folders)]
     return Summary(tables, "\n\n".join(filter(None, lines)), errors)
+
+
+def _missing(folders: list[str]) -> list[str]:
+    """Returns a note on cells without a record: of a sweep that runs, or was ended."""
+    counts = {folder: count_missing(Path(folder)) for folder in folders}
+    return [f"note: {counted(n, 'cell')} of {folder} without a record yet" for folder, n in counts.items() if n]
 
 
 def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[str]]:
@@ -107,7 +102,7 @@ def _files(report: Report, out: Path, folders: list[str]) -> str:
     lines |= {"rewards": [f"{out}/{folder}/*.png" for folder in folders_of_rewards]} if report.rewards else {}
     lines |= {
         "report": [f"{out}/report.md, {out}/{PROTOCOL}"],
-        "cells": [", ".join(f"{folder}/*/" for folder in folders)],
+        "cells": [", ".join(f"{folder}/{INDEX}" for folder in folders)],
     }
     return "\n".join(f"{'' if i else name:<8}{file}" for name, files in lines.items() for i, file in enumerate(files))
 
@@ -120,8 +115,9 @@ def _braced(names: Sequence[str]) -> str:
 def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
     """Orders all rows as the cells of the sweep name the options; numbers remain ordered by size."""
     columns = tables.grouping.columns
-    values = [(c, row.get(c)) for row in (*(cell.flat for cell in cells), *tables.curve) for c in columns]
-    ranks = {value: rank for rank, value in enumerate(dict.fromkeys(values))}
+    swept = CellValues(cells)
+    orders = ((c, (*swept.of(c), *(row.get(c) for row in tables.curve))) for c in columns)
+    ranks = {(c, value): rank for c, values in orders for rank, value in enumerate(dict.fromkeys(values))}
 
     def key(row: Row) -> list[tuple]:
         return sort_key(ranks.get((c, row[c])) if isinstance(row[c], str) else row[c] for c in columns)

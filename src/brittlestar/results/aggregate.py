@@ -9,10 +9,17 @@ from brittlestar.errors import UserError
 from brittlestar.policies.base import RecordedReturn
 from brittlestar.results.baseline_check import BaselineCheck, check_baseline, likely_cause, other_limit
 from brittlestar.results.curve import Curve
-from brittlestar.results.curve_intervals import CurveIntervals, curve_intervals, interval_method, threshold_of
+from brittlestar.results.curve_intervals import (
+    CurveIntervals,
+    curve_intervals,
+    interval_method,
+    metric_method,
+    point_method,
+    threshold_of,
+)
 from brittlestar.results.failures import failure_row
 from brittlestar.results.grouping import Grouping, group, sort_key
-from brittlestar.results.load import RATES, Cell, Row, hold_rows
+from brittlestar.results.load import RATES, Cell, Row
 from brittlestar.results.metric_intervals import MetricIntervals, metric_intervals
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.curves import critical_level
@@ -58,7 +65,6 @@ def aggregate(cells: list[Cell]) -> Tables:
     finished = [cell for curve in members.values() for cell in curve]
     if len({tuple(cell.manifest["columns"]) for cell in finished}) > 1:
         raise UserError("cells of two versions of brittlestar have different columns: aggregate them apart")
-    hold_rows(finished)
     labels = [label for label, curve in members.items() for _ in curve]
     tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels), [])
     curves = (Curve(dict(zip(grouping.columns, label, strict=True)), curve) for label, curve in members.items())
@@ -131,12 +137,7 @@ def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
         "n_seeds": seeds,
         "n_episodes": episodes,
         **_metric_columns(curve, metrics),
-        "metric_interval": [
-            f"t over {k} seeds (rates: at least Wilson, n = {n}), 95 %"
-            if k > 1
-            else f"t over {n} episodes (rates: Wilson), 95 %"
-            for k, n in pairs
-        ],
+        "metric_interval": [metric_method(k, n) for k, n in pairs],
         "instability": metrics.std[:, curve.metrics.index("return")].tolist(),
         "time_to_success_n": curve.of(curve.count, "time_to_success").sum(axis=1).tolist(),
     }
@@ -144,7 +145,7 @@ def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
         columns[f"{name}_bootstrap_low"] = intervals.low[i].tolist()
         columns[f"{name}_bootstrap_high"] = intervals.high[i].tolist()
         columns |= _rate_columns(curve, name, metrics) if name in RATES else {}
-        columns[f"{name}_method"] = [_method(name, k, n) for k, n in pairs]
+        columns[f"{name}_method"] = [point_method(name, k, n) for k, n in pairs]
     start = curve.label | {"strength_name": curve.strength_name}
     return [start | dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
@@ -167,13 +168,6 @@ def _rate_columns(curve: Curve, name: str, metrics: MetricIntervals) -> dict[str
         for kind, interval in kinds.items()
         for end, bound in zip(("low", "high"), interval, strict=True)
     }
-
-
-def _method(measure: str, seeds: int, episodes: int) -> str:
-    if measure not in RATES:
-        return f"t over {seeds} seeds, 95 %" if seeds > 1 else f"t over {episodes} episodes, 95 %"
-    wilson = f"Wilson, n = {episodes}, 95 %"
-    return wilson if seeds == 1 else f"t over {seeds} seeds, at least {wilson}"
 
 
 def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:

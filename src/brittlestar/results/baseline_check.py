@@ -3,7 +3,7 @@
 A policy that misses it (wrong environment version, lost statistics, broken file) shows nothing about robustness.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ def check_baseline(
     return BaselineCheck(ABOVE if gap > 0 else MISMATCH, recorded, measured, cause=cause)
 
 
-def other_limit(manifest: dict[str, Any]) -> int | None:
+def other_limit(manifest: Mapping[str, Any]) -> int | None:
     """Returns the time limit of a cell, if it is not that of its environment, which records are about.
 
     Example:

@@ -7,7 +7,7 @@ import numpy as np
 from brittlestar.errors import UserError, nearest
 from brittlestar.results.difference import Difference, LevelDifference, Sides, curve_difference, level_difference
 from brittlestar.results.grouping import group
-from brittlestar.results.load import RATES, ROW_KEYS, Cell, hold_rows, load_cells
+from brittlestar.results.load import RATES, ROW_KEYS, Cell, load_cells
 from brittlestar.results.ranges import range_of
 from brittlestar.statistics.hypothesis_tests import holm
 
@@ -25,6 +25,8 @@ class Comparison:
     paired: bool
     levels: list[LevelDifference]
     curve: Difference
+    note: str = ""
+    """What a reader should know about the two sides; empty for nothing."""
 
 
 def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str], measure: str | None) -> Comparison:
@@ -44,13 +46,24 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
     strengths = sorted({c.strength for c in a} & {c.strength for c in b})
     if not strengths:
         raise UserError("A and B share no strength: sweep both over the same levels")
-    hold_rows([*a, *b])
     sides = _sides(strengths, _complete(a, strengths, "A"), _complete(b, strengths, "B"), measure)
     levels = [level_difference(sides.at([i])) for i in range(len(strengths))]
     for row, adjusted in zip(levels, holm([row["p"] for row in levels]), strict=True):
         row["p_holm"] = None if np.isnan(adjusted) else float(adjusted)
     names = " ".join([folder_a, *where_a]), " ".join([folder_b, *where_b])
-    return Comparison(names, measure, sides.paired, levels, _over_curve(sides))
+    return Comparison(names, measure, sides.paired, levels, _over_curve(sides), _note(a, b))
+
+
+def _note(a: list[Cell], b: list[Cell]) -> str:
+    """Returns a note on two sides that ran on different backends."""
+    backends = [" and ".join(sorted({_backend(cell) for cell in cells})) for cells in (a, b)]
+    if backends[0] == backends[1]:
+        return ""
+    return f"A ran on {backends[0]}, B on {backends[1]}, which have other start states: the tests are unpaired"
+
+
+def _backend(cell: Cell) -> str:
+    return str(cell.config["env"].get("backend", "gymnasium"))
 
 
 def verdict(comparison: Comparison) -> str:
@@ -120,6 +133,8 @@ def _sides(strengths: list[float], a: dict[int, list[Cell]], b: dict[int, list[C
 
 
 def _same_start(a: Cell, b: Cell) -> bool:
+    if _backend(a) != _backend(b):
+        return False
     starts_a, starts_b = a.column("reset_seed"), b.column("reset_seed")
     episodes = min(len(starts_a), len(starts_b))
     return np.array_equal(starts_a[:episodes], starts_b[:episodes])

@@ -1,10 +1,14 @@
 """The cells of one curve as arrays over strengths and seeds."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.results.load import RATES, ROW_KEYS, Cell, Row
 from brittlestar.statistics.arrays import moments
+
+_MOST_CELLS = 256
 
 
 class Curve:
@@ -49,12 +53,25 @@ class Curve:
         shape = len(self.strengths), len(self.seeds)
         self.count = np.zeros((*shape, len(metrics)), dtype=np.int64)
         self.mean, self.std = (np.full((*shape, len(metrics)), np.nan) for _ in range(2))
-        episodes = {}
-        for cell in self.cells:
-            place, rows = self.place(cell), cell.rows()
-            self.count[place], self.mean[place], self.std[place] = moments(rows[:, metrics], axis=0)
-            episodes[place] = rows[:, measures].T
+        episodes: dict[tuple[int, int], np.ndarray] = {}
+        for batch in _batches(self.cells):
+            places, rows = [self.place(cell) for cell, _ in batch], np.stack([rows for _, rows in batch])
+            where = tuple(np.transpose(places))
+            self.count[where], self.mean[where], self.std[where] = moments(rows[:, :, metrics], axis=1)
+            episodes |= dict(zip(places, rows[:, :, measures].transpose(0, 2, 1), strict=True))
         scores = np.full((len(measures), *shape, max(values.shape[1] for values in episodes.values())), np.nan)
         for (i, j), values in episodes.items():
             scores[:, i, j, : values.shape[1]] = values
         return scores
+
+
+def _batches(cells: list[Cell]) -> Iterator[list[tuple[Cell, np.ndarray]]]:
+    """Yields neighbouring cells with the same number of episodes, and their rows: many small arrays are slow."""
+    batch: list[tuple[Cell, np.ndarray]] = []
+    for cell in cells:
+        rows = cell.rows()
+        if batch and (len(batch) == _MOST_CELLS or len(rows) != len(batch[0][1])):
+            yield batch
+            batch = []
+        batch.append((cell, rows))
+    yield batch

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brittlestar.errors import counted
 from brittlestar.randomness import generator
 from brittlestar.results.curve import Curve
 from brittlestar.results.load import RATES
@@ -51,11 +52,35 @@ def threshold_of(curve: Curve) -> float:
 
 def interval_method(curve: Curve) -> str:
     """Returns the method behind the intervals of a summary."""
-    few, many = curve.episodes.sum(axis=1).min(), curve.episodes.sum(axis=1).max()
-    episodes = f"{few} episodes" if few == many else f"{few} to {many} episodes"
-    kind = "plus-four bootstrap" if curve.measures[0] in RATES else "bootstrap"
+    episodes = curve.episodes.sum(axis=1)
+    return shape_method(curve.measures[0], len(curve.seeds), int(episodes.min()), int(episodes.max()))
+
+
+def point_method(measure: str, seeds: int, episodes: int) -> str:
+    """Returns the method behind the interval of a measure at one strength.
+
+    Example:
+        >>> point_method("return", 1, 20), point_method("success_any", 1, 20)
+        ('t over 20 episodes, 95 %', 'Wilson, n = 20, 95 %')
+    """
+    if measure not in RATES:
+        return f"t over {seeds} seeds, 95 %" if seeds > 1 else f"t over {counted(episodes, 'episode')}, 95 %"
+    wilson = f"Wilson, n = {episodes}, 95 %"
+    return wilson if seeds == 1 else f"t over {seeds} seeds, at least {wilson}"
+
+
+def metric_method(seeds: int, episodes: int) -> str:
+    """Returns the method behind the intervals of all other metrics at one strength."""
+    if seeds > 1:
+        return f"t over {seeds} seeds (rates: at least Wilson, n = {episodes}), 95 %"
+    return f"t over {counted(episodes, 'episode')} (rates: Wilson), 95 %"
+
+
+def shape_method(measure: str, seeds: int, fewest: int, most: int) -> str:
+    """Returns the method behind the intervals of a curve, whose strengths have `fewest` to `most` episodes."""
+    episodes = counted(most, "episode") if fewest == most else f"{fewest} to {most} episodes"
+    kind = "plus-four bootstrap" if measure in RATES else "bootstrap"
     over_episodes = f"{kind} over {episodes}, {RESAMPLES} draws, 95 %"
-    seeds = len(curve.seeds)
     return f"t-scaled bootstrap over {seeds} seeds, at least {over_episodes}" if seeds > 1 else over_episodes
 
 

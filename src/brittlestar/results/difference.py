@@ -88,8 +88,9 @@ def curve_difference(sides: Sides) -> Difference:
     over_episodes = percentile_interval(_episode_draws(sides))
     centre, half = _seed_interval(sides)
     kind = "paired" if sides.paired else "unpaired"
-    episodes = " + ".join(str(np.isfinite(sample[0]).sum()) for sample in sides.samples)
-    method = f"{kind} {'plus-four ' * sides.span.is_event}bootstrap over {episodes} episodes, {RESAMPLES} draws, 95 %"
+    counts = " + ".join(str(np.isfinite(sample[0]).sum()) for sample in sides.samples)
+    episodes = f"{counts} episode{'s' * (counts != '1')}"
+    method = f"{kind} {'plus-four ' * sides.span.is_event}bootstrap over {episodes}, {RESAMPLES} draws, 95 %"
     if math.isnan(half):
         method += ", 1 seed"
     else:

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brittlestar.cells import store as records
 from brittlestar.cells.identity import NEUTRAL
+from brittlestar.cells.record import EPISODES, REWARDS
 from brittlestar.config import GROUPS
 from brittlestar.errors import UserError
+from brittlestar.sweeps.index import INDEX, ArrayFile, find_indexes, overrides_digest, read_header, read_index
+from brittlestar.sweeps.layers import GONE, Base, Layered, flatten
 
 RATES = ("success_any", "success_final")
 ROW_KEYS = ("episode", "reset_seed", "phase")
 """Columns of an episode row that are not metrics."""
 Row = dict[str, Any]
-_HELD_BYTES = 2**28
-_PLAIN = (str, int, float, type(None))
-_COMPLETE = {"cell", "status", "config", "strength"}
-_UNUSED = ("provenance", "timing", "traceback", "delivery")
 
 
 @dataclass
 class Cell:
     """A recorded cell. Its rows are on disk (or in memory, for the Python API) until `rows` reads them."""
 
-    manifest: dict[str, Any]
-    folder: Path | None = None
+    manifest: Mapping[str, Any]
     held: np.ndarray | None = None
+    source: tuple[ArrayFile, int] | None = None
+    """The file of its arrays, and where they start."""
     phase: str | None = None
     """The phase of the stress schedule whose episodes count; None for all."""
     direction: str | None = None
@@ -45,22 +42,22 @@ class Cell:
         """The resolved config of the cell."""
         return self.manifest["config"]
 
-    @property
+    @functools.cached_property
     def done(self) -> bool:
         """Whether the cell has a result."""
         return self.manifest["status"] == "done"
 
-    @property
+    @functools.cached_property
     def seed(self) -> int:
         """The cell's seed."""
         return self.config["seed"]
 
-    @property
+    @functools.cached_property
     def strength(self) -> float:
         """The perturbation's strength: the x axis."""
         return self.manifest.get("strength", {}).get("value") or 0.0
 
-    @property
+    @functools.cached_property
     def strength_name(self) -> str | None:
         """The name of the strength field."""
         return self.manifest.get("strength", {}).get("name")
@@ -85,24 +82,38 @@ class Cell:
         chosen = self.manifest.get("choices", {}).get(group)
         return chosen or str((self.config.get(group) or {}).get("_target_", "none")).rpartition(".")[2]
 
-    @functools.cached_property
+    @property
     def flat(self) -> dict[str, Any]:
         """Options and config values by dotted key, without seed, strength and keys that change no result."""
-        flat: dict[str, Any] = {}
-        _flatten({key: value for key, value in self.config.items() if key not in NEUTRAL}, "", flat)
-        for key in ("seed", "env.lanes", f"perturbation.{self.strength_name}"):
-            flat.pop(key, None)
-        flat |= {name: self.choice(name) for name in GROUPS}
+        shared, own = self.layers
+        flat = {key: value for key, value in (shared | own).items() if value is not GONE}
+        flat.pop(f"perturbation.{self.strength_name}", None)
+        return flat
+
+    @property
+    def layers(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The values of `flat` in two parts: those of many cells, always the same object, and those of this cell."""
+        manifest = self.manifest
+        if isinstance(manifest, Layered):
+            shared, own = _shared_values(manifest.base), _kept(manifest.changed_config())
+            if "choices" in manifest.changes:
+                own |= {name: self.choice(name) for name in GROUPS}
+        else:
+            shared, own = {}, _kept(flatten(self.config)) | {name: self.choice(name) for name in GROUPS}
         sides = {"phase": self.phase, "direction": self.direction}
-        return flat | {name: side for name, side in sides.items() if side is not None}
+        return shared, own | {name: side for name, side in sides.items() if side is not None}
 
     def rows(self) -> np.ndarray:
         """Returns the episode rows, `(episodes, columns)`."""
         if self.held is not None:
             return self.held
-        assert self.folder is not None
-        rows = records.read_rows(self.folder)
+        rows = self.array(EPISODES)
         return rows if self.phase is None else self._of_phase(rows)
+
+    def array(self, name: str) -> np.ndarray:
+        """Returns one of the recorded arrays, see `cells.record`; raises `DamagedCellError` for a damaged one."""
+        assert self.source is not None
+        return self.source[0].read(self.source[1], self.manifest["files"], name)
 
     def column(self, name: str) -> np.ndarray:
         """Returns one column of the episode rows."""
@@ -110,20 +121,17 @@ class Cell:
 
     def rewards(self) -> np.ndarray | None:
         """Returns the reward over time, `(steps, REWARD_COLUMNS)`, of its phase; None if there is no record of it."""
-        if self.folder is None or not (self.folder / records.REWARDS).is_file():
+        if self.source is None or REWARDS not in self.manifest["files"]:
             return None
-        # Only a picture needs the record, so a damaged one is none.
-        with contextlib.suppress(UserError, IndexError):
-            phases = self.manifest["phases"]
-            return records.read_rows(self.folder, records.REWARDS)[phases.index(self.phase or phases[0])]
-        return None
+        phases = self.manifest["phases"]
+        return self.array(REWARDS)[phases.index(self.phase or phases[0])]
 
     def by_phase(self) -> list[Cell]:
         """Returns the cell, or one for each phase of its stress schedule."""
         phases = self.manifest.get("phases", ())
         if not self.done or len(phases) < 2:
             return [self]
-        cells = [Cell(self.manifest, self.folder, phase=phase) for phase in phases]
+        cells = [dataclasses.replace(self, held=None, phase=phase) for phase in phases]
         for cell in cells:
             cell.held = None if self.held is None else cell._of_phase(self.held)
         return cells
@@ -138,48 +146,84 @@ class Cell:
         return rows[rows[:, list(self.manifest["columns"]).index("phase")] == code]
 
 
+def _kept(flat: dict[str, Any]) -> dict[str, Any]:
+    """Returns the values that distinguish curves."""
+    return {
+        key: value
+        for key, value in flat.items()
+        if key not in ("seed", "env.lanes") and key.partition(".")[0] not in NEUTRAL
+    }
+
+
+@functools.lru_cache(maxsize=4096)
+def _shared_values(base: Base) -> dict[str, Any]:
+    cell = Cell(base.manifest)
+    return _kept(base.flat) | {name: cell.choice(name) for name in GROUPS}
+
+
 def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]:
-    """Reads every complete manifest below the folders; a cell with two records counts once.
+    """Reads the cells of the sweeps in some folders; a cell with two records counts once.
 
     Sweeps of different studies are an error, unless they may be `mixed` in one table.
     """
-    loaded: dict[tuple, Cell] = {}
+    loaded: dict[int, list[Cell]] = {}
     studies: dict[str, str] = {}
     for folder in map(Path, folders):
-        cells = _read(folder)
+        cells = read_cells(folder)
         studies.setdefault(_study(cells), str(folder))
         for cell in cells:
-            place = (frozenset(cell.flat.items()), cell.role, cell.strength_name, cell.strength, cell.seed)
-            loaded[place] = _better(loaded.get(place), cell)
+            twins = loaded.setdefault(_quick_hash(cell), [])
+            place = next((i for i, twin in enumerate(twins) if _identity(twin) == _identity(cell)), None)
+            if place is None:
+                twins.append(cell)
+            else:
+                twins[place] = _better(twins[place], cell)
     if len(studies) > 1 and not mixed:
         contents = "; ".join(f"{folder} is {study}" for study, folder in studies.items())
         raise UserError(f"these are different studies: {contents}. Aggregate sweeps of one study, or pass --mixed")
-    return list(loaded.values())
+    return [cell for twins in loaded.values() for cell in twins]
 
 
-def hold_rows(cells: Iterable[Cell]) -> None:
-    """Holds the rows of as many cells in memory as fit: the tables read them twice, and files are slow."""
-    left = _HELD_BYTES
-    for cell in cells:
-        rows = cell.rows()
-        left -= rows.nbytes
-        if left < 0:
-            return
-        cell.held = rows
+def _identity(cell: Cell) -> tuple:
+    return cell.flat, cell.role, cell.strength_name, cell.strength, cell.seed
 
 
-def _read(folder: Path) -> list[Cell]:
+def _quick_hash(cell: Cell) -> int:
+    """Returns a hash that is the same for cells of the same identity, without a look at all values of each cell."""
+    shared, own = cell.layers
+    total = _hash_of_shared(cell.manifest.base) if isinstance(cell.manifest, Layered) else 0
+    for key, value in own.items():
+        if key in shared:
+            total -= hash((key, shared[key]))
+        if value is not GONE:
+            total += hash((key, value))
+    return hash((total, cell.strength, cell.seed))
+
+
+@functools.lru_cache(maxsize=4096)
+def _hash_of_shared(base: Base) -> int:
+    return sum(map(hash, _shared_values(base).items()))
+
+
+def read_cells(folder: Path) -> list[Cell]:
+    """Returns the cells of the sweep in a folder, in the order of their numbers; a missing one is left out."""
     if not folder.is_dir():
         raise UserError(f"no folder at {folder}")
     cells = []
-    for path in records.find_cells(folder):
-        manifest = records.read_manifest(path)
-        # The store's own copy of a cell has no strength.
-        if isinstance(manifest, dict) and manifest.keys() >= _COMPLETE:
-            cells.append(Cell({key: value for key, value in manifest.items() if key not in _UNUSED}, path))
+    plan = read_header(folder)[1]
+    for place in find_indexes(folder):
+        entries = read_index(place)
+        cells += [Cell(e.manifest, source=(e.arrays, e.offset)) for e in entries if _is_planned(e.manifest, plan)]
     if not cells:
-        raise UserError(f"{folder} holds no finished cell (no complete {records.MANIFEST} of a sweep below it)")
-    return cells
+        older = "; cells of earlier versions are not read" if next(folder.glob("*/manifest.json"), None) else ""
+        raise UserError(f"{folder} holds no finished cell of a sweep (no {INDEX} in it or below it{older})")
+    return sorted(cells, key=lambda cell: cell.manifest.get("number", 0))
+
+
+def _is_planned(manifest: Mapping[str, Any], plan: list[str] | None) -> bool:
+    """Whether a cell belongs to the sweep whose folder it is in, and not to an earlier one whose jobs still run."""
+    number = manifest.get("number", 0)
+    return plan is None or (number < len(plan) and plan[number] == overrides_digest(manifest["overrides"]))
 
 
 def _study(cells: list[Cell]) -> str:
@@ -197,16 +241,9 @@ def _better(other: Cell | None, cell: Cell) -> Cell:
     # 1 and 1.0 have two hashes and one result.
     twins = not cell.done or cell.manifest["cell"] == other.manifest["cell"]
     if not twins and not np.array_equal(cell.rows(), other.rows(), equal_nan=True):
+        places = " and ".join(str(one.source[0].path) for one in (other, cell) if one.source)
         raise UserError(
-            f"{other.folder} and {cell.folder} have the same config and different results (other code, versions "
-            "or policy file): aggregate them apart"
+            f"{places} have cells of the same config and different results (other code, versions or policy file): "
+            "aggregate these sweeps apart"
         )
     return other
-
-
-def _flatten(node: dict[str, Any], prefix: str, flat: dict[str, Any]) -> None:
-    for key, value in node.items():
-        if isinstance(value, dict) and value:
-            _flatten(value, f"{prefix}{key}.", flat)
-        else:
-            flat[prefix + key] = value if isinstance(value, _PLAIN) else json.dumps(value)

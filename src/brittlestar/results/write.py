@@ -1,5 +1,6 @@
 """Writes tables as CSV, Parquet, Markdown and JSON."""
 
+import contextlib
 import csv
 import itertools
 import json
@@ -22,7 +23,7 @@ from brittlestar.results.load import Cell, Row
 SMALL = ("cells", "curve", "summary", "failures")
 WHOLE = ("episode", "reset_seed", "length")
 READABLE_ROWS = 10_000
-"""A longer table of episodes is written as CSV and Parquet only."""
+"""A longer table is written as CSV and Parquet only."""
 _PIECE_ROWS = 20_000
 _EMPTY = {
     "episodes": ["seed", "episode"],
@@ -36,12 +37,20 @@ _EMPTY = {
 
 def write_tables(tables: Tables, folder: Path) -> None:
     """Writes every table into a folder."""
+    with writing_tables(tables, folder):
+        pass
+
+
+@contextlib.contextmanager
+def writing_tables(tables: Tables, folder: Path) -> Iterator[None]:
+    """Writes every table into a folder; the long one of episodes on another core, until the block ends."""
     make_folder(folder)
     with ThreadPoolExecutor(1) as other_core:
         episodes = other_core.submit(_write_episodes, tables, folder / "episodes")
         for name in SMALL:
             rows: list[Row] = getattr(tables, name)
             write_rows(rows, folder / name, _empty_columns(name, tables) if not rows else ())
+        yield
         episodes.result()
 
 
@@ -62,7 +71,10 @@ def _write_small(path: Path, columns: dict[str, list]) -> None:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
-    _write_readable(path, columns)
+    for suffix in (".md", ".json"):
+        path.with_suffix(suffix).unlink(missing_ok=True)
+    if len(next(iter(columns.values()), ())) <= READABLE_ROWS:
+        _write_readable(path, columns)
     arrays = {name: _arrow(values) for name, values in columns.items()}
     parquet.write_table(pa.table(arrays), path.with_suffix(".parquet"))
 

@@ -1,0 +1,70 @@
+"""Checks that recorded cells are what was written."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from brittlestar.cells.record import DamagedCellError
+from brittlestar.cells.store import load_cell, stored_cells
+from brittlestar.errors import UserError
+from brittlestar.sweeps.index import INDEX, find_indexes, read_header, read_index
+
+
+class Check(NamedTuple):
+    """One checked cell: what it is, and what is wrong with it (empty if nothing is)."""
+
+    name: str
+    problem: str = ""
+    is_missing: bool = False
+    """Whether the cell is not damaged but not there: the sweep was not finished."""
+
+
+def verify(folder: Path) -> Iterator[Check]:
+    """Yields a check of every cell of a store, or of the sweeps in a folder and below it.
+
+    Raises:
+        UserError: if the folder has neither.
+    """
+    if not folder.is_dir():
+        raise UserError(f"no folder at {folder}")
+    indexes, empty = find_indexes(folder), True
+    for place in indexes:
+        yield from _verify_sweep(place)
+    for cell, path in () if indexes else stored_cells(folder):
+        empty = False
+        yield Check(str(path), _problem_of_stored(folder, cell))
+    if empty and not indexes:
+        raise UserError(f"{folder} is no store and no folder of a sweep (it has no {INDEX})")
+
+
+def _problem_of_stored(store: Path, cell: str) -> str:
+    try:
+        load_cell(str(store), cell)
+    except DamagedCellError as error:
+        return str(error)
+    return ""
+
+
+def _verify_sweep(folder: Path) -> Iterator[Check]:
+    numbers = set[int]()
+    try:
+        for entry in read_index(folder):
+            number, problem = int(entry.manifest.get("number", 0)), ""
+            numbers.add(number)
+            files = entry.manifest.get("files", {})
+            try:
+                for name in files:
+                    entry.arrays.read(entry.offset, files, name)
+            except DamagedCellError as error:
+                problem = str(error)
+            yield Check(f"{folder} cell {number}", problem)
+    except DamagedCellError as error:
+        yield Check(f"{folder / INDEX}", str(error))
+        return
+    planned, jobs = read_header(folder)
+    if jobs is not None:
+        # Its cells are in folders of their own.
+        return
+    missing = (planned or 0) - len(numbers)
+    if missing > 0:
+        yield Check(str(folder), f"{missing} of its cells have no result: the sweep runs or was ended", True)
