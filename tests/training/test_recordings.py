@@ -93,7 +93,10 @@ def test_pickled_objects_and_other_files_are_refused(tmp_path):
     (tmp_path / "cut.npz").write_bytes((tmp_path / "objects.npz").read_bytes()[:50])
     with open(tmp_path / "array.npz", "wb") as file:
         np.save(file, np.zeros(3))
-    for name in ("objects", "text", "cut", "array"):
+    damaged = bytearray((tmp_path / "objects.npz").read_bytes())
+    damaged[60:90] = bytes(30)
+    (tmp_path / "damaged.npz").write_bytes(damaged)
+    for name in ("objects", "text", "cut", "array", "damaged"):
         with pytest.raises(UserError, match=f"{name}.npz is no .npz of plain arrays"):
             read_npz(tmp_path / f"{name}.npz")
 
@@ -102,6 +105,14 @@ def test_a_git_lfs_pointer_is_called_that(tmp_path):
     (tmp_path / "pointer.npz").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
     with pytest.raises(UserError, match="pointer.npz is no .npz of plain arrays: it is a git-LFS pointer"):
         read_npz(tmp_path / "pointer.npz")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.99])
+def test_a_truncated_recording_is_called_that(tmp_path, rng, share):
+    content = write(tmp_path / "data.npz", [episode(rng, 200)]).read_bytes()
+    (tmp_path / "cut.npz").write_bytes(content[: int(share * len(content))])
+    with pytest.raises(UserError, match="cut.npz is no .npz of plain arrays: it is truncated"):
+        read_npz(tmp_path / "cut.npz")
 
 
 def test_facts_are_plain_json(tmp_path, rng):

@@ -1,11 +1,14 @@
 import json
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.checkpoints import read_checkpoint
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import ReturnAtLeast
@@ -71,6 +74,67 @@ def test_a_killed_training_continues_from_its_last_checkpoint(algo, tmp_path):
     assert facts["steps"] >= algo.steps
     curve = [json.loads(line)["steps"] for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
     assert curve == sorted(curve)
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+DAMAGE = {
+    "model.zip has another digest than it was written with": lambda last: flip(last / "model.zip"),
+    "model.zip is missing": lambda last: (last / "model.zip").unlink(),
+    "Expecting value": lambda last: (last / "progress.json").write_text(""),
+}
+
+
+def killed_after(folder, algo, steps=50):
+    def kill(session):
+        if session.model.num_timesteps > steps:
+            raise KilledError
+
+    first = Session(spec(algo, save_every=20), folder)
+    with pytest.raises(KilledError):
+        first.run(kill)
+    first.close()
+
+
+@pytest.mark.parametrize("reason", DAMAGE)
+@pytest.mark.parametrize("algo", [ON, OFF, NORMALISED], ids=lambda algo: algo.name)
+def test_a_damaged_checkpoint_is_replaced_by_the_best_network(algo, tmp_path, reason):
+    killed_after(tmp_path, algo)
+    steps = find_checkpoint(tmp_path / "best")[1]["steps"]
+    acting = {name: array.tobytes() for name, array in read_checkpoint(tmp_path / "best/policy.zip").weights.items()}
+    DAMAGE[reason](tmp_path / "last")
+    session = Session(spec(algo, save_every=20), tmp_path)
+    assert reason in session.notes[0] and str(tmp_path / "last") in session.notes[0]
+    assert f"continues from its network in `best`, with a new optimizer at step {steps}" in session.notes[1]
+    weights = {name: value.numpy().tobytes() for name, value in session.model.policy.state_dict().items()}
+    assert acting and {name: weights[name] for name in acting} == acting
+    assert session.run()["steps"] >= algo.steps
+    session.close()
+    curve = [json.loads(line)["steps"] for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
+    assert curve == sorted(set(curve))
+
+
+def test_a_training_without_any_whole_checkpoint_starts_anew(tmp_path):
+    killed_after(tmp_path, ON)
+    for name in ("last", "best"):
+        (tmp_path / name / "progress.json").write_text("{")
+    session = Session(spec(ON, save_every=20), tmp_path)
+    session.close()
+    assert session.notes[-1] == "the training continues anew at step 0" and session.model.num_timesteps == 0
+
+
+def test_a_checkpoint_without_digests_that_cannot_be_loaded_is_damaged_too(tmp_path):
+    killed_after(tmp_path, ON)
+    progress = json.loads((tmp_path / "last/progress.json").read_text())
+    (tmp_path / "last/progress.json").write_text(json.dumps({k: v for k, v in progress.items() if k != "files"}))
+    (tmp_path / "last/model.zip").write_bytes(b"PK")
+    session = Session(spec(ON, save_every=20), tmp_path)
+    session.close()
+    assert "last cannot be loaded: " in session.notes[0] and "in `best`" in session.notes[1]
 
 
 def test_noise_changes_the_learnt_weights(tmp_path):
@@ -144,3 +208,28 @@ def test_successes_follow_the_threshold_of_the_environment(tmp_path):
     run_cartpole(tmp_path, PPO, lambda session: seen.extend(session.lanes.ended))
     assert {won for _, won in seen} == {0.0, 1.0}
     assert all(won == (total >= 15) for total, won in seen)
+
+
+class Pictures(gym.Env):
+    """An environment with images."""
+
+    observation_space, action_space = spaces.Box(0, 255, (36, 36, 1), np.uint8), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros((36, 36, 1), np.uint8), {}
+
+    def step(self, action):
+        return np.zeros((36, 36, 1), np.uint8), 0.0, False, False, {}
+
+
+def test_a_network_that_cannot_be_evaluated_is_refused_before_it_is_trained(tmp_path):
+    gym.register("Pictures-v0", Pictures, max_episode_steps=5)
+    try:
+        images = TrainingSpec(EnvSpec(id="Pictures-v0"), ON, Parts(None), episodes=5)
+        with pytest.raises(
+            UserError, match=r"`algo=ppo` in Pictures-v0 cannot be evaluated .*: it takes images.*trust"
+        ):
+            Session(images, tmp_path)
+    finally:
+        del gym.registry["Pictures-v0"]
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,9 +12,12 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.cells.claims import Claim
+from brittlestar.commands.train import main
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import ReturnAtLeast
 from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.folder import training_folder
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 from brittlestar.training.train import live_line
@@ -75,6 +79,29 @@ def saved_steps(folder: Path) -> int:
     return 0
 
 
+def test_two_trainings_do_not_share_a_folder(call, tmp_path):
+    arguments = [*PPO, "steps=64", *FEW]
+    assert call(main, *arguments, "seed=1")[0] == 0
+    (first,) = (tmp_path / "outputs/training").iterdir()
+    folder = training_folder(json.loads((first / "config.json").read_text()) | {"seed": 0})
+    claim = Claim(folder)
+    identity = json.loads((folder / ".in_use").read_text())
+    code, _, error = call(main, *arguments)
+    assert code == 1 and error.count("\n") == 1
+    assert f"{folder} is in use by process {os.getpid()} on " in error and "wait for it" in error
+    claim.release()
+    (folder / ".in_use").write_text(json.dumps(identity | {"pid": 2**22 + 1}))
+    code, printed, _ = call(main, *arguments)
+    assert code == 0 and "policy " in printed and not (folder / ".in_use").exists(), "its process is gone"
+    assert "done before" in call(main, *arguments)[1]
+
+
+def test_a_refused_training_leaves_no_folder(call, tmp_path):
+    code, _, error = call(main, *PPO, "steps=64", "+algo.options.nope=1", *FEW)
+    assert code == 1 and "`algo.options` do not fit PPO" in error
+    assert not (tmp_path / "outputs/training").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "between"])
 @pytest.mark.parametrize("algo", [[*PPO, "steps=2000"], [*SAC, "steps=1200"]], ids=["ppo", "sac"])
@@ -99,7 +126,7 @@ def test_a_training_that_is_killed_in_a_checkpoint_continues_from_the_last_whole
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_training_that_is_asked_to_stop_saves_first(number, shell):
     done = run_script(shell.folder, SIGNAL_AT_A_STEP, str(int(number)), "120", *SAC, "steps=1000", "save_every=100")
-    assert done.returncode == 130
+    assert done.returncode == 128 + number
     # The step of the signal is the last one.
     assert saved_steps(shell.folder) == 120
     line = "brittlestar: stopped after 120 steps; finished work is kept, the same command continues"

@@ -107,12 +107,16 @@ class Algorithm:
     def load(self, path: Path, env: Any, log_folder: str | None, defer: Callable[..., None]) -> Any:
         """Returns a saved model; the arguments are those of `make`."""
         model = self._model_class(defer).load(path, env=env, device="cpu", tensorboard_log=log_folder)
+        self.after_load(model)
+        return model
+
+    def after_load(self, model: Any) -> None:
+        """Completes a model whose network was loaded."""
         if self.name == "ars":
             from torch.nn.utils import parameters_to_vector
 
             # Random search has a second copy of its weights, and its `load` does not read them.
             model.weights = parameters_to_vector(model.policy.parameters()).detach()
-        return model
 
     def _model_class(self, defer: Callable[..., None] | None) -> Any:
         kind = self.facts.load_class()

@@ -35,5 +35,14 @@ def export_policy(model: Any, path: Path) -> None:
     write_file(path, pack)
 
 
+def import_policy(model: Any, path: Path) -> None:
+    """Gives a model the acting network of a file of `export_policy`; its other parts remain."""
+    import torch
+
+    with zipfile.ZipFile(path) as archive:
+        weights = torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True)
+    model.policy.load_state_dict(weights, strict=False)
+
+
 def _without_pickles(value: Any) -> Any:
     return {key: text for key, text in value.items() if key != ":serialized:"} if isinstance(value, dict) else value

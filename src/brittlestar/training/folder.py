@@ -2,18 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.config_files import contents
-from brittlestar.cells.files import previous, write_folder
+from brittlestar.cells.files import previous, write_file, write_folder
 from brittlestar.envs.ids import plain_env
 
 METADATA = "metadata.json"
 """Facts and scores; a training has them when it is finished."""
 RESOLVED_CONFIG = "config.json"
-_PROGRESS = "progress.json"
+CURVE = "curve.jsonl"
+"""Scores at the checkpoints."""
+_PROGRESS, _FILES = "progress.json", "files"
 _NOT_IN_NAME = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what it learns."""
 
@@ -39,14 +41,48 @@ def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[
 
     def fill(fresh: Path) -> None:
         save(fresh)
-        (fresh / _PROGRESS).write_text(json.dumps(progress))
+        facts = progress | {_FILES: {path.name: _digest(path) for path in sorted(fresh.iterdir())}}
+        (fresh / _PROGRESS).write_text(json.dumps(facts))
 
     write_folder(folder, fill)
 
 
 def find_checkpoint(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """Returns the newest whole checkpoint and its progress; None without one."""
+    return next(iter(find_checkpoints(folder)), None)
+
+
+def find_checkpoints(folder: Path, notes: list[str] | None = None) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yields the whole checkpoints of a folder with their progress, the newest first; `notes` get the damaged ones."""
     for place in (folder, previous(folder)):
-        if (place / _PROGRESS).is_file():
-            return place, json.loads((place / _PROGRESS).read_text())
-    return None
+        if not (place / _PROGRESS).is_file():
+            continue
+        try:
+            progress = json.loads((place / _PROGRESS).read_text())
+            _check_files(place, progress.pop(_FILES, {}))
+            yield place, progress
+        except (ValueError, AttributeError, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            if notes is not None:
+                notes.append(f"{place} is damaged: {reason}")
+
+
+def drop_curve_after(folder: Path, steps: int) -> None:
+    """Removes the scores of later steps, which a training that falls back to an earlier network makes again."""
+    file = folder / CURVE
+    if file.is_file():
+        lines = [line for line in file.read_text().splitlines() if json.loads(line)["steps"] <= steps]
+        write_file(file, "".join(f"{line}\n" for line in lines))
+
+
+def _check_files(folder: Path, digests: dict[str, str]) -> None:
+    for name, digest in digests.items():
+        if not (folder / name).is_file():
+            raise ValueError(f"{name} is missing")
+        if _digest(folder / name) != digest:
+            raise ValueError(f"{name} has another digest than it was written with")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]

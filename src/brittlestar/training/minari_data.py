@@ -1,6 +1,5 @@
 """Data sets of Minari, by their id or by their folder."""
 
-import difflib
 import importlib.util
 import re
 import warnings
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import MissingFileError, UserError
+from brittlestar.errors import MissingFileError, UserError, nearest_file
 from brittlestar.training.recordings import RecordedEpisode, Recording, read_npz
 
 _INSTALL = "pip install brittlestar[minari]"
@@ -30,9 +29,7 @@ def read_recording(word: str, most: int | None = None) -> Recording:
     elif place.is_dir() or re.fullmatch(r"[\w/-]+-v\d+", word):
         recording = _read_minari(word, place, most)
     else:
-        stems = [file.stem for file in place.absolute().parent.glob("*.npz")]
-        close = difflib.get_close_matches(place.stem, stems, n=1)
-        hint = f"; did you mean `{close[0]}.npz`?" if close else ""
+        hint = nearest_file(place.name, (file.name for file in place.absolute().parent.glob("*.npz")))
         raise MissingFileError(f"there is no recording {word}, neither a file nor a Minari data set `name-v0`{hint}")
     for number, episode in enumerate(recording.episodes):
         _check(episode, f"episode {number} of {recording.name}")

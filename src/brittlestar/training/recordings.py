@@ -5,6 +5,7 @@ import json
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,8 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.cells.files import make_folder, write_file
-from brittlestar.checkpoints.messages import STAND_IN_BYTES, stand_in
+from brittlestar.checkpoints.messages import STAND_IN_BYTES, TRUNCATED, stand_in
+from brittlestar.checkpoints.zip_entries import ZIP_START
 from brittlestar.envs.batches import entries
 from brittlestar.errors import UserError
 
@@ -137,11 +139,14 @@ def read_npz(path: Path) -> Recording:
             if reason := stand_in(stream.read(STAND_IN_BYTES)):
                 raise ValueError(reason)
             stream.seek(0)
+            if stream.read(len(ZIP_START)) == ZIP_START and not zipfile.is_zipfile(stream):
+                raise ValueError(TRUNCATED)
+            stream.seek(0)
             file = np.load(stream, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it is a single array")
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise UserError(f"{path} is no .npz of plain arrays: {' '.join(str(error).split())}") from None
     parts = {name.removeprefix(OBSERVATIONS).lstrip("/"): arrays[name] for name in arrays if _is_observed(name)}
     for name in ("observations", "actions"):

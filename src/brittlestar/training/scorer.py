@@ -1,5 +1,6 @@
 """Evaluates the policies of a training."""
 
+import contextlib
 import copy
 import dataclasses
 import json
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.cells.files import write_file
 from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.stack import Parts
@@ -41,8 +43,10 @@ class Scorer:
         An untrained policy cannot calibrate, so random actions do.
         """
         if self.calibration is None and self._file.is_file():
-            values = json.loads(self._file.read_text())
-            self.calibration = Calibration(**{name: _arrays(value) for name, value in values.items()})
+            # A damaged file is made again: the pass is the same each time.
+            with contextlib.suppress(ValueError, TypeError, AttributeError):
+                values = json.loads(self._file.read_text())
+                self.calibration = Calibration(**{name: _arrays(value) for name, value in values.items()})
         if self.calibration is None:
             self.calibration = random_pass(self.spec.env)
         return self.calibration
@@ -51,7 +55,7 @@ class Scorer:
         """Writes the calibration to the folder of the training, for a resumed one."""
         if self.calibration is not None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            self._file.write_text(json.dumps(self.calibration_values()) + "\n")
+            write_file(self._file, json.dumps(self.calibration_values()) + "\n")
 
     def calibration_values(self) -> dict[str, Any] | None:
         """Returns the calibration as plain data; None where no part needs one."""

@@ -7,18 +7,21 @@ import functools
 import importlib.util
 import json
 import platform
+import tempfile
 import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.files import write_file
 from brittlestar.cells.identity import versions
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
+from brittlestar.errors import Interrupted, UserError
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.training.coach import Coaching
-from brittlestar.training.export import export_policy
-from brittlestar.training.folder import METADATA, find_checkpoint, write_checkpoint
+from brittlestar.training.export import export_policy, import_policy
+from brittlestar.training.folder import CURVE, METADATA, drop_curve_after, find_checkpoints, write_checkpoint
 from brittlestar.training.normalising import normalised
 from brittlestar.training.replay import load_replay, save_replay
 from brittlestar.training.scorer import Scorer
@@ -48,30 +51,80 @@ class Session:
         self.lanes = LaneVecEnv(spec, self.scorer.calibrate)
         self.progress: dict[str, Any] = {"steps": 0, "seconds": 0.0, "best": None}
         self.coaching: Coaching | None = None
+        self.notes: list[str] = []
+        """What the user should know about how the training continues."""
+        self._logs = str(folder / "logs") if importlib.util.find_spec("tensorboard") is not None else None
         self.algo.prepare(spec, folder, self.scorer.calibration)
-        self.model = self._open()
+        try:
+            self.model = self._open()
+            self._refuse_unusable()
+        except UserError:
+            self.close()
+            raise
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()
 
     def _open(self) -> Any:
-        checkpoint = find_checkpoint(self.folder / "last")
-        logs = str(self.folder / "logs") if importlib.util.find_spec("tensorboard") is not None else None
-        if checkpoint is None:
-            model = self.algo.make(normalised(self.lanes, self.spec), self.spec.seed, logs, self._defer)
-        else:
-            folder, self.progress = checkpoint
-            self.lanes.next_episode = self.progress["episodes"]
-            env = normalised(self.lanes, self.spec, folder / STATISTICS)
-            model = self.algo.load(folder / _MODEL, env, logs, self._defer)
-            load_replay(model, folder)
-            # Another stream than before, so that the resumed part does not repeat the first one's choices.
-            model.set_random_seed(self.spec.seed + self.progress["steps"])
+        """Returns the model of the last whole checkpoint, else one with the best network so far, else a new one."""
+        for folder, progress in find_checkpoints(self.folder / "last", self.notes):
+            try:
+                return self._resume(folder, progress)
+            except UserError:
+                raise
+            except Exception as error:
+                # A checkpoint without digests, of an earlier version.
+                self.notes.append(f"{folder} cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}")
+        model = self.algo.make(normalised(self.lanes, self.spec), self.spec.seed, self._logs, self._defer)
+        if self.notes:
+            model = self._recover(model)
+        return self._coached(model)
+
+    def _resume(self, folder: Path, progress: dict[str, Any]) -> Any:
+        self.lanes.next_episode = progress["episodes"]
+        env = normalised(self.lanes, self.spec, folder / STATISTICS)
+        model = self.algo.load(folder / _MODEL, env, self._logs, self._defer)
+        load_replay(model, folder)
+        # Another stream than before, so that the resumed part does not repeat the first one's choices.
+        model.set_random_seed(self.spec.seed + progress["steps"])
+        self.progress = progress
+        return self._coached(model, folder)
+
+    def _recover(self, model: Any) -> Any:
+        """Gives a new model the acting network of `best`, where the last checkpoint is damaged."""
+        self.lanes.next_episode = 0
+        for folder, progress in find_checkpoints(self.folder / "best", self.notes):
+            if "episodes" in progress:
+                self.lanes.next_episode, self.progress = progress["episodes"], progress
+                model.set_env(normalised(self.lanes, self.spec, folder / STATISTICS))
+                import_policy(model, folder / POLICY)
+                self.algo.after_load(model)
+                model.set_random_seed(self.spec.seed + progress["steps"])
+                break
+        drop_curve_after(self.folder, int(self.progress["steps"]))
+        place = "from its network in `best`, with a new optimizer" if self.progress["steps"] else "anew"
+        self.notes.append(f"the training continues {place} at step {self.progress['steps']:,}")
+        return model
+
+    def _coached(self, model: Any, checkpoint: Path | None = None) -> Any:
         if self.algo.coach is not None:
             self.coaching = Coaching(self.algo.coach, model, self.spec.seed)
             self.lanes.on_actions = self.coaching.ask
             if checkpoint is not None:
-                self.coaching.load(checkpoint[0])
+                self.coaching.load(checkpoint)
         return model
+
+    def _refuse_unusable(self) -> None:
+        """Refuses a network that cannot be evaluated from its weights, before it is trained."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / POLICY
+            export_policy(self.model, file)
+            try:
+                Sb3Policy(str(file))
+            except UserError as error:
+                reason = str(error).partition(": ")[2].partition(";")[0]
+                other = "train it with Stable-Baselines3 or rl-zoo, and evaluate the file with `policy.trust=true`"
+                where = f"`algo={self.algo.name}` in {self.spec.env.id}"
+                raise UserError(f"{where} cannot be evaluated from its weights alone: {reason}; {other}") from None
 
     def _defer(self, learn: Callable[..., None], gradient_steps: int, **kwargs: Any) -> None:
         """Postpones an update of the networks until the simulators run, on the other core."""
@@ -89,7 +142,7 @@ class Session:
             self.save()
             self.model.logger.dump(self.model.num_timesteps)
         if self.stop.received and self.model.num_timesteps < self.algo.steps:
-            raise KeyboardInterrupt(f"stopped after {self.model.num_timesteps:,} steps")
+            raise Interrupted(self.stop.received, f"stopped after {self.model.num_timesteps:,} steps")
         return self._finish()
 
     def _after_step(self, on_step: Callable[[Session], None], *_: Any) -> bool:
@@ -112,14 +165,14 @@ class Session:
         scores = mean_scores(self.scorer.rows(policy, max(5, self.spec.episodes // 5)))
         losses = self.algo.losses(self.model)
         best = self.progress["best"]
-        if best is None or scores["return"] >= best:
-            self.progress["best"] = scores["return"]
-            self._export("best")
         steps, seconds = int(self.model.num_timesteps), self.seconds
         self._started = time.monotonic()
         self.progress |= {"steps": steps, "seconds": seconds, "episodes": self.lanes.next_episode}
+        if best is None or scores["return"] >= best:
+            self.progress["best"] = scores["return"]
+            self._export("best")
         write_checkpoint(self.folder / "last", self._write, self.progress)
-        with (self.folder / "curve.jsonl").open("a") as file:
+        with (self.folder / CURVE).open("a") as file:
             file.write(json.dumps({"steps": steps, "seconds": round(seconds, 1)} | scores | losses) + "\n")
         for group, values in (("rollout", self.lanes.recent()), ("evaluation", scores | losses)):
             for name, value in values.items():
@@ -141,7 +194,8 @@ class Session:
             export_policy(self.model, folder / POLICY)
             self._write_statistics(folder)
 
-        write_checkpoint(self.folder / name, save, {"steps": int(self.model.num_timesteps)})
+        steps = {"steps": int(self.model.num_timesteps)}
+        write_checkpoint(self.folder / name, save, self.progress if name == "best" else steps)
         return self.folder / name / POLICY
 
     def _finish(self) -> dict[str, Any]:
@@ -161,7 +215,7 @@ class Session:
             "clean": score_intervals(scorer.rows(policy, episodes, clean=True)),
             "disturbed": score_intervals(scorer.rows(policy, episodes)) if scorer.is_disturbed else None,
         }
-        (self.folder / METADATA).write_text(json.dumps(facts, indent=2, default=str) + "\n")
+        write_file(self.folder / METADATA, json.dumps(facts, indent=2, default=str) + "\n")
         return facts
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from brittlestar.config import check_values
 from brittlestar.config.build import build
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
@@ -12,6 +13,8 @@ from brittlestar.training.algorithms import Algorithm
 
 AROUND = ("perturbation", "mitigation", "stress_schedule")
 """Config groups of the parts around a policy."""
+_LARGEST_SEED = 2**31 - 1
+"""Stable-Baselines3 seeds generators of 32 bits, after a resume by the seed plus the number of steps."""
 
 
 @dataclass
@@ -32,6 +35,7 @@ class TrainingSpec:
 
     def __post_init__(self) -> None:
         require(self.seed >= 0, "seed", "at least 0", self.seed)
+        require(self.seed <= _LARGEST_SEED, "seed", f"at most {_LARGEST_SEED}", self.seed)
         require(self.threads >= 1, "threads", "null or at least 1", self.threads)
         require(self.save_every >= 1, "save_every", "at least 1", self.save_every)
         require(self.episodes >= 5, "episodes", "at least 5", self.episodes)
@@ -39,6 +43,7 @@ class TrainingSpec:
     @classmethod
     def build(cls, config: dict[str, Any], threads: int) -> Self:
         """Builds the parts of a resolved config; `threads` is for the simulators where the config has null."""
+        check_values({key: config.get(key) for key in ("threads", "store")})
         env = build(config["env"], "env")
         algo = build(config["algo"], "algo").settings(env)
         parts = build_parts(config)

@@ -5,14 +5,17 @@ import sys
 import threading
 from typing import Any, Self
 
+from brittlestar.errors import Interrupted
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """Notes Ctrl-C or SIGTERM in a `with` block; a second signal raises `KeyboardInterrupt` at once."""
+    """Notes Ctrl-C or SIGTERM in a `with` block; a second signal raises `Interrupted` at once."""
 
     def __init__(self) -> None:
-        self.received = False
+        self.received = 0
+        """The number of the signal; 0 for none."""
         self._handlers: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -27,6 +30,6 @@ class StopRequest:
 
     def _receive(self, number: int, frame: Any) -> None:
         if self.received:
-            raise KeyboardInterrupt
-        self.received = True
+            raise Interrupted(number)
+        self.received = number
         sys.stderr.write("\nstopping after a checkpoint; once more stops at once\n")

@@ -1,11 +1,14 @@
 """Trains what a config describes, in a folder of its own."""
 
+import contextlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from brittlestar.cells.claims import Claim
+from brittlestar.cells.files import write_file
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config.hints import env_option
 from brittlestar.engine.cores import cores
@@ -32,15 +35,12 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
         return folder
     spec = TrainingSpec.build(config, share or cores())
     set_threads(share)
-    session = Session(spec, folder)
-    try:
-        # After `Session`, so that a training that it refuses leaves no folder.
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / RESOLVED_CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-        with session.stop:
-            facts = session.run(live_line(name))
-    finally:
-        session.close()
+    with _exclusive(folder.absolute()) as home:
+        # The training that had the folder may have ended meanwhile.
+        if (home / METADATA).is_file():
+            print(f"done before: {folder}")
+            return folder
+        facts = _run(spec, config, home, name)
     print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
     for kind in ("clean", "disturbed"):
         if facts[kind]:
@@ -49,6 +49,33 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
     env = env_option(facts["env"], spec.env.module)
     print(f"policy {policy}\nrun it: brittlestar {env} policy=sb3 policy.path={policy}")
     return folder
+
+
+@contextlib.contextmanager
+def _exclusive(folder: Path) -> Iterator[Path]:
+    """Claims the folder of a training for this process; one without results is removed behind it."""
+    made = [folder, *(place for place in [folder.parent] if not place.exists())]
+    claim = Claim(folder)
+    try:
+        yield folder
+    finally:
+        claim.release()
+        with contextlib.suppress(OSError):
+            for place in made:
+                place.rmdir()
+
+
+def _run(spec: TrainingSpec, config: dict[str, Any], folder: Path, name: str) -> dict[str, Any]:
+    session = Session(spec, folder)
+    try:
+        for note in session.notes:
+            print(f"note: {note}", flush=True)
+        # After `Session`, so that a training that it refuses leaves no folder.
+        write_file(folder / RESOLVED_CONFIG, json.dumps(config, indent=2) + "\n")
+        with session.stop:
+            return session.run(live_line(name))
+    finally:
+        session.close()
 
 
 def live_line(name: str = "", stream: TextIO | None = None) -> Callable[[Session], None]:
