@@ -1,7 +1,6 @@
 """What the shipped studies find, run small and read from their tables: masking, adversarial, smoke_models."""
 
 import itertools
-import json
 
 import gymnasium as gym
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from brittlestar.config import config_folder, options
 from brittlestar.policies.zoo import cards as zoo
+from brittlestar.results.load import read_cells
 from brittlestar.sweeps.option_globs import choose_options
 
 PPO, DQN = "policy=zoo/cartpole_ppo", "policy=zoo/cartpole_dqn"
@@ -112,7 +112,7 @@ def test_masking_as_published(shell):
     assert [(row["env"], row["perturbation.kind"], row["strength"]) for row in curve] == [
         ("acrobot", kind, p) for kind in ("channel", "random") for p in LEVELS
     ]
-    node = json.loads((folder / "1" / "manifest.json").read_text())["config"]["perturbation"]
+    node = read_cells(folder)[1].config["perturbation"]
     assert (node["r"], node["where"], node["fill"]) == (0.3, "after", "zero")
     assert "masks none" not in done.stdout, "0.3 of 6 numbers is one"
 

@@ -37,7 +37,7 @@ def with_keys(cell: Job, **values: Any) -> Job:
     """Returns a cell with other values of top-level keys, in its config and in its overrides.
 
     Example:
-        >>> with_keys(Job({"seed": 1}, "", overrides=["env=pong", "seed=1"]), seed=2, clean=True).overrides
+        >>> with_keys(Job({"seed": 1}, overrides=["env=pong", "seed=1"]), seed=2, clean=True).overrides
         ['env=pong', 'seed=2', 'clean=true']
     """
     overrides = [text for text in cell.overrides if text.lstrip("+~").partition("=")[0].partition(".")[0] not in values]

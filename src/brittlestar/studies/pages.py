@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import Any
 
-from brittlestar.errors import UserError
+from brittlestar.errors import Interrupted, UserError
 from brittlestar.results.format import bounded_column, is_missing
 from brittlestar.results.load import Row
 
@@ -20,21 +20,27 @@ _TOLERANCE = 1e-9
 def run_command(words: list[str]) -> bool:
     """Runs `brittlestar` with its live line and returns whether it succeeded; stored cells are not computed again.
 
-    SIGTERM, which reaches only this process, ends the sweep as well and counts as Ctrl-C.
+    Ctrl-C reaches the sweep, too. SIGTERM reaches only this process, which ends the sweep as well.
     """
     sweep = subprocess.Popen([sys.executable, "-m", "brittlestar.commands.main", *words], stdout=subprocess.DEVNULL)
-
-    def stop(*_: Any) -> None:
-        sweep.terminate()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         return not sweep.wait()
+    except Interrupted as interruption:
+        if interruption.number == signal.SIGTERM:
+            sweep.terminate()
+        code = sweep.wait()
+        if code > 0:
+            # The sweep has printed the line of the interruption.
+            sys.exit(code)
+        raise
     finally:
-        signal.signal(signal.SIGTERM, before)
-        # Ctrl-C reached the sweep, too: it ends by itself and keeps the finished cells.
-        sweep.wait()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, _: Any) -> None:
+    raise Interrupted(number)
 
 
 def read_seeds(text: str) -> list[int]:

@@ -78,7 +78,7 @@ def arc(folder, one_core):
 
 
 def cells(folder: Path, where: str) -> int:
-    return len(list((folder / where).glob("**/manifest.json")))
+    return len(list((folder / where).glob("**/*.cell")))
 
 
 def saved_steps(folder: Path) -> list[int]:

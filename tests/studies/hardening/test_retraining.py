@@ -36,6 +36,8 @@ def test_an_agent_learns_as_it_learnt(tmp_path):
     assert teach("CartPole-v1", **node) == ("trpo", False, 77, "as the policy was trained")
     (tmp_path / "config.json").write_text(json.dumps(noted | {"env": {"id": "Acrobot-v1"}}))
     assert teach("CartPole-v1", **node)[0] == "a2c"
+    (tmp_path / "config.json").write_text(json.dumps(noted | {"algo": {"_target_": "os.system", "command": "ls"}}))
+    assert teach("CartPole-v1", **node)[0] == "a2c", "a file next to an agent names no code to run"
 
 
 def test_a_policy_of_the_zoo_learns_by_its_recipe():

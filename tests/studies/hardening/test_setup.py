@@ -30,7 +30,14 @@ def config(**changes):
     node = {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.05}
     env = {"_target_": "brittlestar.envs.EnvSpec", "id": "CartPole-v1"}
     defaults = {"share": 0.9, "checkpoint": "best", "seeds": [0], "levels": None, "train_level": None, "measure": None}
-    others = {"mitigation": {}, "stress_schedule": {}, "episodes": 5, "deterministic": True, "store": "", "folder": "x"}
+    others = {
+        "mitigation": {},
+        "stress_schedule": {},
+        "episodes": 5,
+        "deterministic": True,
+        "store": "s",
+        "folder": "x",
+    }
     return {"env": env, "policy": {}, "perturbation": node} | others | defaults | changes
 
 

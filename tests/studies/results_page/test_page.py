@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from brittlestar.cells import store as records
 from brittlestar.engine.metrics import COLUMNS
-from brittlestar.results.load import load_cells
+from brittlestar.results.load import load_cells, read_cells
 from brittlestar.statistics import intervals
 from brittlestar.studies.results_page import page, parts
 from brittlestar.studies.results_page import plan as plans
@@ -32,7 +31,7 @@ def test_rates_and_metrics_are_those_of_the_cells(filled, tmp_path, policy_table
     metrics = policy_table(text, "FetchPush-v4", "Action", "SAC", 1)
     assert [row["smoothness"] for row in metrics] == ["0.25 [0.25, 0.25]", "0.75 [0.75, 0.75]"]
     assert [row["alpha"] for row in policy_table(text, "FetchPush-v4", "Low-pass", "SAC")] == ["0.3", "1"]
-    cells = len(records.find_cells(filled.folder))
+    cells = len(read_cells(filled.folder))
     assert f"`brittlestar results --episodes 20` from {cells} cells: seeds 0, 1, 2 with 20 episodes each" in text
 
 
@@ -109,4 +108,4 @@ def test_the_whole_page_from_real_cells(shell, published_fetch, table, policy_ta
     assert len([row for row in table(text, "## All curves") if row["auc, published"]]) == len(
         published_fetch["summary"]
     )
-    assert len(records.find_cells(shell.folder / "outputs/results")) == 158
+    assert len(read_cells(shell.folder / "outputs/results")) == 158

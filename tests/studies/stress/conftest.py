@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 from brittlestar.cells.job import Job
 from brittlestar.config import config_folder
 from brittlestar.config.build import build
+from brittlestar.sweeps.launch import run_into
 
 
 def read_option(group: str, name: str, **values) -> dict:
@@ -41,15 +42,14 @@ def make_stress_job(
         "store": str(folder / "store"),
         "study": read_option("study", "stress", reference=230),
     } | values
-    place = "-".join(map(str, (agent, stressor, seed, config["deterministic"], config["lanes"]))).replace("/", "_")
-    choices = {"env": env, "policy": agent, "perturbation": stressor}
-    return Job(config, str(folder / place), choices)
+    return Job(config, {"env": env, "policy": agent, "perturbation": stressor})
 
 
-def add_passes(jobs: list[Job], folder: Path) -> list[Job]:
-    """The jobs, with the reference passes that their study adds in front of them."""
+def run_with_passes(jobs: list[Job], folder: Path) -> list[str]:
+    """Runs jobs, and in front of them the reference passes that their study adds; returns how they ended."""
     passes = build(jobs[0].config["study"], "study").extra_cells(jobs)
-    return [dataclasses.replace(one, folder=str(folder / f"reference-{i}")) for i, one in enumerate(passes)] + jobs
+    numbered = [dataclasses.replace(job, number=number) for number, job in enumerate([*passes, *jobs])]
+    return [run_into(folder / str(job.number), job).status for job in numbered]
 
 
 @pytest.fixture(scope="session")
@@ -63,8 +63,8 @@ def make_job():
 
 
 @pytest.fixture(scope="session")
-def with_passes():
-    return add_passes
+def run_study():
+    return run_with_passes
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from matplotlib.text import Text
 from PIL import Image
 
-from brittlestar.cells import run as cell
 from brittlestar.results.load import load_cells
 from brittlestar.studies.stress.agents import score_agents, split_passes
 from brittlestar.studies.stress.figures import FIGURES, draw_figures
@@ -29,7 +28,7 @@ SCORINGS = ("rigorous", "compat_1_4")
 
 
 @pytest.fixture(scope="module")
-def cells(tmp_path_factory, make_job, with_passes):
+def cells(tmp_path_factory, make_job, run_study):
     folder = tmp_path_factory.mktemp("study")
     jobs = [
         make_job(folder, stressor, seed, env=env, agent=policy, max_steps=25, phase=8, deterministic=mode, lanes=64)
@@ -37,9 +36,7 @@ def cells(tmp_path_factory, make_job, with_passes):
             POLICIES.items(), STRESSORS, (0, 1, 2), (True, False)
         )
     ]
-    for job in with_passes(jobs, folder):
-        done = cell.run(job)
-        assert done.status == "done", done.error
+    assert set(run_study(jobs, folder)) == {"done"}
     return split_passes(load_cells([folder]))
 
 

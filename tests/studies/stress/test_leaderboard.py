@@ -12,6 +12,7 @@ import pytest
 
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.errors import UserError
+from brittlestar.statistics.intervals import wilson
 from brittlestar.studies.stress import latex
 from brittlestar.studies.stress.agents import Agent, Run, StressorRuns
 from brittlestar.studies.stress.figures.rows import Mean, prepare_tables
@@ -26,7 +27,9 @@ LAYOUT = Layout(actions=2)
 INVERSION = "valence_inversion"
 
 
-def make_run(rng, seed: int, rate: float, value: float = 100.0, digest: int = 0, episodes: int = 60) -> Run:
+def make_run(
+    rng, seed: int, rate: float, value: float = 100.0, digest: int = 0, episodes: int = 60, calm: float = 0.05
+) -> Run:
     """A run whose shock has events at a rate; its actions are those of all runs with the same digest."""
     phases = thirds(episodes)
     shock = np.array([phase == "shock" for phase in phases])
@@ -34,7 +37,7 @@ def make_run(rng, seed: int, rate: float, value: float = 100.0, digest: int = 0,
     returns = value + np.random.default_rng(seed).normal(size=episodes)
     for name, column in {"length": 10, "return": returns, "digest": np.where(shock, digest, 0)}.items():
         values[:, LAYOUT.columns.index(name)] = column
-    event = rng.random(episodes) < np.where(shock, rate, 0.05)
+    event = rng.random(episodes) < np.where(shock, rate, calm)
     identity = 0.9 - 0.5 * event
     channels = np.tile(identity[:, None], (1, 5))
     scored = Scored(phases, returns, channels, identity, 1 - identity, event, 0.5, 0.5, False)
@@ -43,7 +46,7 @@ def make_run(rng, seed: int, rate: float, value: float = 100.0, digest: int = 0,
 
 def make_agent(rng, policy="a", rates=(0.3, 0.6), seeds=(0, 1, 2), env="cartpole", spread=0.0, baseline=True, **values):
     """An agent with a baseline, a stressor for each rate, and inverted rewards, which change no action."""
-    calm = {seed: make_run(rng, seed, 0.05, **values) for seed in seeds}
+    calm = {seed: make_run(rng, seed, values.get("calm", 0.05), **values) for seed in seeds}
     stressors = [StressorRuns(stressor("baseline", 0.0), list(calm.values()), is_baseline=True)] if baseline else []
     for i, rate in enumerate(rates):
         shifted = [float(np.clip(rate + spread * rng.normal(), 0, 1)) for _ in seeds]
@@ -282,3 +285,18 @@ def test_an_agent_is_at_most_stable(rng):
     (row,) = board([agent])
     assert row["excess"] == -1.0
     assert (row["stability_low"], row["stability"], row["stability_high"]) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1), (0, 1, 2)])
+@pytest.mark.parametrize(("rates", "stability"), [((1.0, 1.0), 0.0), ((0.0, 0.0), 1.0), ((1.0, 0.0), 0.5)])
+def test_episodes_that_all_agree_leave_an_interval_as_wide_as_wilsons(rng, seeds, rates, stability):
+    (row,) = board([make_agent(rng, rates=rates, seeds=seeds, calm=0.0)])
+    shock_episodes = 20 * len(seeds)
+    bound = wilson(0, shock_episodes).high
+    assert row["stability"] == stability
+    share = 0.25 if stability == 0.5 else 1.0
+    assert row["stability_low"] <= max(0.0, stability - share * bound) + 0.01
+    assert row["stability_high"] >= min(1.0, stability + share * bound) - 0.01
+    assert row["stability_high"] - row["stability_low"] <= 1.3 * bound
+    assert row["robust_score_high"] - row["robust_score_low"] >= 0.3 * bound / 2
+    assert 0 <= row["stability_low"] <= stability <= row["stability_high"] <= 1

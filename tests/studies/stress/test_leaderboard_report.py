@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar.cells import run as cell
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.studies.stress.leaderboard_report import write_leaderboard
+from brittlestar.sweeps.launch import run_into
 
 ROOT = Path(__file__).parents[3]
 INVERSION = "valence_inversion"
@@ -26,7 +26,7 @@ def command(folder: Path, *arguments: str):
 
 
 @pytest.fixture(scope="module")
-def sweeps(tmp_path_factory, make_job, with_passes) -> Path:
+def sweeps(tmp_path_factory, make_job, run_study) -> Path:
     """Two real sweeps: three agents in one environment, one in another."""
     folder = tmp_path_factory.mktemp("sweeps")
     noises = ("baseline", "trust_violation", "observation_noise", INVERSION)
@@ -36,9 +36,7 @@ def sweeps(tmp_path_factory, make_job, with_passes) -> Path:
             make_job(folder / name, noise, seed, env=env, agent=policy, max_steps=30, phase=10)
             for policy, noise, seed in itertools.product(policies, noises, seeds)
         ]
-        for job in with_passes(jobs, folder / name):
-            outcome = cell.run(job)
-            assert outcome.status == "done", outcome.error
+        assert set(run_study(jobs, folder / name)) == {"done"}
     return folder
 
 
@@ -138,13 +136,13 @@ def test_a_sweep_without_recorded_behaviour_is_refused(tmp_path, make_cell, save
 
 def test_sweeps_of_several_scorings_need_a_choice(sweeps, tmp_path, make_job, option):
     job = make_job(tmp_path, "trust_violation", study=option("study", "stress", scoring="compat_1_4"))
-    assert cell.run(job).status == "done"
+    assert run_into(tmp_path, job).status == "done"
     several = "several `study.scoring`: compat_1_4, rigorous; choose by `study.scoring=VALUE`"
     with pytest.raises(UserError, match=several):
         write_leaderboard([str(sweeps / "second"), str(tmp_path)], tmp_path)
 
 
 def test_without_a_reference_pass_there_is_no_score(tmp_path, make_job):
-    assert cell.run(make_job(tmp_path, "trust_violation")).status == "done"
+    assert run_into(tmp_path, make_job(tmp_path, "trust_violation")).status == "done"
     with pytest.raises(UserError, match="has no reference pass in this sweep"):
         write_leaderboard([str(tmp_path)], tmp_path)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from brittlestar.cells import run as cell
-from brittlestar.cells import store as records
 from brittlestar.cells.job import Job, resolve
+from brittlestar.cells.record import BEHAVIOUR, TRAJECTORIES, Record
 from brittlestar.errors import UserError
 from brittlestar.reports.summary import summarise
 from brittlestar.results.load import load_cells
 from brittlestar.studies.stress.agents import agent_key, split_passes
 from brittlestar.studies.stress.study import StressPhases
+from brittlestar.sweeps.launch import run_into
 
 STRESSORS = (
     "baseline", "concept_drift", "resource_constraint", "trust_violation", "valence_inversion", "observation_noise",
@@ -23,18 +24,21 @@ STRESSORS = (
 
 
 def behaviour(job: Job) -> np.ndarray:
+    return stored(job).arrays[BEHAVIOUR]
+
+
+def stored(job: Job) -> Record:
     outcome = cell.run(job)
     assert outcome.status in ("done", "cached"), outcome.error
-    return records.read_rows(Path(job.folder), records.BEHAVIOUR)
+    return cell.reuse(resolve(job))
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory, make_job, with_passes) -> Path:
+def study(tmp_path_factory, make_job, run_study) -> Path:
     """All stressors of one agent, two seeds, with their reference passes."""
     folder = tmp_path_factory.mktemp("study")
     jobs = [make_job(folder, stressor, seed) for stressor in STRESSORS for seed in (0, 1)]
-    for job in with_passes(jobs, folder):
-        assert cell.run(job).status == "done"
+    assert set(run_study(jobs, folder)) == {"done"}
     return folder
 
 
@@ -56,9 +60,8 @@ def test_lanes_change_nothing(stressor, tmp_path, make_job, option):
 
 def test_a_published_drift_continues_in_the_next_episode(tmp_path, make_job, option):
     published = option("perturbation", "concept_drift", protocol="compat_1_4")
-    drift = behaviour(make_job(tmp_path / "drift", "concept_drift", perturbation=published))
-    restarted = behaviour(make_job(tmp_path / "restarted", "concept_drift"))
-    (manifest,) = (records.read_manifest(folder) for folder in (tmp_path / "drift").glob("random-*"))
+    manifest, arrays = stored(make_job(tmp_path / "drift", "concept_drift", perturbation=published))
+    drift, restarted = arrays[BEHAVIOUR], behaviour(make_job(tmp_path / "restarted", "concept_drift"))
     column = list(manifest["behaviour_columns"]).index("regret")
     assert (drift[:12, column] == 0).all()
     assert (drift[24:, column] == 0).all()
@@ -84,16 +87,14 @@ def test_one_reference_pass_serves_all_stressors(study):
     assert len(cells) == 16
     assert len(passes) == 2
     assert {agent_key(one.config) for one in cells} == {agent_key(one.config) for one in passes}
-    starts = [records.read_rows(one.folder)[:, 1] for one in (*cells[:1], *passes)]
+    starts = [one.rows()[:, 1] for one in (*cells[:1], *passes)]
     assert len(set(np.concatenate(starts).tolist())) == 36 + 2 * 230, "no start state is used twice"
 
 
-def test_a_finished_study_is_found_again(study, tmp_path, make_job, with_passes):
+def test_a_finished_study_is_found_again(study, tmp_path, make_job, run_study):
     jobs = [make_job(study, stressor) for stressor in STRESSORS]
-    for job in with_passes(jobs, tmp_path):
-        job.folder = str(tmp_path / "again" / Path(job.folder).name)
-        assert cell.run(job).status == "cached"
-        assert (Path(job.folder) / records.BEHAVIOUR).is_file()
+    assert set(run_study(jobs, tmp_path)) == {"cached"}
+    assert all(BEHAVIOUR in one.manifest["files"] for one in load_cells([tmp_path]))
 
 
 def test_scoring_is_no_part_of_a_cell(tmp_path, make_job):
@@ -175,10 +176,9 @@ def test_other_spaces_take_the_same_path(env, tmp_path, make_job):
 
 def test_trajectories_are_kept_on_request(tmp_path, make_job):
     job = make_job(tmp_path, "valence_inversion", record="trajectories")
-    table = behaviour(job)
-    with np.load(Path(job.folder) / records.TRAJECTORIES) as file:
-        lengths, rewards, seen = (file[name] for name in ("lengths", "rewards", "seen_rewards"))
-        assert len(file["actions"]) == lengths.sum()
+    table, arrays = behaviour(job), stored(job).arrays
+    lengths, rewards, seen = (arrays[f"{TRAJECTORIES}{name}"] for name in ("lengths", "rewards", "seen_rewards"))
+    assert len(arrays[f"{TRAJECTORIES}actions"]) == lengths.sum()
     assert np.array_equal(lengths, table[:, 0])
     shock = np.repeat(np.arange(36), lengths) // 12 == 1
     assert np.array_equal(seen, np.where(shock, -rewards, rewards))
@@ -188,7 +188,7 @@ def test_trajectories_are_kept_on_request(tmp_path, make_job):
 @pytest.mark.parametrize(
     ("env", "agent"), [("mountain_car", "dqn/MountainCar-v0_1"), ("cartpole", "ppo/CartPole-v1_1")]
 )
-def test_published_rates_come_out_live(env, agent, agents, tmp_path, make_job, option, with_passes):
+def test_published_rates_come_out_live(env, agent, agents, tmp_path, make_job, option, run_study):
     """Six seeds of ours against the two published ones: no farther apart than seeds are among themselves."""
     checkpoint = agents / agent
     policy = option("policy", "zoo_folder", path=str(checkpoint))
@@ -200,8 +200,7 @@ def test_published_rates_come_out_live(env, agent, agents, tmp_path, make_job, o
         schedule = option("stress_schedule", "phases")
         values = common | {"perturbation": perturbation, "stress_schedule": schedule, "policy": policy}
         jobs += [make_job(tmp_path, stressor, seed, env=env, **values) for seed in range(6)]
-    for job in with_passes(jobs, tmp_path):
-        assert cell.run(job).status == "done"
+    assert set(run_study(jobs, tmp_path)) == {"done"}
     summarise([str(tmp_path)], tmp_path)
     ours = _shock_rates(json.loads((tmp_path / "stress_runs.json").read_text()), "perturbation", "rate_shock")
     with open(Path(__file__).parents[2] / "data" / "stress" / "shock_rates.csv") as file:
@@ -224,6 +223,6 @@ def test_cells_without_recorded_behaviour_are_refused(tmp_path, make_job):
     job = make_job(tmp_path, "trust_violation", record=None)
     with pytest.raises(UserError, match="add `record=behaviour`"):
         StressPhases().extra_cells([job])
-    assert cell.run(job).status == "done"
+    assert run_into(tmp_path, job).status == "done"
     with pytest.raises(UserError, match="no behaviour was recorded .* `record=behaviour`"):
         StressPhases().analyse(load_cells([str(tmp_path)]), tmp_path)

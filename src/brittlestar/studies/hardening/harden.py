@@ -1,12 +1,11 @@
 """The four steps of a hardening: diagnose, choose the strength, retrain, verify."""
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.files import make_folder
 from brittlestar.cells.job import Job
-from brittlestar.cells.store import forget_cells
 from brittlestar.errors import UserError, counted
 from brittlestar.results.format import text
 from brittlestar.results.load import Cell, load_cells
@@ -47,11 +46,9 @@ def harden(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[
 def _run(cells: list[Job], folder: Path, n_jobs: int) -> list[Cell]:
     """Runs cells, or reads them from the store; one that fails ends the hardening."""
     from brittlestar.sweeps import workers
-    from brittlestar.sweeps.launch import run_jobs
+    from brittlestar.sweeps.launch import run_jobs, run_locally
 
-    make_folder(folder)
-    forget_cells(folder)
-    outcomes = run_jobs(cells, {"n_jobs": n_jobs})
+    outcomes = run_jobs(cells, folder, functools.partial(run_locally, n_jobs))
     # The training needs their cores.
     workers.stop()
     failed = [outcome.error for outcome in outcomes if outcome.status == "failed"]

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, cast
 from brittlestar.checkpoints import read_checkpoint, read_folder
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import config_folder
-from brittlestar.config.build import build
+from brittlestar.config.build import build, targets_in
+from brittlestar.config.yaml_files import shipped_targets
 from brittlestar.studies.hardening.setup import SHARED, Setup
 from brittlestar.training.folder import RESOLVED_CONFIG
 from brittlestar.training.schema import TrainConfig
@@ -101,7 +102,10 @@ def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
     try:
         config = json.loads((path.absolute().parents[1] / RESOLVED_CONFIG).read_text())
         training = {"algo": config["algo"], "steps": config["steps"]}
-        return training if config["env"]["id"] == env_id and "_target_" in config["algo"] else None
+        # The file may come with an agent of another person: only shipped classes are built from it.
+        targets = {*targets_in(config["algo"])}
+        is_shipped = bool(targets) and targets <= shipped_targets("algo")
+        return training if config["env"]["id"] == env_id and is_shipped else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -73,9 +73,9 @@ class Setup:
         return [
             Job(
                 base | {"perturbation": self.perturbation(level), "seed": seed},
-                str((self.folder / BEFORE / str(number)).absolute()),
                 self.choices,
                 [f"perturbation.{self.strength}={level}", f"seed={seed}"],
+                number,
                 notes=self.notes,
             )
             for number, (level, seed) in enumerate(places)

@@ -45,7 +45,6 @@ class Hardening(Study):
             replace(
                 cell,
                 config=cell.config | {"policy": policy, "model": AFTER},
-                folder=str(Path(cell.folder).parents[1] / AFTER / Path(cell.folder).name),
                 choices=cell.choices | {"policy": "sb3"},
                 overrides=[*cell.overrides, *words],
             )

@@ -84,7 +84,9 @@ def _status(row: Row) -> str:
 
 def agreement_text(row: Row) -> str:
     """Writes a correlation with its interval."""
-    return bounded(row["correlation"], row["correlation_low"], row["correlation_high"], ".2f", missing="undefined")
+    if is_missing(row["correlation"]):
+        return "undefined"
+    return bounded(row["correlation"], row["correlation_low"], row["correlation_high"], ".2f")
 
 
 def _choice(policies: list[Row], levels: list[Level], measure: str) -> str:

@@ -16,6 +16,7 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, counted
+from brittlestar.reports.drawing import remove_pictures
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
@@ -62,6 +63,8 @@ class OfflineResult:
     agreements: list[Row]
     verdict: str
     notes: list[str] = field(default_factory=list)
+    picture: Path | None = None
+    """Without a suffix; None without points to draw."""
 
     @property
     def tables(self) -> str:
@@ -99,6 +102,7 @@ def measure_offline(plan: OfflinePlan) -> OfflineResult:
     if bench.floor == bench.floor:
         bench.note(f"`frechet_distance` between two halves of the recorded episodes: {text(bench.floor)}")
     left_out = _write(result, levels, candidates.measure or clean or "success", plan.out)
+    result.picture = plan.out / _PICTURE if (plan.out / f"{_PICTURE}.png").is_file() else None
     result.notes += [f"the picture leaves out {', '.join(left_out)}"] if left_out else []
     (plan.out / "report.md").write_text(_report(plan, recording, result))
     return result
@@ -175,6 +179,7 @@ def _write(result: OfflineResult, levels: list[Any], success: str, out: Path) ->
             for policy, (value, low, high) in level.success.items()
         ]
         write_rows(success_rows, out / "levels", ["policy", "level", success])
+        remove_pictures(out, _PICTURE)
         return plot_agreement(result.policies, levels, result.agreements, success, out / _PICTURE)
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
@@ -184,9 +189,7 @@ def _report(plan: OfflinePlan, recording: Recording, result: OfflineResult) -> s
     steps = sum(map(len, recording.episodes))
     data = f"{counted(len(recording.episodes), 'recorded episode')} ({steps:,} steps) of {recording.name}"
     notes = "\n".join(f"- {note}" for note in result.notes)
-    picture = (
-        f"![Success against measures on recorded episodes]({_PICTURE}.png)" * (plan.out / f"{_PICTURE}.png").is_file()
-    )
+    picture = f"![Success against measures on recorded episodes]({_PICTURE}.png)" if result.picture else ""
     parts = ["# Offline and online", f"{result.verdict}.", f"Measured on {data}.", result.tables, notes, picture]
     return "\n\n".join(filter(None, parts)) + "\n"
 

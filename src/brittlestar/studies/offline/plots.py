@@ -10,6 +10,7 @@ from brittlestar.reports.drawing import make_figure, open_frame, save_figure, se
 from brittlestar.results.format import is_missing
 from brittlestar.results.load import Row
 from brittlestar.studies.offline.agreement import Level, agreement_text, present_measures
+from brittlestar.studies.offline.measures import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,12 +44,29 @@ def plot_agreement(
         for level, axes in zip(shown, line, strict=True):
             _scatter(axes, policies, measure, level)
             heading = f"{level.name}\n" if measure == measures[0] else ""
-            axes.set_title(f"{heading}ρ {texts.get((measure, level.name), '')}", fontsize=8)
+            text = texts.get((measure, level.name))
+            axes.set_title(heading + (f"ρ = {text}" if text else ""), fontsize=8)
         line[0].set_ylabel(success.replace("_", " "), fontsize=8)
     points, names = grid[0][0].get_legend_handles_labels()
+    figure.supxlabel(_meaning(measures), fontsize=7)
     figure.legend(points[:_MOST_NAMES], names[:_MOST_NAMES], loc="outside right upper", fontsize=7, frameon=False)
     save_figure(figure, path)
     return [level.name for level in levels if level not in shown]
+
+
+def _better(measure: str) -> str:
+    return "lower" if measure in LOWER_IS_BETTER else "higher"
+
+
+def _meaning(measures: list[str]) -> str:
+    """Returns what the sign of the correlations means: they are of errors and distances with a turned sign."""
+    turned = any(measure in LOWER_IS_BETTER for measure in measures)
+    of = "ρ: rank correlation with its 95 % interval"
+    return (
+        f"{of}; its sign is turned where lower is better,\nso 1 means that the better value has more success"
+        if turned
+        else of
+    )
 
 
 def _spread_out(levels: list[Level]) -> list[Level]:
@@ -71,6 +89,6 @@ def _scatter(axes: Axes, policies: list[Row], measure: str, level: Level) -> Non
         values.append(row[measure])
     if values and min(values) > 0 and max(values) / min(values) > _WIDE:
         axes.set_xscale("log")
-    axes.set_xlabel(measure.replace("_", " "), fontsize=8)
+    axes.set_xlabel(measure.replace("_", " ") + f" ({_better(measure)} is better)", fontsize=8)
     axes.tick_params(labelsize=7)
     open_frame(axes)

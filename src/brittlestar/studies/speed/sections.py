@@ -12,16 +12,17 @@ from brittlestar.results.format import markdown
 
 from .one_core import cartpole, framework, half_cheetah
 from .perturbations import perturbations
+from .scale import scale
 from .timing import Figure
 from .training import training
 from .warm_sweeps import fetch_reach, fetch_reach_sac, sb3_cartpole, sb3_half_cheetah
-from .whole_commands import aggregate_cells, cached, cold_sweep, help_page, stress
+from .whole_commands import aggregate_cells, cached, cold_sweep, first_result, help_page, stress
 
 SECTIONS: Mapping[str, Callable[[bool], list[Figure]]] = {
     section.__name__: section
     for section in (
         fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,
-        training, stress, framework, cached,
+        training, stress, framework, first_result, cached, scale,
     )
 } | {"aggregate": aggregate_cells, "help": help_page}  # fmt: skip
 

@@ -15,12 +15,15 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import HydraContext, RunMode
 
 from brittlestar.cells import run as cell
-from brittlestar.cells import store as records
-from brittlestar.cells.files import make_folder
+from brittlestar.cells.job import resolve
+from brittlestar.cells.record import EPISODES, Record, decode, encode
 from brittlestar.config import config_folder, plain_config, register
+from brittlestar.engine.cores import cores
 from brittlestar.randomness import generator
-from brittlestar.results.load import RATES
+from brittlestar.results.load import RATES, read_cells
+from brittlestar.sweeps import workers
 from brittlestar.sweeps.compose import Composer
+from brittlestar.sweeps.index import IndexWriter
 from brittlestar.sweeps.launch import launch
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 
@@ -48,44 +51,42 @@ def make_launcher(folder: Path) -> CellLauncher:
 def run_sweep(launcher: CellLauncher, overrides: list[list[str]]) -> int:
     """Runs the cells of a sweep without its tables and returns their steps; a cell that fails is an error."""
     with contextlib.redirect_stderr(io.StringIO()):
-        outcomes = [job.return_value for job in launch(launcher, overrides, 0)]
+        outcomes = [job.return_value for job in launch(launcher, overrides, 0, launcher.executor())]
     for outcome in outcomes:
         if outcome.status != "done":
             raise RuntimeError(f"a cell ended as {outcome.status}: {outcome.error}")
-    manifests = [records.read_manifest(Path(outcome.folder)) for outcome in outcomes]
-    return sum(manifest["timing"]["steps"] for manifest in manifests if manifest)
+    cells = read_cells(Path(str(launcher.config.hydra.sweep.dir)))  # type: ignore[union-attr]
+    return sum(cell.manifest["timing"]["steps"] for cell in cells)
 
 
 def on_workers(launcher: CellLauncher, function: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
-    """Calls a function on the very workers that sweeps run on: joblib keeps them while the options are the same."""
-    from joblib import Parallel, delayed
-
-    options = {key: launcher.joblib[key] for key in ("verbose", "timeout", "temp_folder", "max_nbytes", "mmap_mode")}
-    tasks = Parallel(launcher.joblib["n_jobs"], backend="loky", batch_size=1, **options)
-    return list(tasks(delayed(function)(item) for item in items))
+    """Calls a function on the very workers that sweeps run on."""
+    count = launcher.n_jobs if launcher.n_jobs > 0 else cores()
+    return [result for _, result in workers.pool(count).run(function, list(items))]
 
 
 def write_cells(folder: Path, seeds: int, episodes: int) -> int:
     """Writes a sweep of 5 gains x 4 filters x 10 strengths x `seeds` and returns the number of cells."""
-    manifest, rows = _real_cell(folder.parent)
-    columns = manifest["columns"]
+    record, job = _real_cell(folder.parent)
+    columns = record.manifest["columns"]
     grid = list(itertools.product(_GAINS, _ALPHAS, _SIGMAS, range(seeds)))
-    for number, values in enumerate(grid):
-        target = folder / str(number)
-        make_folder(target)
-        # Not by `write_cell`: ten thousand times fsync takes minutes.
-        np.save(target / records.ROWS, _rows(rows, columns, number, values[2], episodes))
-        records.write_manifest(target, _manifest(manifest, values, episodes))
+    with IndexWriter(folder, len(grid)) as index:
+        for number, values in enumerate(grid):
+            rows = _rows(record.arrays[EPISODES], columns, number, values[2], episodes)
+            made = decode(encode(_manifest(job, values, episodes), {EPISODES: rows}))
+            index.write(made.manifest | {"number": number}, made.arrays)
     return len(grid)
 
 
-def _real_cell(folder: Path) -> tuple[dict[str, Any], np.ndarray]:
+def _real_cell(folder: Path) -> tuple[Record, dict[str, Any]]:
     composer = Composer(make_launcher(folder / "real"))
-    overrides = ["env=fetch_reach", "mitigation=low_pass", "episodes=4", f"store={folder / 'store'}"]
-    outcome = cell.run(composer.job(overrides, 0))
-    manifest = records.read_manifest(Path(outcome.folder))
-    assert manifest is not None and outcome.status == "done", outcome.error
-    return manifest, records.read_rows(Path(outcome.folder))
+    job = resolve(
+        composer.job(["env=fetch_reach", "mitigation=low_pass", "episodes=4", f"store={folder / 'store'}"], 0)
+    )
+    outcome = cell.run(job)
+    record = cell.reuse(job)
+    assert record is not None and outcome.status == "done", outcome.error
+    return record, cell.manifest_of(job, outcome, record)
 
 
 def _manifest(real: dict[str, Any], values: tuple[float, ...], episodes: int) -> dict[str, Any]:

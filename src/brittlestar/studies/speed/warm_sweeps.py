@@ -88,7 +88,7 @@ def _against_bare_loops(policy: Policy, words: list[str], quick: bool) -> list[F
             sweep=sweep,
             share=lambda: _share_in_mujoco(sweep),
         )
-        workers.stop(wait=True)
+        workers.stop()
     return [
         Figure("bare loop, one process", speeds.median("one"), "steps/s"),
         Figure(f"bare loop, {n} processes at once", speeds.median("all"), "steps/s"),
@@ -148,7 +148,7 @@ def _against_sb3(model: Any, env_id: str, env: str, episodes: int, one: float, b
         sweep()
         plain = {str(envs): functools.partial(_evaluate_policy, model, env_id, envs) for envs in (1, 8)}
         speeds = take_turns(3, **plain, ours=sweep)
-        workers.stop(wait=True)
+        workers.stop()
     return [
         Figure("evaluate_policy, one env", speeds.median("1"), "steps/s"),
         Figure("evaluate_policy, 8 envs", speeds.median("8"), "steps/s"),

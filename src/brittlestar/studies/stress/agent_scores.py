@@ -10,7 +10,7 @@ import numpy as np
 from brittlestar.randomness import generator
 from brittlestar.results.load import Row
 from brittlestar.statistics.arrays import moments
-from brittlestar.statistics.intervals import LEVEL, t_stretch
+from brittlestar.statistics.intervals import LEVEL, normal_quantile, t_stretch, wilson
 from brittlestar.statistics.resampling import RESAMPLES, bootstrap_weights, weighted_means
 from brittlestar.studies.stress.agents import Agent, Run
 from brittlestar.studies.stress.runs import acts_the_same, agent_label
@@ -18,6 +18,8 @@ from brittlestar.studies.stress.runs import acts_the_same, agent_label
 METRICS = ("identity", "rate_shock", "excess", "return_mean", "clean_return", "rate_inverted")
 _INVERSION = "valence_inversion"
 """The stressor of the published correlation."""
+_RATES = (METRICS.index("rate_shock"), METRICS.index("excess"))
+"""Metrics that are 0 or 1 in an episode, or the difference of two such."""
 
 
 @dataclass
@@ -31,7 +33,8 @@ class AgentScores:
         seeds: of its runs.
         point: its numbers, in the order of `METRICS`.
         draws: bootstrap replicates of them, `(2, RESAMPLES, metrics)`: over seeds, and over the episodes of each seed,
-            since seeds may agree by chance; with one seed, over episodes twice.
+            since seeds may agree by chance; with one seed, over episodes twice. Episodes may agree, too: see
+            `_vary_rates`.
         alarms: share of events without stress.
         returns: fixed random and reference return of the environment.
     """
@@ -50,7 +53,7 @@ class AgentScores:
         """How its intervals are made."""
         several = f"{len(self.seeds)} seeds, t-scaled, at least over episodes"
         over = several if len(self.seeds) > 1 else "the episodes of one seed"
-        return f"bootstrap over {over}, {RESAMPLES} resamples, {100 * LEVEL:g} %"
+        return f"bootstrap over {over}, {RESAMPLES} resamples, at least Wilson's where all agree, {100 * LEVEL:g} %"
 
 
 def agent_scores(agents: list[Agent], scoring: str) -> list[AgentScores]:
@@ -113,12 +116,12 @@ def _episodes(run: Run, clean: Run | None) -> np.ndarray:
 def _draw(values: np.ndarray, phases: Sequence[str], stream: str) -> tuple[np.ndarray, np.ndarray]:
     """Returns means of `(metrics, stressors, seeds, episodes)`, and replicates of them, `(2, resamples, metrics)`."""
     n, by_seed = values.shape[2], moments(values, axis=-1)[1]
-    point = _means(by_seed, np.ones((1, n)))[0]
+    point = _over_stressors(weighted_means(by_seed, np.ones((1, n))))[0]
     weights = np.concatenate([_episode_weights(tuple(phases), f"{stream}/{i}") for i in range(n)], axis=1)
-    over_episodes = _means(values.reshape(*values.shape[:2], -1), weights)
+    over_episodes = _over_stressors(_vary_rates(values, weighted_means(_pool_seeds(values), weights), stream))
     if n == 1:
         return point, np.stack([over_episodes, over_episodes])
-    over_seeds = _means(by_seed, bootstrap_weights(n, RESAMPLES, generator(0, stream)))
+    over_seeds = _over_stressors(weighted_means(by_seed, bootstrap_weights(n, RESAMPLES, generator(0, stream))))
     # Replicates must spread wider than a bootstrap over so few seeds, for intervals to be Student's.
     stretch = float(t_stretch(math.sqrt(n), n)) * math.sqrt(n / (n - 1))
     return point, np.stack([point + stretch * (over_seeds - point), over_episodes])
@@ -135,6 +138,27 @@ def _episode_weights(phases: tuple[str, ...], stream: str) -> np.ndarray:
     return weights
 
 
-def _means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Returns means of `(metrics, stressors, units)` over units and then over stressors, `(resamples, metrics)`."""
-    return moments(weighted_means(values, weights), axis=-1)[1]
+def _over_stressors(values: np.ndarray) -> np.ndarray:
+    """Returns means of `(resamples, metrics, stressors)` over stressors."""
+    return moments(values, axis=-1)[1]
+
+
+def _pool_seeds(values: np.ndarray) -> np.ndarray:
+    """Returns `(metrics, stressors, seeds, episodes)` with the episodes of all seeds in one row."""
+    return values.reshape(*values.shape[:2], -1)
+
+
+def _vary_rates(values: np.ndarray, draws: np.ndarray, stream: str) -> np.ndarray:
+    """Varies replicates of rates whose episodes all agree, and which no resampling varies, as wide as Wilson's.
+
+    One draw serves all stressors of the same rate, because stressors share their episodes.
+    """
+    count, mean, std = moments(_pool_seeds(values)[list(_RATES)], axis=-1)
+    width = np.where((count > 0) & ~(std > 0), wilson(0, np.maximum(count, 1)).high, 0.0) / normal_quantile(LEVEL)
+    none, some = generator(0, f"{stream}/rates").standard_normal((2, len(draws), 1, 1))
+    # A rate of 0 can only be higher, an excess of 0 may also be lower.
+    rises = np.broadcast_to(none, (len(draws), len(_RATES), 1)).copy()
+    rises[:, _RATES.index(METRICS.index("rate_shock"))] = np.abs(none[:, 0])
+    varied = draws.copy()
+    varied[:, list(_RATES)] += width * np.where(mean == 0, rises, -np.sign(mean) * np.abs(some))
+    return varied

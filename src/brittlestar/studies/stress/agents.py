@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from brittlestar.cells import store as records
 from brittlestar.cells.job import Job
+from brittlestar.cells.record import BEHAVIOUR
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
@@ -91,7 +91,7 @@ def agent_key(config: Row) -> str:
     """Returns what a cell and its reference pass have in common: agent, environment, mode and seed.
 
     Example:
-        >>> stressed = Job({"env": {}, "policy": {}, "mitigation": {}, "seed": 3}, "")
+        >>> stressed = Job({"env": {}, "policy": {}, "mitigation": {}, "seed": 3})
         >>> agent_key(stressed.config) == agent_key(reference_pass(stressed, 300).config)
         True
     """
@@ -166,8 +166,9 @@ def _reference(first: Cell, references: dict[str, Cell], scoring: str, is_baseli
     again = scoring != "rigorous" and is_baseline and first.config["deterministic"]
     source = first if again else references.get(agent_key(first.config))
     if source is None:
+        cell = " ".join(first.manifest["overrides"])
         raise UserError(
-            f"{first.folder} has no reference pass in this sweep: it failed, or the sweeper did not add it; "
+            f"`{cell}` has no reference pass in this sweep: it failed, or the sweeper did not add it; "
             "run it again with `study=stress hydra/sweeper=cells`"
         )
     calm = _behaviour(source)
@@ -184,8 +185,7 @@ def _compat_episodes(episodes: int, env_id: str) -> int:
 
 
 def _behaviour(cell: Cell) -> Behaviour:
-    assert cell.folder is not None
-    return Behaviour(Layout(**cell.manifest["layout"]), records.read_rows(cell.folder, records.BEHAVIOUR))
+    return Behaviour(Layout(**cell.manifest["layout"]), cell.array(BEHAVIOUR))
 
 
 def _phases(cell: Cell) -> list[str]:

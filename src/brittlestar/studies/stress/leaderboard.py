@@ -71,7 +71,9 @@ def _rows(agents: list[AgentScores]) -> list[Row]:
     columns = dict(now)
     for name in _BOUNDED:
         lows, highs = zip(*(map(np.asarray, percentile_interval(draw)) for draw in drawn[name]), strict=True)
-        interval = cut(range_of(name), now[name], np.fmin.reduce(lows), np.fmax.reduce(highs))
+        interval = cut(
+            range_of(name), now[name], np.fmin.reduce([now[name], *lows]), np.fmax.reduce([now[name], *highs])
+        )
         columns[f"{name}_low"], columns[f"{name}_high"] = map(np.asarray, interval)
     rows = [_row(agent) for agent in agents]
     for name, values in columns.items():

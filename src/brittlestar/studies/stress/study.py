@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from brittlestar.cells.job import Job
+from brittlestar.cells.job import Job, resolve
 from brittlestar.errors import UserError, require, require_choice
 from brittlestar.reports.sections import Section
 from brittlestar.results.format import bounded_column, markdown, text
@@ -65,7 +65,15 @@ class StressPhases(Study):
         for cell in cells:
             if cell.config["record"] is None:
                 raise UserError("`study=stress` scores recorded behaviour: add `record=behaviour`")
-            passes.setdefault(agent_key(cell.config), reference_pass(cell, self.reference))
+            if idle := _idle_schedule(cell):
+                raise UserError(idle)
+            reference = passes.setdefault(agent_key(cell.config), reference_pass(cell, self.reference))
+            backends = {_backend(cell), _backend(reference)} - {""}
+            if len(backends) > 1:
+                reason = f"`perturbation={cell.choices.get('perturbation')}` needs it"
+                raise UserError(
+                    f"`study=stress` compares episodes of one backend: add `env.backend=gymnasium`; {reason}"
+                )
         return list(passes.values())
 
     def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
@@ -94,6 +102,22 @@ class StressPhases(Study):
                 f"episode without stress is a false alarm with probability at most {self.alpha:g}"
             )
         return [f"A collapse is an episode whose score exceeds {threshold}.", *_METHODS]
+
+
+def _backend(cell: Job) -> str:
+    """Returns the backend of a cell; empty for one that fails before it has any."""
+    try:
+        return resolve(cell).simulator["backend"]
+    except Exception:
+        return ""
+
+
+def _idle_schedule(cell: Job) -> str:
+    try:
+        return resolve(cell).idle_schedule
+    except Exception:
+        # The cell reports any other error.
+        return ""
 
 
 def _overview(tables: StressTables) -> str:
