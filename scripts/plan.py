@@ -1,6 +1,9 @@
 """Computes how many episodes a success rate needs. The same as `brittlestar plan`."""
 
-from brittlestar.commands.plan import main
-
 if __name__ == "__main__":
+    from brittlestar.commands.interruption import answer_signals
+
+    answer_signals()
+    from brittlestar.commands.plan import main
+
     main()

@@ -1,6 +1,9 @@
 """Measures all policies of the zoo under stress. The same as `brittlestar stress-benchmark`."""
 
-from brittlestar.commands.stress_benchmark import main
-
 if __name__ == "__main__":
+    from brittlestar.commands.interruption import answer_signals
+
+    answer_signals()
+    from brittlestar.commands.stress_benchmark import main
+
     main()

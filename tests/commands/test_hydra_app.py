@@ -56,6 +56,12 @@ def test_a_wrong_value_of_a_flag_gets_the_valid_ones_in_one_line(call, flags):
     assert error.replace("'job', 'hydra', 'all'", "job, hydra, all") == line
 
 
+def test_flags_that_exclude_each_other_are_one_line(call):
+    code, output, error = call(main, "env=cartpole", "-m", "--cfg", "job")
+    assert (code, output) == (2, "")
+    assert error == "brittlestar: `--multirun` and `--cfg` exclude each other: take one of them\n"
+
+
 def test_the_flags_are_those_of_hydra():
     assert set(utils.get_args_parser()._option_string_actions) == FLAGS
 

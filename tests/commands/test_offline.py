@@ -36,7 +36,7 @@ def test_policies_are_measured_on_a_recording_and_in_closed_loop(call, recorded,
     assert rows["lean"]["log_likelihood"] is None and rows["zoo/cartpole_ppo"]["log_likelihood"] < 0
     correlations = json.loads((tmp_path / "out/agreement.json").read_text())
     assert {row["level"] for row in correlations} == {"closed loop"} and correlations[0]["policies"] == 4
-    assert "4 policies: " in output and "out/report.md" in output
+    assert "4 policies: " in output and "out/report.md" in output and "plot    out/offline.{png,pdf}" in output
     report = (tmp_path / "out/report.md").read_text()
     assert "3 recorded episodes" in report and "offline.png" in report
     assert (tmp_path / "out/offline.png").is_file() and (tmp_path / "out/levels.csv").is_file()
@@ -56,6 +56,14 @@ def test_a_sweep_brings_its_policies_and_their_success_at_every_level(call, reco
         main, "--data", recorded, "--sweep", "multirun/a", "--policy", "random", "--no-rollouts", "--out", "one"
     )
     assert chosen[0] == 0 and "1 policy: a rank correlation needs 3" in chosen[1]
+
+
+def test_a_picture_of_an_earlier_run_does_not_remain(call, recorded, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/offline.png").write_bytes(b"old")
+    code, output, _ = call(main, "--data", recorded, "--policy", "random", "--no-rollouts", "--out", "out")
+    assert code == 0 and "offline.png" not in output + (tmp_path / "out/report.md").read_text()
+    assert "plot" not in output and not (tmp_path / "out/offline.png").exists()
 
 
 def test_a_recording_is_repeated_by_its_seed(call, recorded, tmp_path):

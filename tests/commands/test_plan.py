@@ -59,12 +59,15 @@ def test_overrides_print_the_protocol_of_a_sweep_that_does_not_run(call, tmp_pat
         "50 episodes per cell, with each of the seeds 0, 1, 2." in output
         and "`sigma` = 0, 0.2 (the strength)" in output
     )
+    assert "- Intervals of `success_final`: t over 3 seeds, at least Wilson, n = 150, 95 %." in output
+    assert "t-scaled bootstrap over 3 seeds, at least plus-four bootstrap over 150 episodes, 2000 draws" in output
     assert list(tmp_path.iterdir()) == [], "nothing runs, and nothing is left behind"
 
 
 def test_a_planned_study_counts_the_cells_that_it_adds(call):
     _, output, _ = call(main, "-m", "experiment=stress", "perturbation=baseline,trust_violation", "seed=0,1")
     assert "configs of 6 cells, 2 of them added by the study as `reference`: 6 planned." in output
+    assert "t over 2 seeds, at least Wilson, n = 80" in output and "Intervals of critical strength" not in output
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The command line as a user meets it: results, help, and one line for every mistake."""
 
-import json
 import sys
 import warnings
 from pathlib import Path
@@ -9,10 +8,16 @@ import numpy as np
 import pytest
 
 from brittlestar.commands.run import main
+from brittlestar.results.load import read_cells
 
 stable_baselines3 = pytest.importorskip("stable_baselines3")
 FAST = ["env=cartpole", "policy=random", "episodes=2"]
 FEW = ["env=auto", "episodes=4"]
+
+
+def own_lines(error: str) -> list[str]:
+    """Returns the lines on the standard error, without the one about the backend."""
+    return [line for line in error.strip().splitlines() if "runs on EnvPool" not in line]
 
 
 def test_one_cell_prints_its_result_and_is_reused(call):
@@ -21,6 +26,28 @@ def test_one_cell_prints_its_result_and_is_reused(call):
     assert "success_final" in first
     assert "(cached)" in second
     assert first.partition("\n")[2].split("cell ")[0] == second.partition("\n")[2].split("cell ")[0]
+
+
+def test_one_episode_is_printed_in_the_singular(call):
+    _, out, _ = call(main, "env=pendulum", "policy=random", "episodes=1", "env.max_steps=5")
+    assert "seed 0, 1 episode (done)" in out
+    assert "intervals: t over 1 episode, 95 %; other metrics: t over 1 episode (rates: Wilson), 95 %" in out
+    protocol = Path(out.rsplit("protocol ", 1)[1].strip()).read_text()
+    assert "- That is 1 trial for each row of the curve" in protocol
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        (["-m", "experiment=stress"], ""),
+        (["experiment=stress", "perturbation=observation_noise"], ""),
+        (["-m", *FAST[:2], "stress_schedule=phases", "seed=0,1"], "all 2 cells would fail: "),
+    ],
+)
+def test_episodes_that_end_before_the_shock_are_refused_before_anything_runs(call, arguments, start):
+    code, out, err = call(main, *arguments, "episodes=6")
+    level = "`episodes` = 6: `stress_schedule` (Phases) has level 0 in all of them, so take more of them"
+    assert (code, out, err.splitlines()) == (1, "", [f"brittlestar: {start}{level}"])
 
 
 BY_HAND = ["env=gym", "env.id=CartPole-v1", *FAST[1:]]
@@ -78,7 +105,7 @@ def test_a_mistake_gets_one_clear_line(call, arguments, message):
     code, _, error = call(main, *FAST, *arguments)
     assert code == 1
     assert message in error
-    assert len(error.strip().splitlines()) == 1
+    assert len(own_lines(error)) == 1
 
 
 def test_a_study_that_fails_leaves_the_tables_and_ends_non_zero(call, tmp_path):
@@ -134,6 +161,39 @@ def crash(observation):
 def idle(observation):
     return np.zeros(len(observation), int)
 """
+
+WANDERER = """
+import os
+import numpy as np
+
+from brittlestar.perturbations import GaussianObservation
+
+os.chdir("/")
+
+class Noise(GaussianObservation):
+    pass
+
+def policy(observation):
+    os.chdir("/")
+    os.environ["HOME"] = "/nowhere"
+    return np.random.randint(2, size=len(observation))
+"""
+
+
+def test_code_that_changes_the_working_directory_moves_no_file(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "wanderer.py").write_text(WANDERER)
+    words = ["env=cartpole", "env.module=wanderer", "policy=callable", "policy.path=wanderer:policy", "episodes=3"]
+    words += ["hydra.launcher.n_jobs=2", "hydra.sweep.dir=sweep", "store=mine", "perturbation._target_=wanderer.Noise"]
+    code, _, error = call(main, "-m", *words, "seed=0,1,2")
+    assert code == 0, error
+    assert (tmp_path / "sweep/curve.csv").is_file() and len(list((tmp_path / "mine").rglob("*"))) >= 3
+    _, alone, _ = call(main, *words, "seed=2", "store=other", "hydra.run.dir=alone")
+    assert (tmp_path / "other").is_dir() and (tmp_path / "alone/protocol.md").is_file()
+    _, again, _ = call(main, *words, "seed=2", "hydra.run.dir=again")
+    lines = [[line for line in text.splitlines() if line.startswith("|")] for text in (alone, again)]
+    assert "(cached)" in again and lines[0] == lines[1], "a worker that ran other cells before gives the same cell"
+
 
 NOISE = """
 from dataclasses import dataclass
@@ -197,9 +257,9 @@ def test_broken_parts_fail_the_cell_not_the_episodes(call, tmp_path, monkeypatch
     assert code == 1
     assert message in error
     assert "Traceback" not in error
-    manifest = json.loads(next(tmp_path.glob("outputs/*-*/*/manifest.json")).read_text())
-    assert manifest["status"] == "failed"
-    assert not list(tmp_path.glob("outputs/store/*/*/manifest.json"))
+    (failed,) = read_cells(next(tmp_path.glob("outputs/*-*/*")))
+    assert failed.manifest["status"] == "failed"
+    assert not list(tmp_path.glob("outputs/store/*/*.cell"))
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +303,7 @@ def test_the_baseline_check_ends_non_zero_on_a_mismatch(shell, call, agents):
     assert call(main, *words, "policy.path=agents/ppo/CartPole-v1_1")[0] == 0
     code, _, error = call(main, *words, "policy.path=agents/a2c/CartPole-v1_1")
     assert code == 1
-    assert error.startswith("brittlestar: baseline mismatch: recorded 9000")
+    assert own_lines(error)[0].startswith("brittlestar: baseline mismatch: recorded 9000")
     done = shell("-m", *words, "policy.path=glob(agents/*/*)", check=False)
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1].startswith("brittlestar: baseline mismatch: recorded 9000")
@@ -303,7 +363,7 @@ def test_a_mistake_with_a_checkpoint_gets_one_clear_line(call, agents, words, me
     code, _, error = call(main, *words, "episodes=2")
     assert code == 1
     assert message in error
-    assert len(error.strip().splitlines()) == 1
+    assert len(own_lines(error)) == 1
 
 
 def test_a_new_record_is_a_new_cell(call, agents):
@@ -361,3 +421,18 @@ def test_an_atari_run_ends_without_lines_about_leaks(shell):
     done = shell("env=pong", "policy=random", "perturbation=none", "env.max_steps=3", "episodes=2")
     assert "PongNoFrameskip-v4" in done.stdout or "pong" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("flags", [["--cfg", "job"], ["--cfg=all"], ["-c", "job"]])
+def test_a_shown_config_has_a_note_on_the_environment_that_the_policy_brings(call, flags):
+    code, output, error = call(main, "experiment=stress", "policy=zoo/pendulum_sac", *flags)
+    assert code == 0 and "id: CartPole-v1" in output
+    own = "note: zoo/pendulum_sac runs in its own environment Pendulum-v1, not in `env=cartpole` of the experiment\n"
+    assert error == own
+
+
+@pytest.mark.parametrize(
+    "words", [["experiment=stress"], ["experiment=stress", "policy=zoo/pendulum_sac", "env=cartpole"]]
+)
+def test_a_shown_config_without_another_environment_has_no_note(call, words):
+    assert call(main, *words, "--cfg", "job")[2] == ""

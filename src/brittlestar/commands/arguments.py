@@ -1,7 +1,9 @@
 """Rewrites the arguments of a command before Hydra reads them."""
 
+import importlib
 import os
 import re
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,8 @@ def expand_list(word: str) -> list[str]:
     """
     group, _, value = word.partition("=")
     match = re.fullmatch(r"\[([\w, ]*)\]", value) if group in ("perturbation", "mitigation") else None
+    if group in GROUPS and value.startswith("{"):
+        raise UserError(f"`{word}`: set one key at a time, as `{group}.KEY=VALUE`")
     if not match and group in GROUPS and "[" in value:
         raise UserError(
             f"`{word}`: sweep options by `-m {group}=a,b`; one list `[a,b]` composes perturbations or mitigations"
@@ -101,10 +105,24 @@ def read_sweeps(parser: Parser) -> tuple[Namespace, list[str], dict[str, Any]]:
     """Parses sweep folders, fields of a study and `--out`; returns all options, the folders and the fields."""
     parser.add_argument("words", nargs="+", metavar="DIR", help="sweep folders; study.KEY=VALUE scores them again")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the output (default: the first DIR)")
+    parser.add_argument(
+        "--import", dest="module", metavar="MODULE", help="import a study of yours that the sweeps name"
+    )
     options = parser.parse_intermixed_args()
+    if options.module:
+        _import(options.module)
     folders, settings = split_settings(options.words)
     options.out = options.out or Path(folders[0])
     return options, folders, settings
+
+
+def _import(module: str) -> None:
+    """Imports a module of the user, also from the working directory."""
+    sys.path.append(os.getcwd())
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise UserError(f"`--import {module}`: {error}") from None
 
 
 def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:

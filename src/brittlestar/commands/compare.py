@@ -24,7 +24,8 @@ def main() -> None:
         print(json.dumps(vars(result), indent=1))
         return
     episodes = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
-    print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}\n")
+    print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}")
+    print(f"note: {result.note}\n" if result.note else "")
     print(markdown(result.levels, result.levels[0]))
     curve = result.curve
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")

@@ -1,18 +1,24 @@
 """Runs a Hydra app: `run`, `train` or `harden`."""
 
 import contextlib
+import dataclasses
+import functools
 import os
+import re
 import sys
 import traceback
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from brittlestar.commands.arguments import FLAGS, expand, is_override_or_flag
-from brittlestar.commands.terminal import WRONG_USAGE, leave
+from brittlestar.commands.terminal import CLOSED_PIPE, WRONG_USAGE, leave
 from brittlestar.errors import UserError, nearest
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 """Environment variable of Hydra: 1 also prints the traceback of a user's mistake; any other value is as none."""
+
+_WORKERS = "hydra.launcher.n_jobs"
 
 
 def print_help(name: str) -> None:
@@ -34,51 +40,81 @@ def read_arguments() -> None:
     sys.argv[1:] = expand(sys.argv[1:])
 
 
-def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> None:
-    """Composes `conf/<config_name>.yaml`, typed by `schema`, and runs the task; a user's mistake is a `UserError`."""
+def run_hydra(task: Callable[[Any], Any], config_name: str, schema: type) -> str | None:
+    """Composes `conf/<config_name>.yaml`, typed by `schema`, and runs the task; a user's mistake is a `UserError`.
+
+    Returns the value of `--cfg`, which prints the config and does not run the task; None without it.
+    """
     import hydra
 
     from brittlestar.config import config_folder, register
-    from brittlestar.sweeps.hydra_errors import explain
 
-    _check_flags()
+    flags = _read_flags()
+    _check_words(schema)
     register(schema, config_name)
     errors: list[str] = []
-    # Before `_raised_errors` sets it.
-    print_traceback = traceback.print_exc if os.environ.get(FULL_ERROR) == "1" else lambda: None
+    line_of = functools.partial(_line_of, config_name, os.environ.get(FULL_ERROR) == "1")
 
     def guarded(config: Any) -> Any:
         # Hydra would print a traceback for an exception of a job.
         try:
             return task(config)
-        except UserError as error:
-            print_traceback()
-            errors.append(str(error))
+        except BrokenPipeError:
+            sys.exit(CLOSED_PIPE)
+        except Exception as error:
+            errors.append(line_of(error))
+            # For a launcher whose jobs run elsewhere: `errors` is then a copy.
+            return UserError(errors[-1])
 
     app = hydra.main(version_base="1.3", config_path=str(config_folder()), config_name=config_name)(guarded)
     try:
         with _skip_mode_query(), _raised_errors():
             app()
-    except UserError:
-        print_traceback()
-        raise
     except Exception as error:
-        message = explain(error, config_name)
-        if message is None:
-            raise
-        print_traceback()
-        raise UserError(message) from None
+        raise UserError(line_of(error)) from None
     if errors:
         raise UserError("\n".join(errors))
+    return flags.cfg
 
 
-def _check_flags() -> None:
+def _line_of(config_name: str, with_traceback: bool, error: Exception) -> str:
+    """Returns the line of a user's mistake, and raises any other error."""
+    from brittlestar.sweeps.hydra_errors import explain
+
+    message = str(error) if isinstance(error, UserError) else explain(error, config_name)
+    if message is None:
+        raise error
+    if with_traceback:
+        traceback.print_exc()
+    return message
+
+
+def _read_flags() -> Namespace:
     """Reports a flag that Hydra's parser rejects in one line, where Hydra would print its usage."""
     from hydra._internal.utils import get_args_parser
 
     parser = get_args_parser()
     parser.error = lambda message: leave(f"{message}; see `--hydra-help`", WRONG_USAGE)  # type: ignore[method-assign]
-    parser.parse_args()
+    flags = parser.parse_args()
+    exclusive = [name for name in ("run", "multirun", "cfg", "info", "shell_completion") if getattr(flags, name)]
+    if len(exclusive) > 1:
+        names = " and ".join(f"`--{name.replace('_', '-')}`" for name in exclusive)
+        leave(f"{names} exclude each other: take one of them", WRONG_USAGE)
+    if flags.resolve and not (flags.cfg or flags.help):
+        parser.error("`--resolve` needs `--cfg job`")
+
+    return flags
+
+
+def _check_words(schema: type) -> None:
+    """Refuses overrides that Hydra accepts: those that remove a key of the command, and a wrong number of workers."""
+    keys = [field.name for field in dataclasses.fields(schema)]
+    for word in sys.argv[1:]:
+        key = re.split("[=@]", word.lstrip("+~"))[0]
+        if word.startswith("~") and key in keys:
+            raise UserError(f"`{word}` would remove `{key}`, which this command needs")
+        if key == _WORKERS and not re.search(r"=(-?[1-9]\d*|.*\$\{.*)$", word):
+            raise UserError(f"`{word}` must be a whole number other than 0; -1 is one worker per core")
 
 
 @contextlib.contextmanager

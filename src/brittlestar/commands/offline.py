@@ -60,8 +60,10 @@ def _measure(options: Namespace) -> None:
     )  # fmt: skip
     result = measure_offline(plan)
     notes = "\n".join(f"note: {note}" for note in result.notes)
-    files = f"tables  {plan.out}/{{policies,agreement,levels}}.{{csv,parquet,md,json}}\nreport  {plan.out}/report.md"
-    print("\n\n".join(filter(None, [result.tables, result.verdict, notes, files])))
+    files = [f"tables  {plan.out}/{{policies,agreement,levels}}.{{csv,parquet,md,json}}"]
+    files += [f"plot    {result.picture}.{{png,pdf}}"] if result.picture else []
+    files += [f"report  {plan.out}/report.md"]
+    print("\n\n".join(filter(None, [result.tables, result.verdict, notes, "\n".join(files)])))
 
 
 def _record(options: Namespace) -> None:

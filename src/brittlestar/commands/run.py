@@ -1,7 +1,9 @@
 """Evaluates a policy: one cell, or a sweep with `-m`."""
 
+import contextlib
 import gc
 import sys
+from pathlib import Path
 from typing import Any
 
 from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
@@ -23,12 +25,14 @@ def main() -> None:
     use_one_thread()
     read_arguments()
     if {"-m", "--multirun"} & set(sys.argv[1:]) and not any("hydra/launcher" in word for word in sys.argv[1:]):
-        from brittlestar.sweeps import workers
+        from brittlestar.sweeps.fork_server import start_fork_server
 
-        workers.start(_first_env(sys.argv[1:]))
+        start_fork_server(_first_env(sys.argv[1:]))
     from brittlestar.config import Config
 
-    run_hydra(_evaluate, "config", Config)
+    if run_hydra(_evaluate, "config", Config):
+        for note in _notes_on_env([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]):
+            print(f"note: {note}", file=sys.stderr)
     if "ale_py" not in sys.modules:
         # Python would search all imported modules for garbage before it ends. ale-py prints what is not freed then.
         gc.freeze()
@@ -43,16 +47,32 @@ def _first_env(overrides: list[str]) -> str | None:
     return None if any(text.startswith(choosers) for text in overrides) else "fetch_reach"
 
 
+def _notes_on_env(overrides: list[str]) -> list[str]:
+    """Returns how the environment of a cell differs from that of its composed config, which `--cfg` prints."""
+    from hydra import compose, initialize_config_dir
+
+    from brittlestar.cells.env_choice import choose_env
+    from brittlestar.config import config_folder, plain_config
+
+    # A sweep, or a config of another folder, cannot be composed here.
+    with contextlib.suppress(Exception), initialize_config_dir(str(config_folder()), version_base="1.3"):
+        config = compose("config", overrides, return_hydra_config=True)
+        choices = plain_config(config.hydra.runtime.choices)
+        return choose_env({name: plain_config(config[name]) for name in ("env", "policy")}, choices, overrides).notes
+    return []
+
+
 def _evaluate(config: Any) -> Any:
     """Runs the one cell of a Hydra job."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from brittlestar.cells import run as cell
     from brittlestar.cells.job import Job
     from brittlestar.config import plain_config
     from brittlestar.engine.cores import cores
     from brittlestar.reports.single_cell import run_and_print
+    from brittlestar.sweeps.folder import claim_folder
+    from brittlestar.sweeps.launch import run_into
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
@@ -60,12 +80,17 @@ def _evaluate(config: Any) -> Any:
         raise UserError(f"`study={hydra.runtime.choices['study']}`: a study needs a sweep: add `-m`")
     job = Job(
         config=plain_config(config),
-        folder=hydra.runtime.output_dir,
         choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},
         overrides=list(hydra.overrides.task),
+        number=0 if alone else int(hydra.job.num),
         threads=cores() if alone else 1,
     )
-    outcome = run_and_print(job) if alone else cell.run(job)
+    if alone:
+        folder, claim = claim_folder(hydra.runtime.output_dir, "hydra.run.dir", hydra.overrides.hydra)
+        outcome = run_and_print(job, folder)
+        claim.release()
+    else:
+        outcome = run_into(Path(hydra.runtime.output_dir), job)
     if outcome.status == "failed":
         raise UserError(outcome.error)
     return outcome

@@ -10,8 +10,10 @@ from hydra.experimental.callback import Callback
 
 from brittlestar.commands.terminal import FAILED, leave
 from brittlestar.errors import UserError, counted
+from brittlestar.sweeps.folder import claim_sweep_folder
 
 if TYPE_CHECKING:
+    from brittlestar.cells.claims import Claim
     from brittlestar.results.failures import FailureGroup
 
 MOST_REASONS = 20
@@ -23,9 +25,20 @@ class AggregateSweep(Callback):
     Hydra turns an exception of a callback into a warning and exit code 0, except for `SystemExit`.
     """
 
+    def __init__(self) -> None:
+        self._claim: Claim | None = None
+
     def on_multirun_start(self, config: Any, **kwargs: Any) -> None:
-        """Warns in one line if the sweeper does not add the extra cells of the study."""
+        """Claims the folder of the sweep, and warns if the sweeper does not add the extra cells of the study."""
         sys.stderr.write(_missing_cells(config))
+        try:
+            self._claim = claim_sweep_folder(config)
+        except UserError as error:
+            leave(str(error))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Other launchers send the callback to their workers; only this process has the folder.
+        return {}
 
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Aggregates the sweep."""
@@ -38,6 +51,9 @@ class AggregateSweep(Callback):
 
             traceback.print_exc()
             sys.exit(FAILED)
+        finally:
+            if self._claim is not None:
+                self._claim.release()
 
 
 def _missing_cells(config: Any) -> str:

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from brittlestar.errors import UserError
+from brittlestar.commands.interruption import begin, end_if_interrupted, stop_line
+from brittlestar.errors import UserError, shortened
 
-FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+FAILED, WRONG_USAGE = 1, 2
 CLOSED_PIPE = 141
 """Exit code of a program whose reader closed the pipe: 128 plus the number of SIGPIPE."""
 HELP_WIDTH = 110
@@ -29,15 +30,16 @@ class Parser(argparse.ArgumentParser):
 
 
 def leave(message: str, code: int = FAILED) -> NoReturn:
-    """Prints a message to stderr and ends the program."""
-    sys.stderr.write(f"brittlestar: {message}\n")
+    """Prints a message to stderr, with long lines shortened, and ends the program."""
+    sys.stderr.write("brittlestar: " + "\n".join(map(shortened, message.split("\n"))) + "\n")
     sys.exit(code)
 
 
 def command(main: Callable[[], None]) -> Callable[[], None]:
     """Gives the main function of a command its exit codes.
 
-    A `UserError` is printed as one line. Ctrl-C ends with code 130. A closed pipe, as in `... | head`, ends silently.
+    A `UserError` is printed as one line. Ctrl-C ends with code 130, SIGTERM with 143. A closed pipe, as in
+    `... | head`, ends silently.
 
     Example:
         >>> command(lambda: print("done"))()
@@ -46,22 +48,32 @@ def command(main: Callable[[], None]) -> Callable[[], None]:
 
     @functools.wraps(main)
     def run() -> None:
+        begin()
         try:
             try:
                 main()
             finally:
                 # Python's own flush comes too late to catch its error.
                 sys.stdout.flush()
-        except UserError as error:
-            leave(str(error))
-        except KeyboardInterrupt as stop:
-            leave(f"{str(stop) or 'interrupted'}; finished work is kept, the same command continues", INTERRUPTED)
-        except BrokenPipeError:
-            # Python flushes once more when it ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(CLOSED_PIPE)
+            end_if_interrupted()
+        except BaseException as error:
+            end_if_interrupted(error)
+            _report(error)
 
     return run
+
+
+def _report(error: BaseException) -> NoReturn:
+    """Ends the program with the line and the exit code of an exception."""
+    if isinstance(error, UserError):
+        leave(str(error))
+    if isinstance(error, KeyboardInterrupt):
+        leave(*stop_line(error))
+    if isinstance(error, BrokenPipeError):
+        # Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(CLOSED_PIPE)
+    raise error
 
 
 def use_one_thread() -> None:

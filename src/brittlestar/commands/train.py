@@ -19,8 +19,8 @@ def main() -> None:
     run_hydra(_train, "train", TrainConfig)
 
 
-def _train(config: Any) -> None:
-    """Trains what Hydra composed; in a grid, an error is recorded for the table, and the other trainings continue."""
+def _train(config: Any) -> UserError | None:
+    """Trains what Hydra composed; in a grid, an error is recorded for the table and returned: the others continue."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
@@ -32,7 +32,7 @@ def _train(config: Any) -> None:
     hydra = HydraConfig.get()
     if hydra.mode == RunMode.RUN:
         train(_with_known_env(plain_config(config), hydra), cores())
-        return
+        return None
     outcome = grid.TrainingOutcome(list(hydra.overrides.task))
     try:
         share = grid.share_of_cores(hydra)
@@ -44,6 +44,7 @@ def _train(config: Any) -> None:
         traceback.print_exc()
         outcome.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
     outcome.write(Path(hydra.runtime.output_dir))
+    return UserError(outcome.error) if outcome.error else None
 
 
 def _with_known_env(config: dict[str, Any], hydra: Any) -> dict[str, Any]:

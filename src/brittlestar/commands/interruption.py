@@ -1,0 +1,109 @@
+"""Ctrl-C and SIGTERM: one line, the exit code of the signal, and nothing left behind, from the start of a command on.
+
+The first signal raises `Interrupted` in the main thread, so that code that is at work removes what it has half written.
+Before a command has started there is nothing to remove, and the process ends at once. So it does at a second signal,
+and when the exception gets lost, as in a library that catches everything.
+"""
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+from typing import Any, NoReturn
+
+_NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_CLEANUP_SECONDS = 15.0
+"""Time for the code at work to end after a signal."""
+_EXIT_SECONDS = 5.0
+"""Time for the functions that are registered with `atexit`."""
+_FAILED_SIGNAL = 128
+"""An exit code is this plus the number of the signal."""
+_received: int | None = None
+_started = False
+
+
+def answer_signals() -> None:
+    """Answers both signals from now on; one that the program ignores, as behind `nohup`, remains ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in _NAMES:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _receive)
+    sys.excepthook, threading.excepthook, sys.unraisablehook = _hook, _thread_hook, _unraisable_hook
+
+
+def is_own_process(program: str) -> bool:
+    """Whether this process was started as the executable, not by another program that imports it, nor as a worker."""
+    processes = sys.modules.get("multiprocessing.process")
+    is_worker = processes is not None and processes.parent_process() is not None
+    return not is_worker and os.path.basename(program) in ("brittlestar", "brittlestar.exe", "-m")
+
+
+def begin() -> None:
+    """Notes that a command has started: from now on a signal raises an exception."""
+    global _started
+    _started = True
+
+
+def end_if_interrupted(error: BaseException | None = None) -> None:
+    """Ends the process if it received a signal, whatever the code at work has made of that."""
+    if _received is not None:
+        _end(_received, str(error) if isinstance(error, KeyboardInterrupt) else "")
+
+
+def stop_line(error: KeyboardInterrupt) -> tuple[str, int]:
+    """Returns the line of an interruption, and its exit code."""
+    number = getattr(error, "number", signal.SIGINT)
+    return _line(number, str(error)), _FAILED_SIGNAL + number
+
+
+def _line(number: int, text: str) -> str:
+    return f"{text or _NAMES[signal.Signals(number)]}; finished work is kept, the same command continues"
+
+
+def _receive(number: int, frame: Any) -> None:
+    global _received
+    if _received is not None or not _started:
+        _end(number)
+    _received = number
+    watch = threading.Timer(_CLEANUP_SECONDS, _end, [number])
+    watch.daemon = True
+    watch.start()
+    # The command has imported this module. An import above would come before the first answer to a signal.
+    from brittlestar.errors import Interrupted
+
+    raise Interrupted(number)
+
+
+def _end(number: int, text: str = "") -> NoReturn:
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+    with contextlib.suppress(Exception):
+        sys.stderr.write(f"brittlestar: {_line(number, text)}\n")
+        sys.stderr.flush()
+    # Not by the way of a program's end, which would wait for all threads, also for those of libraries.
+    cleanup = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
+    cleanup.start()
+    cleanup.join(_EXIT_SECONDS)
+    os._exit(_FAILED_SIGNAL + number)
+
+
+def _hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    end_if_interrupted(error)
+    sys.__excepthook__(kind, error, trace)
+
+
+def _thread_hook(arguments: Any) -> None:
+    # Other threads may fail while the program ends.
+    if _received is None:
+        threading.__excepthook__(arguments)
+
+
+def _unraisable_hook(arguments: Any) -> None:
+    # The exception of the signal came up where Python ignores exceptions, such as in a destructor.
+    if isinstance(arguments.exc_value, KeyboardInterrupt):
+        end_if_interrupted()
+    elif _received is None:
+        sys.__unraisablehook__(arguments)

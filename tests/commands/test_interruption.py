@@ -1,0 +1,150 @@
+"""Ctrl-C and SIGTERM: one line and the exit code of the signal, whatever the program does at that moment."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+START = """
+import os, signal, sys, time
+from brittlestar.commands import interruption
+interruption.answer_signals()
+interruption._CLEANUP_SECONDS = 1.0
+
+def receive():
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(9)
+"""
+COMMAND = """
+from brittlestar.commands.terminal import command
+
+@command
+def main():
+    try:
+        body()
+    finally:
+        print("cleaned up")
+
+main()
+print("went on")
+"""
+BODIES = {
+    "at work": "receive()",
+    "in an import that hides it": """
+    try:
+        receive()
+    except KeyboardInterrupt:
+        raise ImportError("numpy is broken") from None""",
+    "in a library that catches everything": """
+    try:
+        receive()
+    except BaseException:
+        time.sleep(60)""",
+    "in a destructor": """
+    class Thing:
+        def __del__(self):
+            receive()
+    Thing()
+    time.sleep(60)""",
+    "in a cleanup that takes another signal": """
+    try:
+        receive()
+    finally:
+        receive()""",
+    "with a thread that never ends": """
+    import threading
+    threading.Thread(target=time.sleep, args=(60,)).start()
+    receive()""",
+}
+
+
+def run(folder: Path, script: str, number: int) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", script, str(int(number))], cwd=folder, capture_output=True, text=True, timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+
+def line(number: int) -> str:
+    return f"brittlestar: {SIGNALS[number]}; finished work is kept, the same command continues\n"
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("moment", BODIES)
+def test_a_signal_ends_a_command_with_one_line(tmp_path, moment, number):
+    done = run(tmp_path, f"{START}\ndef body():\n    {BODIES[moment].strip()}\n{COMMAND}", number)
+    assert (done.returncode, done.stderr) == (128 + number, line(number))
+    assert "went on" not in done.stdout
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_before_the_command_starts_ends_it_with_one_line(tmp_path, number):
+    done = run(tmp_path, f"{START}\nreceive()", number)
+    assert (done.returncode, done.stderr) == (128 + number, line(number))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_code_at_work_cleans_up(tmp_path, number):
+    done = run(tmp_path, f"{START}\ndef body():\n    receive()\n{COMMAND}", number)
+    assert done.stdout == "cleaned up\n"
+
+
+def test_a_signal_that_the_caller_ignores_remains_ignored(tmp_path):
+    script = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + START + "receive.__code__\n"
+    done = run(tmp_path, script.replace("time.sleep(9)", "print('went on')") + "receive()", signal.SIGINT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "went on\n", "")
+
+
+def test_importing_the_commands_answers_no_signals():
+    script = "import signal, brittlestar.commands.main as m; print(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
+
+
+def members(group: int) -> list[int]:
+    """Returns the living processes of a group."""
+    processes = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of = stat.read_text().rpartition(")")[2].split()[:3]
+            processes += [int(stat.parent.name)] if int(of) == group and state != "Z" else []
+    return processes
+
+
+SWEEP = ["env=pendulum", "policy=random", "episodes=40", "perturbation.sigma=0,0.1,0.3", "seed=0,1,2,3", "lanes=1"]
+
+
+@pytest.fixture
+def short_folder():
+    """A folder whose name is short enough for sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="b") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("moment", ["imports", "cells"])
+def test_a_sweep_leaves_no_process_and_no_temporary_file(tmp_path, moment, number, short_folder):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "brittlestar.commands.main", "-m", *SWEEP, "hydra.sweep.dir=sweep"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=os.environ | {"TMPDIR": str(short_folder)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    waits = {"imports": lambda: list(short_folder.iterdir()), "cells": lambda: list(tmp_path.glob("**/*.cell"))}
+    while not waits[moment]():
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, number)
+    error = process.communicate(timeout=60)[1]
+    lines = [text for text in error.splitlines() if " cells: " not in text and "runs on EnvPool" not in text]
+    assert process.returncode == 128 + number and [f"{text}\n" for text in lines if text] == [line(number)]
+    while members(process.pid):
+        time.sleep(0.05)
+    assert [path.name for path in tmp_path.rglob(".*")] == [] == list(short_folder.iterdir())
