@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all format lint type bench zoo dist clean
+.PHONY: help setup setup-cluster run test test-all test-cluster test-cluster-short format lint type bench zoo dist clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -25,7 +25,17 @@ test: setup ## Fast tests
 	$(BIN)/python -m pytest -q -n 2
 
 test-all: setup ## All tests, also the slow ones
-	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+	$(BIN)/python -m pytest -q -n 2 -m "not cluster"
+
+test-cluster: setup-cluster ## Fault tests on a real Slurm and a real Ray, set up on this machine (Debian, root)
+	$(BIN)/python -m pytest -q -m cluster tests/cluster
+
+test-cluster-short: setup-cluster ## The part of the cluster tests that takes two minutes
+	$(BIN)/python -m pytest -q -m "cluster and short" tests/cluster
+
+setup-cluster: setup
+	scripts/install_cluster.sh
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.lock
 
 format: setup ## Format the code
 	$(BIN)/ruff format .

@@ -6,11 +6,13 @@ import csv
 import gc
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,13 +21,14 @@ import mujoco
 import numpy as np
 import pytest
 
-from brittlestar.cells import store as records
+from brittlestar.cells.record import EPISODES, REWARDS, decode, encode
 from brittlestar.engine.behaviour import Behaviour, Layout, describe_episode
 from brittlestar.engine.metrics import COLUMNS
 from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 from brittlestar.results.load import Cell
 from brittlestar.results.ranges import range_of
+from brittlestar.sweeps.index import IndexWriter
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -221,13 +224,14 @@ def fail_cell(cell: Cell, error: str = "it broke", known_strength: bool = True) 
     return Cell(entries | {"status": "failed", "error": error, "strength": strength})
 
 
-def save_cells(folder: Path, cells: list[Cell]) -> Path:
-    """Records cells in a sweep's folder."""
-    for i, cell in enumerate(cells):
-        if cell.done:
-            records.write_cell(folder / str(i), cell.manifest, {records.ROWS: cell.held})
-        else:
-            records.write_manifest(folder / str(i), cell.manifest)
+def save_cells(folder: Path, cells: list[Cell], rewards: Sequence[np.ndarray | None] = ()) -> Path:
+    """Records cells in a sweep's folder, those that have rewards over time with them."""
+    with IndexWriter(folder, len(cells)) as index:
+        for number, (cell, record) in enumerate(itertools.zip_longest(cells, rewards)):
+            arrays = {EPISODES: cell.held} if cell.done else {}
+            arrays |= {} if record is None else {REWARDS: record}
+            manifest, arrays = decode(encode(dict(cell.manifest) | {"number": number}, arrays))
+            index.write(manifest, arrays)
     return folder
 
 

@@ -189,9 +189,8 @@ def test_the_architecture_page_names_every_room():
 
 
 def test_the_page_of_dependencies_states_the_bounds_and_the_locked_versions():
-    page, project, lock = (
-        (ROOT / name).read_text() for name in ("docs/dependencies.md", "pyproject.toml", "requirements.lock")
-    )
+    page, project = ((ROOT / name).read_text() for name in ("docs/dependencies.md", "pyproject.toml"))
+    lock = "\n".join((ROOT / name).read_text() for name in ("requirements.lock", "requirements-cluster.lock"))
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if "`<" in line]
     assert len(rows) > 5
     for names, bounds, versions, _ in rows:
