@@ -4,11 +4,11 @@ import sys
 # Functions that are registered with atexit run when the program ends: then the thread still imports.
 ENDING = """
 import atexit, threading, time
-from brittlestar.reports.preload import import_table_modules
+from brittlestar.reports.preload import prepare_report
 
 def import_late():
     time.sleep(0.5)
-    import_table_modules()
+    prepare_report()
 
 thread = threading.Thread(target=import_late, daemon=True)
 atexit.register(thread.join)

@@ -8,6 +8,7 @@ from brittlestar.reports.reward_plots import plot_rewards
 from brittlestar.reports.summary import summarise
 from brittlestar.results.aggregate import aggregate
 from brittlestar.results.load import load_cells
+from brittlestar.results.reward_curves import reward_curves
 
 
 @pytest.fixture
@@ -27,7 +28,8 @@ def swept(make_cell, save_cells, tmp_path):
 
 
 def draw(folder):
-    return plot_rewards(aggregate(load_cells([folder], mixed=True)), folder)
+    tables = aggregate(load_cells([folder], mixed=True))
+    return plot_rewards(reward_curves(tables), tables.grouping.columns, folder)
 
 
 def test_each_environment_model_and_perturbation_has_a_picture(swept, figures):

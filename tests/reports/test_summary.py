@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from brittlestar.errors import UserError
-from brittlestar.reports import overview, summary
+from brittlestar.reports import overview, pictures
 from brittlestar.reports.sections import Section
 from brittlestar.reports.summary import summarise
 
@@ -17,7 +17,7 @@ from brittlestar.reports.summary import summarise
 @pytest.fixture
 def plain(monkeypatch):
     """Reports without a picture, which takes longest."""
-    monkeypatch.setattr(summary, "plot_curves", lambda *_: [])
+    monkeypatch.setattr(pictures, "plot_curves", lambda *_: [])
 
 
 def curve(make_cell, successes=((1, 1), (1, 0)), **options):

@@ -50,6 +50,26 @@ def test_cells_are_read_back(tmp_path):
     assert read_header(tmp_path)[0] == 3
 
 
+@pytest.mark.parametrize("letters", [0, 5_000, 50_000])
+def test_rare_values_are_read_again_when_they_are_asked_for(tmp_path, letters):
+    with IndexWriter(tmp_path, 2) as index:
+        for number in range(2):
+            record = decode(encode(manifest(number, overrides=[f"a={number}", "x" * letters]), {}))
+            index.write(record.manifest, {})
+    for number, entry in enumerate(read_index(tmp_path)):
+        assert "overrides" not in entry.manifest.changes and "overrides" in entry.manifest
+        assert entry.manifest["overrides"] == [f"a={number}", "x" * letters]
+
+
+def test_a_line_that_changes_after_it_was_read_is_damage(tmp_path):
+    write(tmp_path, [0, 1])
+    entries = list(read_index(tmp_path))
+    text = (tmp_path / INDEX).read_text()
+    (tmp_path / INDEX).write_text(text.replace('"digest": "', '"digest": "0'))
+    with pytest.raises(DamagedCellError, match="cells.jsonl is damaged"):
+        entries[1].manifest["files"]
+
+
 def test_a_sweep_in_parts_has_one_index(tmp_path):
     write(tmp_path, [0, 1])
     write(tmp_path, [2, 3], first=2, error="other keys")

@@ -11,6 +11,9 @@ def main() -> None:
     parser = Parser("brittlestar aggregate", __doc__)
     parser.add_argument("--mixed", action="store_true", help="put sweeps of different studies into one table")
     options, folders, settings = read_sweeps(parser)
+    from brittlestar.reports.drawer import start_drawer
+
+    start_drawer(fresh=True)
     from brittlestar.reports.summary import summarise
 
     tables, overview, errors = summarise(folders, options.out, options.mixed, settings)

@@ -86,7 +86,7 @@ def _aggregate(config: Any) -> None:
     # The table of models has the reasons.
     print(f"\n{models_table(tables) if config.check == 'models' else overview}", flush=True)
     if failures and config.check == "models":
-        raise UserError(f"{len(failures)} of {counted(len(failures + tables.cells), 'cell')} failed")
+        raise UserError(f"{len(failures)} of {counted(len(failures) + len(tables.cells), 'cell')} failed")
     if failures or errors:
         raise UserError("\n".join([failure_lines(failures)] * bool(failures) + errors))
     mismatches = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []

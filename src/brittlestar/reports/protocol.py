@@ -100,7 +100,7 @@ def _origin(cells: list[Cell]) -> str:
 
 def _trials(cells: list[Cell], tables: Tables | None) -> list[str]:
     seeds = sorted({cell.seed for cell in cells})
-    episodes = sorted({int(cell.config["episodes"]) for cell in cells})
+    episodes = sorted({int(cell.setting("episodes")) for cell in cells})
     counts = _counts(cells, tables)
     each = f"{_span(episodes, 'episode')} per cell"
     lines = [f"- {each}, with {'seed' if len(seeds) == 1 else 'each of the seeds'} {_seeds(seeds)}."]
@@ -108,7 +108,7 @@ def _trials(cells: list[Cell], tables: Tables | None) -> list[str]:
     phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
     if len(phases) > 1:
         lines[-1] = f"- That is {_span(counts, 'trial')} for each setting, strength and phase ({', '.join(phases)})."
-    starts = {str(cell.config.get("episode_seeds", "independent")) for cell in cells}
+    starts = {str(cell.setting("episode_seeds") or "independent") for cell in cells}
     return lines + [f"- {_START[start]}" for start in sorted(starts) if start in _START]
 
 
@@ -119,7 +119,7 @@ def _counts(cells: list[Cell], tables: Tables | None) -> list[int]:
     totals: dict[tuple, int] = {}
     for cell, label in zip(cells, group(cells).labels, strict=True):
         # The tables have a row for each phase.
-        for phase, episodes in cell.manifest.get("phase_episodes", {"": cell.config["episodes"]}).items():
+        for phase, episodes in cell.manifest.get("phase_episodes", {"": cell.setting("episodes")}).items():
             place = label, cell.strength, phase
             totals[place] = totals.get(place, 0) + int(episodes)
     return sorted(set(totals.values()))
@@ -135,7 +135,7 @@ def _reasons(cells: list[Cell], tables: Tables | None) -> list[str]:
 
 def _has_rates(cells: list[Cell]) -> bool:
     return any(
-        cell.manifest.get("measure") in RATES if cell.done else cell.config["env"].get("success") for cell in cells
+        cell.manifest.get("measure") in RATES if cell.done else cell.setting("env").get("success") for cell in cells
     )
 
 
@@ -169,16 +169,16 @@ def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section
     yield "Everything is simulated. How a real system does is not measured."
     if len({cell.seed for cell in cells}) == 1:
         yield "There is one seed. It does not show how seeds differ, and no interval covers that."
-    if any({"path", "name"} & set(cell.config["policy"]) for cell in cells):
+    if any({"path", "name"} & set(cell.setting("policy")) for cell in cells):
         yield (
             "A seed is that of an evaluation. A learned policy is the result of one training run; another run of the "
             "same training can break elsewhere."
         )
-        modes = {bool(cell.config.get("deterministic", True)) for cell in cells}
+        modes = {cell.setting("deterministic") is not False for cell in cells}
         if len(modes) == 1:
             yield f"The policies were not measured with {'sampled' if True in modes else 'the most likely'} actions."
     yield from _untested(cells)
-    if any(cell.config.get("episode_seeds") == "consecutive" for cell in cells):
+    if any(cell.setting("episode_seeds") == "consecutive" for cell in cells):
         yield "Seeds share start states, so intervals over seeds are too narrow."
     if tables is not None and tables.failures:
         failed = counted(len(tables.failures), "cell")
@@ -187,7 +187,7 @@ def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section
 
 
 def _untested(cells: list[Cell]) -> Iterator[str]:
-    acting = [cell for cell in cells if cell.config["perturbation"] != NO_PERTURBATION]
+    acting = [cell for cell in cells if cell.setting("perturbation") != NO_PERTURBATION]
     if not acting:
         yield "No perturbation was tested, so nothing is said about robustness."
         return

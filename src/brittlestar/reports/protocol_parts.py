@@ -50,7 +50,7 @@ def policy_lines(cells: list[Cell]) -> list[str]:
         # What follows a colon is how to choose the option.
         summary = notes.summary.partition(": `")[0]
         lines.append(_item(0, name, " ".join(filter(None, [summary, f"({settings})" if settings else ""]))))
-    modes = {bool(cell.config.get("deterministic", True)) for cell in cells}
+    modes = {cell.setting("deterministic") is not False for cell in cells}
     chosen = {True: "takes the most likely one", False: "samples from it"}
     both = " in some cells, and in others ".join(chosen[mode] for mode in sorted(modes, reverse=True))
     return [*_cut(lines), f"- A policy with a distribution of actions {both}."]
@@ -60,7 +60,7 @@ def part_lines(cells: list[Cell], group: str) -> list[str]:
     """Returns Markdown on each perturbation, mitigation or schedule: effect, values, and what these mean."""
     lines = []
     for name, members in _by_option(cells, group).items():
-        nodes = [cell.config.get(group) or {} for cell in members]
+        nodes = [cell.setting(group) or {} for cell in members]
         notes = option_notes(str(nodes[0].get("_target_")), name)
         strength = next((cell.strength_name for cell in members if cell.strength_name), None)
         named = strength if group == "perturbation" else None
@@ -89,9 +89,9 @@ def _name(cell: Cell, group: str) -> str:
     name = cell.choice(group)
     if group == "env":
         # One option may make several environments.
-        return str(cell.config["env"].get("id")) if name in ("gym", "auto") else name
+        return str(cell.setting("env").get("id")) if name in ("gym", "auto") else name
     if group == "policy":
-        path, label = cell.config["policy"].get("path"), cell.config.get(LABEL)
+        path, label = cell.setting("policy").get("path"), cell.setting(LABEL)
         return ": ".join(filter(None, [str(label or ""), name if not path else f"{name} {path}"]))
     return name
 
@@ -161,7 +161,7 @@ def _cut(lines: list[str]) -> list[str]:
 
 def _time_limit(cells: list[Cell]) -> str:
     """Returns the time limit: that of the config, the registered one, or that of an episode that it ended."""
-    limits = [cell.config["env"].get("max_steps") for cell in cells]
+    limits = [cell.setting("env").get("max_steps") for cell in cells]
     if any(limits):
         return f"{_values(limits)} steps (`env.max_steps`)"
     limit = next((cell.manifest["registered_steps"] for cell in cells if "registered_steps" in cell.manifest), None)
@@ -179,7 +179,7 @@ def _time_limit(cells: list[Cell]) -> str:
 
 
 def _success(cells: list[Cell], notes: OptionNotes) -> str:
-    nodes = [node for node in (cell.config["env"].get("success") for cell in cells) if node]
+    nodes = [node for node in (cell.setting("env").get("success") for cell in cells) if node]
     if not nodes:
         return "not defined."
     target = str(nodes[0].get("_target_"))

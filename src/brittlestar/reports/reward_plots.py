@@ -12,9 +12,8 @@ import numpy as np
 from brittlestar.reports import drawing
 from brittlestar.reports.curve_names import curve_names
 from brittlestar.reports.sheets import MODELS, REVERSED
-from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import text
-from brittlestar.results.reward_curves import RewardCurve, reward_curves
+from brittlestar.results.reward_curves import RewardCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,18 +26,17 @@ _LONGEST_NAME = 100
 _BAND = "band: the middle half of the episodes"
 
 
-def plot_rewards(tables: Tables, folder: Path) -> drawing.Pictures:
+def plot_rewards(curves: list[RewardCurve], labels: list[str], folder: Path) -> drawing.Pictures:
     """Draws the cumulative reward against the step as `ENV/POLICY-PERTURBATION.png`, a panel per other setting.
 
     Returns:
-        Names of the pictures, without suffix, and of what did not fit on them. There are none without a curve.
+        Names of the pictures, without suffix, and of what did not fit on them.
     """
-    curves = reward_curves(tables) if tables.curve else []
-    models = [c for c in MODELS if c in tables.grouping.columns]
+    models = [c for c in MODELS if c in labels]
     groups: dict[tuple, list[RewardCurve]] = {}
     for curve in curves:
         groups.setdefault((curve.env_id, *(curve.label[c] for c in (*models, "perturbation"))), []).append(curve)
-    columns = [c for c in tables.grouping.columns if c not in ("env", *models, "perturbation")]
+    columns = [c for c in labels if c not in ("env", *models, "perturbation")]
     names = _model_names(models, groups)
     for env_id in {key[0] for key in groups}:
         drawing.remove_pictures(folder / _file_name(env_id), "*-*")

@@ -46,7 +46,7 @@ def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Sect
 
 def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, list[Cell]]]:
     """Returns every study among some cells, built with the settings, and its cells."""
-    nodes = [cell.config.get("study") for cell in cells]
+    nodes = [cell.setting("study") for cell in cells]
     keys = {key for node in nodes if isinstance(node, dict) for key in node if key != "_target_"}
     for key in settings:
         if not keys:

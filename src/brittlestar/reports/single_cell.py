@@ -42,7 +42,7 @@ def describe(job: Job, outcome: Outcome, manifest: Mapping[str, Any], tables: Ta
     lines = [f"{row['policy']} on {row['env']}, {noise}, {episodes}"]
     for phase in tables.curve:
         lines += ["", f"{phase['phase']}, {counted(phase['n_episodes'], 'episode')}" if "phase" in phase else "", ""]
-        lines += [_metrics(phase, [name for name in manifest["columns"] if name in tables.cells[0]]), ""]
+        lines += [_metrics(phase, [name for name in manifest["columns"] if name in tables.cells.columns()]), ""]
     # What is in no column: shares of masks and pixels, changes of the model, parts of a composition.
     effects = {name: value for name, value in manifest["delivery"].items() if name not in manifest["columns"]}
     delivered = [f"{name.removeprefix(DELIVERED)} {text(value)}" for name, value in effects.items()]

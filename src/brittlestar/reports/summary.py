@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError, counted
-from brittlestar.reports.curve_plot import plot_curves
-from brittlestar.reports.heatmaps import plot_heatmap
-from brittlestar.reports.notes import left_out, mismatches, of_cells, other_records, remarks
+from brittlestar.reports.drawer import draw_apart
+from brittlestar.reports.notes import mismatches, of_cells, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
+from brittlestar.reports.pictures import draw_pictures, shown_part
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.reports.report import Report
-from brittlestar.reports.reward_plots import plot_rewards
 from brittlestar.reports.sections import analyse, studies_of
-from brittlestar.reports.sheets import plot_sheets
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import CellValues, Grouping, sort_key
 from brittlestar.results.load import Cell, Row, load_cells
+from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
 from brittlestar.sweeps.index import INDEX, count_missing
@@ -52,20 +52,22 @@ def summarise(
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
     try:
+        make_folder(out)
+        sections, errors = analyse(studies, out)
+        # A study may show a single strength, which is not a curve.
+        is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
+        curve = tables.curve if not sections or is_swept else []
+        rewards = reward_curves(tables) if curve else []
+        draw = draw_apart(draw_pictures, shown_part(tables, curve), rewards, out)
         with writing_tables(tables, out):
-            sections, errors = analyse(studies, out)
-            # A study may show a single strength, which is not a curve.
-            is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
-            curve = tables.curve if not sections or is_swept else []
-            pictures, unseen = _plot(tables, curve, out)
-            rewards, lost = plot_rewards(dataclasses.replace(tables, curve=curve), out)
-            unseen += left_out("reward", lost)
-            notes = _missing(folders) + of_cells(tables) + other_records(tables)
-            notes += (remarks(tables) if curve else []) + unseen
+            notes = _missing(folders) + of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
             overview = sweep_overview(tables) if curve or not sections else ""
             failed = [f"the study failed: {error}" for error in errors]
             protocol = write_protocol(out, every, tables, sections)
-            report = Report(sections, overview, pictures, mismatches(tables), failed + notes, protocol, rewards)
+            pictures = draw()
+            notes += pictures.notes
+            missed = mismatches(tables)
+            report = Report(sections, overview, pictures.names, missed, failed + notes, protocol, pictures.rewards)
             (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
@@ -78,16 +80,6 @@ def _missing(folders: list[str]) -> list[str]:
     """Returns a note on cells without a record: of a sweep that runs, or was ended."""
     counts = {folder: count_missing(Path(folder)) for folder in folders}
     return [f"note: {counted(n, 'cell')} of {folder} without a record yet" for folder, n in counts.items() if n]
-
-
-def _plot(tables: Tables, curve: list[Row], out: Path) -> tuple[list[str], list[str]]:
-    """Draws the pictures of a sweep; returns their names, and notes on what did not fit on them."""
-    notes = left_out("curve", plot_curves(curve, tables.grouping.columns, out / "curve"))
-    pictures = ["curve"] * bool(curve)
-    for kind, plot in (("heatmap", plot_heatmap), ("sheet", plot_sheets)):
-        names, unseen = plot(dataclasses.replace(tables, curve=curve), out)
-        pictures, notes = pictures + names, notes + left_out(kind, unseen)
-    return pictures, notes
 
 
 def _files(report: Report, out: Path, folders: list[str]) -> str:
@@ -126,7 +118,8 @@ def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
     labelled.sort(key=lambda pair: key(dict(zip(columns, pair[0], strict=True))))
     return dataclasses.replace(
         tables,
-        **{name: sorted(getattr(tables, name), key=key) for name in ("cells", "curve", "summary", "failures")},
+        cells=tables.cells.in_order(key),
+        **{name: sorted(getattr(tables, name), key=key) for name in ("curve", "summary", "failures")},
         finished=[cell for _, cell in labelled],
         grouping=Grouping(columns, [label for label, _ in labelled]),
     )

@@ -1,5 +1,6 @@
 """The aggregate step: cells in, tidy tables out, one curve at a time."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.policies.base import RecordedReturn
 from brittlestar.results.baseline_check import BaselineCheck, check_baseline, likely_cause, other_limit
+from brittlestar.results.cell_table import CellTable, Columns
 from brittlestar.results.curve import Curve
 from brittlestar.results.curve_intervals import (
     CurveIntervals,
@@ -30,9 +32,9 @@ _DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
 
 @dataclass
 class Tables:
-    """The tables of a sweep, as lists of rows; `episodes` comes in pieces, because it can be long."""
+    """The tables of a sweep, as rows; `episodes` comes in pieces, because it can be long."""
 
-    cells: list[Row]
+    cells: CellTable
     curve: list[Row]
     summary: list[Row]
     failures: list[Row]
@@ -66,7 +68,7 @@ def aggregate(cells: list[Cell]) -> Tables:
     if len({tuple(cell.manifest["columns"]) for cell in finished}) > 1:
         raise UserError("cells of two versions of brittlestar have different columns: aggregate them apart")
     labels = [label for label, curve in members.items() for _ in curve]
-    tables = Tables([], [], [], failures, finished, Grouping(grouping.columns, labels), [])
+    tables = Tables(CellTable(), [], [], failures, finished, Grouping(grouping.columns, labels), [])
     curves = (Curve(dict(zip(grouping.columns, label, strict=True)), curve) for label, curve in members.items())
     for curve, intervals in curve_intervals(curves):
         _add(tables, curve, intervals)
@@ -78,7 +80,7 @@ def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
     record = curve.cells[0].manifest.get("record")
     check = _baseline_check(curve, RecordedReturn(**record)) if record else None
     column = {} if not record else {"baseline_check": check.status if check else "no clean cell"}
-    tables.cells += [row | column for row in _cell_rows(curve)]
+    tables.cells.pieces.append(_cell_columns(curve) | {name: [v] * len(curve.cells) for name, v in column.items()})
     tables.curve += [row | column for row in _curve_rows(curve, intervals)]
     tables.summary += [row | column for row in _summary_rows(curve, intervals)]
     tables.baseline_checks += [(curve.label, check)] if check else []
@@ -111,21 +113,27 @@ def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
         pairs = zip(grouping.columns, label, strict=True)
         return [phases.index(v) if c == "phase" and v in phases else v for c, v in pairs]
 
+    def overrides(i: int) -> list[str]:
+        return cells[i].manifest.get("overrides", [])
+
     ranks = {label: sort_key(in_time(label)) for label in set(grouping.labels)}
 
     def key(i: int) -> tuple:
-        return ranks[grouping.labels[i]], abs(cells[i].strength), cells[i].seed, cells[i].manifest.get("overrides", [])
+        return ranks[grouping.labels[i]], abs(cells[i].strength), cells[i].seed
 
-    return sorted(range(len(cells)), key=key)
+    places = itertools.groupby(sorted(range(len(cells)), key=key), key)
+    groups = (list(group) for _, group in places)
+    # Only few cells have the same place, and overrides take long to read.
+    return [i for group in groups for i in (sorted(group, key=overrides) if len(group) > 1 else group)]
 
 
-def _cell_rows(curve: Curve) -> list[Row]:
-    rows = []
-    for cell in curve.cells:
-        place = curve.place(cell)
-        row = curve.label | cell.place | {"cell": cell.manifest["cell"], "episodes": int(curve.episodes[place])}
-        rows.append(row | dict(zip(curve.metrics, curve.mean[place].tolist(), strict=True)))
-    return rows
+def _cell_columns(curve: Curve) -> Columns:
+    places = tuple(np.transpose([curve.place(cell) for cell in curve.cells]))
+    columns: Columns = {name: [value] * len(curve.cells) for name, value in curve.label.items()}
+    rows = [cell.place | {"cell": cell.manifest["cell"]} for cell in curve.cells]
+    columns |= {name: [row[name] for row in rows] for name in rows[0]}
+    columns["episodes"] = curve.episodes[places].tolist()
+    return columns | dict(zip(curve.metrics, np.ascontiguousarray(curve.mean[places].T), strict=True))
 
 
 def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:

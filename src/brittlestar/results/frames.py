@@ -33,6 +33,6 @@ def data_frames(cells: Iterable[tuple[dict[str, Any], np.ndarray]]) -> Result:
         for place, (key, value) in enumerate(label.items()):
             frame.insert(place, key, value)
         frames.append(frame)
-    per_cell, curve, summary = (pd.DataFrame(rows) for rows in (tables.cells, tables.curve, tables.summary))
+    per_cell, curve, summary = (pd.DataFrame(list(rows)) for rows in (tables.cells, tables.curve, tables.summary))
     notes = list(dict.fromkeys(note for cell in tables.finished for note in cell.notes))
     return Result(pd.concat(frames, ignore_index=True), per_cell, curve, summary, notes)

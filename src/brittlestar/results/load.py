@@ -42,6 +42,10 @@ class Cell:
         """The resolved config of the cell."""
         return self.manifest["config"]
 
+    def setting(self, key: str) -> Any:
+        """Returns one top-level value of the config; much faster than `config` for the cells of a large sweep."""
+        return self.manifest.setting(key) if isinstance(self.manifest, Layered) else self.config.get(key)
+
     @functools.cached_property
     def done(self) -> bool:
         """Whether the cell has a result."""
@@ -50,7 +54,7 @@ class Cell:
     @functools.cached_property
     def seed(self) -> int:
         """The cell's seed."""
-        return self.config["seed"]
+        return self.setting("seed")
 
     @functools.cached_property
     def strength(self) -> float:
@@ -70,7 +74,7 @@ class Cell:
     @property
     def role(self) -> str | None:
         """The name that a study gave to a cell it added; None for a cell of the sweep itself."""
-        return self.config.get("role")
+        return self.setting("role")
 
     @property
     def place(self) -> Row:
@@ -80,7 +84,7 @@ class Cell:
     def choice(self, group: str) -> str:
         """Returns the option chosen in a config group, or the class name where there is no Hydra."""
         chosen = self.manifest.get("choices", {}).get(group)
-        return chosen or str((self.config.get(group) or {}).get("_target_", "none")).rpartition(".")[2]
+        return chosen or str((self.setting(group) or {}).get("_target_", "none")).rpartition(".")[2]
 
     @property
     def flat(self) -> dict[str, Any]:
@@ -121,10 +125,11 @@ class Cell:
 
     def rewards(self) -> np.ndarray | None:
         """Returns the reward over time, `(steps, REWARD_COLUMNS)`, of its phase; None if there is no record of it."""
-        if self.source is None or REWARDS not in self.manifest["files"]:
+        files = self.manifest["files"] if self.source is not None else {}
+        if self.source is None or REWARDS not in files:
             return None
         phases = self.manifest["phases"]
-        return self.array(REWARDS)[phases.index(self.phase or phases[0])]
+        return self.source[0].read(self.source[1], files, REWARDS)[phases.index(self.phase or phases[0])]
 
     def by_phase(self) -> list[Cell]:
         """Returns the cell, or one for each phase of its stress schedule."""
@@ -229,7 +234,7 @@ def _is_planned(manifest: Mapping[str, Any], plan: list[str] | None) -> bool:
 def _study(cells: list[Cell]) -> str:
     """Names the environments and perturbations of a sweep."""
     cells = [cell for cell in cells if cell.role is None] or cells
-    envs = sorted({str(cell.config["env"].get("id")) for cell in cells})
+    envs = sorted({str(cell.setting("env").get("id")) for cell in cells})
     noises = {cell.choice("perturbation") for cell in cells} - {"none", "Perturbation"}
     return f"{', '.join(sorted(noises)) or 'no perturbation'} on {', '.join(envs)}"
 

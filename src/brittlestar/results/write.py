@@ -5,7 +5,7 @@ import csv
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 from brittlestar.cells.files import make_folder
 from brittlestar.results.aggregate import Tables
+from brittlestar.results.cell_table import CellTable, Columns
 from brittlestar.results.format import markdown_columns
 from brittlestar.results.load import Cell, Row
 
@@ -48,33 +49,45 @@ def writing_tables(tables: Tables, folder: Path) -> Iterator[None]:
     with ThreadPoolExecutor(1) as other_core:
         episodes = other_core.submit(_write_episodes, tables, folder / "episodes")
         for name in SMALL:
-            rows: list[Row] = getattr(tables, name)
+            rows: Sequence[Row] = getattr(tables, name)
             write_rows(rows, folder / name, _empty_columns(name, tables) if not rows else ())
         yield
         episodes.result()
 
 
-def write_rows(rows: list[Row], path: Path, columns: Iterable[str] = ()) -> None:
+def write_rows(rows: Sequence[Row], path: Path, columns: Iterable[str] = ()) -> None:
     """Writes one table; `columns` are those of a table without rows."""
-    names = list(dict.fromkeys(key for row in rows for key in row)) or columns
-    _write_small(path, {name: [row.get(name) for row in rows] for name in names})
+    if not rows:
+        _write_columns(path, {name: [] for name in columns})
+    elif isinstance(rows, CellTable):
+        _write_columns(path, rows.columns())
+    else:
+        names = dict.fromkeys(key for row in rows for key in row)
+        _write_columns(path, {name: [row.get(name) for row in rows] for name in names})
 
 
-def _clean(values: list) -> list:
+def _clean(values: list | np.ndarray) -> list:
     # A missing value is empty in every format.
-    return [None if v is None or v != v else v for v in values]
+    if not isinstance(values, np.ndarray):
+        return [None if v is None or v != v else v for v in values]
+    cleaned = values.tolist()
+    for place in np.flatnonzero(np.isnan(values)).tolist():
+        cleaned[place] = None
+    return cleaned
 
 
-def _write_small(path: Path, columns: dict[str, list]) -> None:
-    columns = {name: _clean(values) for name, values in columns.items()}
+def _write_columns(path: Path, columns: Columns) -> None:
+    count = len(next(iter(columns.values()), ()))
     with open(path.with_suffix(".csv"), "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        for start in range(0, count, _PIECE_ROWS):
+            piece = [_clean(values[start : start + _PIECE_ROWS]) for values in columns.values()]
+            writer.writerows(zip(*piece, strict=True))
     for suffix in (".md", ".json"):
         path.with_suffix(suffix).unlink(missing_ok=True)
-    if len(next(iter(columns.values()), ())) <= READABLE_ROWS:
-        _write_readable(path, columns)
+    if count <= READABLE_ROWS:
+        _write_readable(path, {name: _clean(values) for name, values in columns.items()})
     arrays = {name: _arrow(values) for name, values in columns.items()}
     parquet.write_table(pa.table(arrays), path.with_suffix(".parquet"))
 
@@ -98,7 +111,7 @@ def _write_episodes(tables: Tables, path: Path) -> None:
     pieces = _episode_pieces(tables)
     first = next(pieces, None)
     if first is None:
-        _write_small(path, {name: [] for name in _empty_columns("episodes", tables)})
+        _write_columns(path, {name: [] for name in _empty_columns("episodes", tables)})
         return
     texts = [field.name for field in first.schema if field.type == "string"]
     total = 0
@@ -130,14 +143,15 @@ def _episode_pieces(tables: Tables) -> Iterator[pa.Table]:
     """Yields the table of episodes in pieces of about `_PIECE_ROWS` rows."""
     entries = list(tables.episodes())
     # Of all cells at once, since a label may be a number in one piece and text in another.
-    labels = {key: _arrow(_clean([label[key] for label, _ in entries])) for key in entries[0][0]} if entries else {}
-    start, rows = 0, []
+    labels = {key: _arrow([label[key] for label, _ in entries]) for key in entries[0][0]} if entries else {}
+    start, rows, count = 0, list[np.ndarray](), 0
     for stop, (_, cell) in enumerate(entries, 1):
         rows.append(cell.rows())
-        if sum(map(len, rows)) >= _PIECE_ROWS or stop == len(entries):
+        count += len(rows[-1])
+        if count >= _PIECE_ROWS or stop == len(entries):
             piece = {key: values[start:stop] for key, values in labels.items()}
             yield _episode_piece(piece, [cell for _, cell in entries[start:stop]], rows)
-            start, rows = stop, []
+            start, rows, count = stop, [], 0
 
 
 def _episode_piece(labels: dict[str, pa.Array], cells: list[Cell], rows: list[np.ndarray]) -> pa.Table:
@@ -164,8 +178,11 @@ def _empty_columns(name: str, tables: Tables) -> list[str]:
     return [*tables.grouping.columns, "strength_name", "strength", *_EMPTY[name]]
 
 
-def _arrow(values: list) -> pa.Array:
+def _arrow(column: list | np.ndarray) -> pa.Array:
     """Returns a column of integers, floats, booleans or, for mixed types, text."""
+    if isinstance(column, np.ndarray) and not np.isnan(column).all():
+        return _numbers(column, np.isnan(column))
+    values = _clean(column)
     kinds = set(map(type, values)) - {type(None)}
     missing = np.array([v is None for v in values], dtype=bool)
     if kinds and kinds <= {int, float}:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import DictConfig, OmegaConf, flag_override
+from omegaconf import DictConfig, OmegaConf, flag_override, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from brittlestar.cells.job import Job
@@ -69,6 +69,12 @@ class Composer:
         top, dot, _ = override.key_or_group.partition(".")
         return top in self._keys and (bool(dot) or top not in (*GROUPS, "study"))
 
+    @functools.cached_property
+    def _own_groups(self) -> tuple[str, ...]:
+        """The overrides of the sweep that hold for all cells, and are no values."""
+        own = [text for text in self._config.hydra.overrides.task if not self._parse(text).is_sweep_override()]
+        return tuple(text for text in own if not self._is_value(text))
+
     def _base_of(self, groups: tuple[str, ...], values: Sequence[str]) -> _Base | None:
         """Returns the config that values are set in; None if two overrides set one of them."""
         keys = tuple(self._parse(text).key_or_group for text in values)
@@ -80,9 +86,9 @@ class Composer:
 
     def _base(self, groups: tuple[str, ...]) -> _Base:
         if groups not in self._bases:
-            # Without other groups, the config of the sweep is the config of its cells.
-            load = self._loader.load_sweep_config
-            config = load(self._config, list(groups)) if groups else copy.deepcopy(self._config)
+            # The config of the sweep has its overrides of one value, so a cell without other groups need not be loaded.
+            load, is_own = self._loader.load_sweep_config, groups in ((), self._own_groups)
+            config = copy.deepcopy(self._config) if is_own else load(self._config, list(groups))
             choices = plain_config(config.hydra.runtime.choices)
             with flag_override(config, ["struct", "readonly"], False):
                 config.pop("hydra")
@@ -178,6 +184,14 @@ def _related(a: str, b: str) -> bool:
 def composer_of(launcher: Any) -> Composer:
     """Returns the composer of a launcher, which its sweeper uses too."""
     return Composer(launcher)
+
+
+def compose_call(launcher: Any, overrides: Sequence[str], number: int) -> DictConfig:
+    """Returns the config, with that of Hydra, of one call of a command that is no cell: a training or a hardening."""
+    config = launcher.hydra_context.config_loader.load_sweep_config(launcher.config, list(overrides))
+    with open_dict(config):
+        config.hydra.job.id = config.hydra.job.num = number
+    return config
 
 
 def add_extra_cells(launcher: Any, cells: list[list[str]]) -> list[list[str]]:

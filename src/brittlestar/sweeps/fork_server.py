@@ -1,8 +1,10 @@
 """The process that workers are forked from."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
+from collections.abc import Iterator
 
 FIRST_ENV = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
@@ -23,13 +25,26 @@ def start_fork_server(env: str | None = None) -> bool:
     forkserver.set_forkserver_preload(["brittlestar.sweeps.preload"])
     # It unblocks signals when it starts, so it starts first.
     resource_tracker.ensure_running()
-    # Ctrl-C reaches every process of a terminal. The new process and its forks keep it blocked; this one gets it later.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        forkserver.ensure_running()
+        with without_interrupts():
+            forkserver.ensure_running()
     except OSError:
         # Its socket is in the folder of temporary files, whose name may be too long for a socket.
         return False
+    return True
+
+
+@contextlib.contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Blocks Ctrl-C, which reaches every process of a terminal: a new process and its forks keep it blocked.
+
+    This process gets it after the block. Windows has no such mask.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    return True

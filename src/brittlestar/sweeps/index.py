@@ -22,11 +22,13 @@ from brittlestar.cells.job import Job, Outcome
 from brittlestar.cells.record import DamagedCellError, Record, digest, read_arrays, size
 from brittlestar.cells.run import manifest_of
 from brittlestar.errors import UserError
-from brittlestar.sweeps.layers import Base, Layered, difference
+from brittlestar.sweeps.layers import Base, Layered, difference, slim
 
 INDEX, ARRAYS = "cells.jsonl", "cells.bin"
 _SUM = ', "sum": "'
 _FLUSH_SECONDS = 0.2
+_LINE_BYTES = 4096
+"""Most lines are shorter."""
 _REMEDY = "run the command of the sweep again"
 
 
@@ -103,12 +105,28 @@ class Entry(NamedTuple):
     offset: int
 
 
-class ArrayFile:
-    """The arrays of a sweep; each is read and checked when it is asked for."""
+class _OpenFile:
+    """A file that stays open from its first reading on, so that another process may replace it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._handle = -1
+
+    def _read(self, count: int, offset: int) -> bytes:
+        try:
+            if self._handle < 0:
+                self._handle = os.open(self.path, os.O_RDONLY)
+            return os.pread(self._handle, count, offset)
+        except OSError as error:
+            raise DamagedCellError(f"{self.path} cannot be read ({error.strerror}): {_REMEDY}") from None
+
+    def __del__(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+
+class ArrayFile(_OpenFile):
+    """The arrays of a sweep; each is read and checked when it is asked for."""
 
     def read(self, entry_offset: int, files: dict[str, Any], name: str) -> np.ndarray:
         """Returns one array of the cell whose arrays start at an offset."""
@@ -117,19 +135,24 @@ class ArrayFile:
             if other == name:
                 break
             before += size(facts)
+        data = self._read(size(files[name]), entry_offset + before)
         try:
-            if self._handle < 0:
-                self._handle = os.open(self.path, os.O_RDONLY)
-            data = os.pread(self._handle, size(files[name]), entry_offset + before)
             return read_arrays({name: files[name]}, data)[name]
         except DamagedCellError as error:
             raise DamagedCellError(f"{self.path} is damaged ({error}): {_REMEDY}") from None
-        except OSError as error:
-            raise DamagedCellError(f"{self.path} cannot be read ({error.strerror}): {_REMEDY}") from None
 
-    def __del__(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
+
+class _LineFile(_OpenFile):
+    """The lines of an index, to read one of them again."""
+
+    def changes(self, offset: int) -> dict[str, Any]:
+        """Returns the changes of a cell whose line starts at an offset."""
+        count = _LINE_BYTES
+        text = self._read(count, offset)
+        while b"\n" not in text and len(text) == count:
+            count *= 4
+            text = self._read(count, offset)
+        return _checked(text[: text.find(b"\n") + 1], self.path)["changes"]
 
 
 def write_plan(folder: Path, cells: Sequence[Sequence[str]]) -> None:
@@ -172,25 +195,28 @@ def count_missing(folder: Path) -> int:
 
 def read_index(folder: Path) -> Iterator[Entry]:
     """Yields the cells of an index in the order of its lines; raises `DamagedCellError` where a line is damaged."""
-    arrays, bases = ArrayFile(folder / ARRAYS), dict[str, Base]()
+    arrays, bases, read = ArrayFile(folder / ARRAYS), dict[str, Base](), _LineFile(folder / INDEX).changes
+    stop = 0
     with open(folder / INDEX, "rb") as file:
         for number, text in enumerate(file, 1):
+            start, stop = stop, stop + len(text)
             if not text.endswith(b"\n"):
                 # The process that wrote it was killed; the cell counts as missing.
                 return
-            line = _checked(text, folder / INDEX, number)
+            line = _checked(text, folder / INDEX, f" in line {number}")
             if "manifest" in line:
                 bases[line["base"]] = Base(line["manifest"])
             elif "changes" in line:
                 if line["of"] not in bases:
                     raise DamagedCellError(f"{folder / INDEX} lacks a line that line {number} needs: {_REMEDY}")
-                yield Entry(Layered(bases[line["of"]], line["changes"]), arrays, line["offset"])
+                manifest = Layered(bases[line["of"]], slim(line["changes"]), read, start)
+                yield Entry(manifest, arrays, line["offset"])
 
 
-def _checked(text: bytes, path: Path, number: int) -> dict[str, Any]:
+def _checked(text: bytes, path: Path, where: str = "") -> dict[str, Any]:
     body, _, rest = text.rpartition(_SUM.encode())
     if rest != f'{digest(body)[:16]}"}}\n'.encode():
-        raise DamagedCellError(f"{path} is damaged in line {number}: {_REMEDY}")
+        raise DamagedCellError(f"{path} is damaged{where}: {_REMEDY}")
     return json.loads(body + b"}")
 
 

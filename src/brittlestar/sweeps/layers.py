@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _MISSING = object()
 GONE = object()
 """In place of a leaf of the base that is no leaf any more."""
+RARE = frozenset(["delivery", "files", "overrides", "provenance", "timing"])
+"""Keys of a manifest that no table needs of all cells at once."""
 _PLAIN = (str, int, float, type(None))
 
 
@@ -63,6 +66,17 @@ def merge(base: Any, changes: Any) -> Any:
     return merged
 
 
+def slim(changes: dict[str, Any]) -> dict[str, Any]:
+    """Returns changes of a manifest without the keys `RARE`; equal keys of many of them are one object."""
+    return _with_shared_keys({key: value for key, value in changes.items() if key not in RARE})
+
+
+def _with_shared_keys(node: dict[str, Any]) -> dict[str, Any]:
+    return {
+        sys.intern(key): _with_shared_keys(value) if isinstance(value, dict) else value for key, value in node.items()
+    }
+
+
 def flatten(node: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Returns the leaves of a nested dict by dotted key; a list is its JSON.
 
@@ -91,30 +105,46 @@ class Base:
 class Layered(Mapping[str, Any]):
     """A manifest as changes of a base; it merges a value when it is asked for, so that many of them take little memory.
 
+    Changes of the keys `RARE` may be missing: then `read` returns all changes, from the place that it is given.
+
     Example:
         >>> manifest = Layered(Base({"config": {"seed": 0, "lanes": 4}, "status": "done"}), {"config": {"seed": 1}})
         >>> manifest["config"], manifest["status"], manifest.changed_config()
         ({'seed': 1, 'lanes': 4}, 'done', {'seed': 1})
     """
 
-    __slots__ = ("base", "changes")
+    __slots__ = ("_place", "_read", "base", "changes")
 
-    def __init__(self, base: Base, changes: dict[str, Any]) -> None:
+    def __init__(
+        self, base: Base, changes: dict[str, Any], read: Callable[[int], dict[str, Any]] | None = None, place: int = 0
+    ) -> None:
         self.base, self.changes = base, changes
+        self._read, self._place = read, place
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self.changes:
+        changes = self._all_changes() if key in RARE else self.changes
+        if key not in changes:
             return self.base.manifest[key]
-        return merge(self.base.manifest.get(key), self.changes[key])
+        return merge(self.base.manifest.get(key), changes[key])
 
     def __contains__(self, key: object) -> bool:
-        return key in self.changes or key in self.base.manifest
+        return key in self.base.manifest or key in (self._all_changes() if key in RARE else self.changes)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.base.manifest | self.changes)
+        return iter(self.base.manifest | self._all_changes())
 
     def __len__(self) -> int:
-        return len(self.base.manifest | self.changes)
+        return len(self.base.manifest | self._all_changes())
+
+    def _all_changes(self) -> dict[str, Any]:
+        return self.changes if self._read is None else self._read(self._place)
+
+    def setting(self, key: str) -> Any:
+        """Returns one value of the config, and does not merge the others; None if there is none."""
+        own, shared = self.changes.get("config", {}), self.base.manifest.get("config", {})
+        if key not in own:
+            return shared.get(key)
+        return merge(shared[key], own[key]) if key in shared else own[key]
 
     def changed_config(self) -> dict[str, Any]:
         """Returns the leaves of the config that are not those of the base, by dotted key.

@@ -8,6 +8,7 @@ import math
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -16,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
-from brittlestar.sweeps.fork_server import start_fork_server
+from brittlestar.sweeps.fork_server import start_fork_server, without_interrupts
 from brittlestar.sweeps.memory import trim_memory
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS, _TRIM_SECONDS = 2.0, 5.0
 _pool: Pool | None = None
+_is_stopped = False
+"""Whether this process is a worker that is to end."""
 
 
 class Stopped(BaseException):
@@ -41,13 +44,14 @@ class Death(NamedTuple):
 
 
 class Worker:
-    """A process that runs one task after the other."""
+    """A process that runs one task after the other; a fresh one has nothing of the engine imported."""
 
-    def __init__(self) -> None:
-        context: Any = multiprocessing.get_context("forkserver" if start_fork_server() else "spawn")
+    def __init__(self, fresh: bool = False) -> None:
+        context: Any = multiprocessing.get_context("forkserver" if not fresh and start_fork_server() else "spawn")
         self.pipe, other = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(other,), daemon=False)
-        self.process.start()
+        with without_interrupts():
+            self.process.start()
         other.close()
         self.task: Any = None
         self.started = 0.0
@@ -199,7 +203,7 @@ def _serve(pipe: Connection) -> None:
     with contextlib.suppress(EOFError, OSError, Stopped):
         # From its first line on, a signal may raise `Stopped`.
         _prepare_worker()
-        while True:
+        while not _is_stopped:
             function, task = pipe.recv()
             pipe.send(function(task))
             if time.monotonic() - trimmed > _TRIM_SECONDS:
@@ -213,6 +217,7 @@ def _prepare_worker() -> None:
     # Ctrl-C reaches every process of a terminal. Only the parent answers it, and ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
+    sys.unraisablehook = _unraisable_hook
     parent = multiprocessing.parent_process()
     if parent is not None:
         # A parent that was killed cannot end its workers: they end by themselves.
@@ -220,9 +225,17 @@ def _prepare_worker() -> None:
 
 
 def _stop(number: int, frame: Any) -> None:
+    global _is_stopped
+    _is_stopped = True
     # A second signal would raise in the code that answers the first one.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Stopped
+
+
+def _unraisable_hook(arguments: Any) -> None:
+    # Python ignores exceptions in destructors, also this one: the worker ends with its task.
+    if not isinstance(arguments.exc_value, Stopped):
+        sys.__unraisablehook__(arguments)
 
 
 def _end_with(parent: BaseProcess) -> None:

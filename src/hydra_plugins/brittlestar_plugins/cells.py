@@ -27,10 +27,10 @@ class CellLauncher(BasicLauncher):
         return functools.partial(run_locally, self.n_jobs)
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        from brittlestar.reports.preload import import_table_modules
+        from brittlestar.reports.preload import prepare_report
         from brittlestar.sweeps.launch import launch
 
-        threading.Thread(target=import_table_modules, daemon=True).start()
+        threading.Thread(target=prepare_report, daemon=True).start()
         return launch(self, job_overrides, initial_job_idx, self.executor())
 
 

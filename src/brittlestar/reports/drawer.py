@@ -1,0 +1,76 @@
+"""A process of its own for pictures: it imports Matplotlib while cells run, and draws while tables are written."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from brittlestar.sweeps.workers import Death, Worker
+
+_MODULES = ("brittlestar.reports.pictures", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
+_drawer: Worker | None = None
+
+
+def start_drawer(fresh: bool = False) -> None:
+    """Starts the process; a fresh one if this command has not started the one that workers are forked from."""
+    global _drawer
+    if _drawer is None:
+        _drawer = Worker(fresh)
+        _drawer.give(_import, None)
+
+
+def draw_apart(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Runs a function in the process while this one goes on, and returns a function that waits for the result.
+
+    Without the process, or if it fails there, the function runs in this one when the result is asked for.
+    """
+    if _drawer is not None:
+        _drawer.give(_call, (function, arguments))
+
+    def result() -> Any:
+        drawn = _take()
+        return drawn[0] if drawn else function(*arguments)
+
+    return result
+
+
+def _take() -> list[Any]:
+    """Returns the last result of the process, in a list, and ends it; an empty list if there is none."""
+    if _drawer is None:
+        return []
+    # The first result is that of the import.
+    results = [_drawer.result(), _drawer.result()]
+    end_drawer()
+    return [] if isinstance(results[-1], Death) else results[-1]
+
+
+def end_drawer() -> None:
+    """Ends the process, if there is one."""
+    global _drawer
+    if _drawer is not None:
+        drawer, _drawer = _drawer, None
+        drawer.end()
+
+
+atexit.register(end_drawer)
+
+
+def _import(_: None) -> None:
+    # An error here only costs time: what needs a module imports it again.
+    with contextlib.suppress(Exception):
+        # Cells come first.
+        os.nice(10)
+        for name in _MODULES:
+            importlib.import_module(name)
+
+
+def _call(task: tuple[Callable[..., Any], tuple[Any, ...]]) -> list[Any]:
+    function, arguments = task
+    # The other process calls the function again, and raises its error.
+    with contextlib.suppress(Exception):
+        return [function(*arguments)]
+    return []

@@ -1,0 +1,48 @@
+"""The process that draws: its results are those of this process, also when it fails or dies."""
+
+import os
+import signal
+
+import pytest
+
+from brittlestar.reports import drawer
+
+
+@pytest.fixture(autouse=True)
+def ended():
+    yield
+    drawer.end_drawer()
+
+
+def process_of(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def fail_elsewhere(parent: int) -> str:
+    if os.getpid() != parent:
+        raise RuntimeError("no")
+    return "drawn here"
+
+
+def die_elsewhere(parent: int) -> str:
+    if os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "drawn here"
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_picture_is_drawn_in_the_other_process(fresh):
+    drawer.start_drawer(fresh)
+    number, process = drawer.draw_apart(process_of, 3)()
+    assert number == 3 and process != os.getpid()
+    assert drawer._drawer is None, "the process has ended"
+
+
+def test_without_the_process_it_is_drawn_here():
+    assert drawer.draw_apart(process_of, 3)() == (3, os.getpid())
+
+
+@pytest.mark.parametrize("function", [fail_elsewhere, die_elsewhere])
+def test_what_fails_there_is_drawn_here(function):
+    drawer.start_drawer()
+    assert drawer.draw_apart(function, os.getpid())() == "drawn here"
