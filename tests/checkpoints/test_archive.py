@@ -74,8 +74,10 @@ def test_activations(build, save, text, name):
 
 def test_settings_of_the_policy(build, save):
     kwargs = {"squash_output": True, "use_sde": True, "features_extractor_class": "<class 'my.Net'>"}
+    kwargs |= {"normalize_images": False}
     read = read_checkpoint(save(with_data(build, policy_kwargs=kwargs, exploration_rate=0.05)))
     assert (read.squash_output, read.use_sde, read.features_extractor) == (True, True, "my.Net")
+    assert not read.normalize_images
     assert (read.exploration_rate, read.net_arch, read.activation) == (0.05, None, None)
 
 

@@ -240,9 +240,10 @@ def agent(tmp_path_factory):
     return make_agent(tmp_path_factory.mktemp("agents"))
 
 
-def test_an_agent_plays_in_lanes_as_in_stable_baselines3(agent):
+@pytest.mark.parametrize("trust", [False, True])
+def test_an_agent_plays_in_lanes_as_in_stable_baselines3(agent, trust):
     folder, model, envs = agent
-    policy, spec = ZooFolderPolicy(str(folder), trust=True), AtariSpec(id=PONG, max_steps=25)
+    policy, spec = ZooFolderPolicy(str(folder), trust=trust), AtariSpec(id=PONG, max_steps=25)
     parts, plan = Parts(policy), Plan(episodes=3, record="trajectories")
     rows = [rollout(Lanes(spec, lanes), parts, plan) for lanes in (1, 3)]
     assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
@@ -258,8 +259,9 @@ def test_an_agent_plays_in_lanes_as_in_stable_baselines3(agent):
     assert len(set(rows[0].trajectories["actions"].ravel().tolist())) > 1
 
 
-def test_a_zip_alone_needs_the_number_of_stacked_frames(agent):
-    policy = Sb3Policy(str(agent[0] / f"{PONG}.zip"), trust=True)
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_zip_alone_needs_the_number_of_stacked_frames(agent, trust):
+    policy = Sb3Policy(str(agent[0] / f"{PONG}.zip"), trust=trust)
     with pytest.raises(UserError, match=r"takes images Box\(4, 84, 84\), got Box\(84, 84, 1\).*frame_stack") as e:
         rollout(Lanes(AtariSpec(id=PONG, max_steps=2), 1), Parts(policy), Plan(episodes=1))
     assert "\n" not in str(e.value)
@@ -268,7 +270,7 @@ def test_a_zip_alone_needs_the_number_of_stacked_frames(agent):
 def test_an_agent_of_other_frames_is_refused(tmp_path):
     folder = make_agent(tmp_path, "frame_skip: 2")[0]
     with pytest.raises(UserError, match="was trained with `frame_skip` of AtariWrapper 2, not 4"):
-        ZooFolderPolicy(str(folder), trust=True)
+        ZooFolderPolicy(str(folder))
 
 
 @pytest.mark.slow
@@ -278,7 +280,7 @@ def test_a_stress_study_is_the_same_in_any_number_of_lanes(agent, shell):
         "baseline,concept_drift,resource_constraint,trust_violation,observation_noise,sensor_blackout,reward_noise"
     )
     arguments = ["experiment=stress", "env=pong", "env.max_steps=12", "policy=zoo_folder", f"policy.path={agent[0]}"]
-    arguments += ["policy.trust=true", "study.reference=230", "episodes=6", "seed=0", f"perturbation={stressors}"]
+    arguments += ["study.reference=230", "episodes=6", "seed=0", f"perturbation={stressors}"]
     arguments += ["stress_schedule.segments=[[pre,2],[shock,2],[post,2]]"]
     tables = []
     for lanes in (1, 4):

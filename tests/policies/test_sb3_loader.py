@@ -72,14 +72,16 @@ def returns(model, env, seeds):
     return totals
 
 
+@pytest.mark.parametrize("trust", [False, True])
 @pytest.mark.parametrize("policy", ["CnnPolicy", "MlpPolicy"])
 @pytest.mark.parametrize("channels_first", [False, True])
-def test_images_run_in_lanes_as_in_stable_baselines3(tmp_path, channels_first, policy, caplog):
+def test_images_run_in_lanes_as_in_stable_baselines3(tmp_path, channels_first, policy, trust):
     spec = EnvSpec(id="Picture-v0", kwargs={"channels_first": channels_first})
     model, path = made(tmp_path, Picture(channels_first), policy)
-    rows = [rollout(Lanes(spec, n), Parts(Sb3Policy(path, trust=True)), Plan(episodes=5)) for n in (1, 3)]
+    rows = [rollout(Lanes(spec, n), Parts(Sb3Policy(path, trust=trust)), Plan(episodes=18)) for n in (1, 7, 16)]
     assert np.array_equal(rows[0].values, rows[1].values, equal_nan=True)
-    assert len(np.unique(rows[0].column("return"))) == 5
+    assert np.array_equal(rows[0].values, rows[2].values, equal_nan=True)
+    assert len(np.unique(rows[0].column("return"))) == 18
     np.testing.assert_allclose(
         rows[0].column("return"), returns(model, Picture(channels_first), rows[0].column("reset_seed")), atol=1e-5
     )
@@ -94,14 +96,18 @@ def test_a_warning_lists_the_code_that_runs(tmp_path, caplog):
     assert f"running code from {path}: {', '.join(listed)}" in caplog.text
 
 
+@pytest.mark.parametrize("trust", [False, True])
 @pytest.mark.parametrize("channels_first", [False, True])
-def test_stacked_images(tmp_path, channels_first):
+def test_stacked_images(tmp_path, channels_first, trust):
     from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
 
     envs = VecFrameStack(DummyVecEnv([lambda: Picture(channels_first)]), 4)
     model, path = made(tmp_path, envs)
     spec, plan = EnvSpec(id="Picture-v0", kwargs={"channels_first": channels_first}), Plan(episodes=3)
-    rows = rollout(Lanes(spec, 2), Parts(Sb3Policy(path, trust=True, frame_stack=4)), plan)
+    rows, *others = (
+        rollout(Lanes(spec, lanes), Parts(Sb3Policy(path, trust=trust, frame_stack=4)), plan) for lanes in (2, 1, 3)
+    )
+    assert all(np.array_equal(rows.values, other.values, equal_nan=True) for other in others)
     totals = []
     for seed in rows.column("reset_seed").tolist():
         envs.seed(int(seed))
@@ -240,7 +246,8 @@ def test_stacked_entries_keep_their_shapes(tmp_path, trust):
         stacked = envs.step(actions)[0]
 
 
-def test_pictures_in_a_dict_are_transposed_by_the_model(tmp_path):
+@pytest.mark.parametrize("trust", [False, True])
+def test_pictures_in_a_dict_are_transposed(tmp_path, trust):
     class Seeing(Mixed):
         observation_space = spaces.Dict(
             {"camera": spaces.Box(0, 255, (SIZE, SIZE, 3), np.uint8), "speed": Mixed.observation_space["speed"]}
@@ -248,10 +255,12 @@ def test_pictures_in_a_dict_are_transposed_by_the_model(tmp_path):
 
     model, envs = normalised(Seeing, ["speed"], tmp_path)
     seen = batch_of(Seeing.observation_space, 3)
-    policy = bound(Sb3Policy(str(tmp_path / "model.zip"), trust=True), Seeing.observation_space, Seeing.action_space, 3)
+    policy = Sb3Policy(str(tmp_path / "model.zip"), trust=trust)
+    bound(policy, Seeing.observation_space, Seeing.action_space, 3)
     normal = envs.normalize_obs(seen)
     expected = [
         model.predict({key: part[lane] for key, part in normal.items()}, deterministic=True)[0] for lane in range(3)
     ]
     np.testing.assert_allclose(policy.predict(seen)[0], expected, atol=1e-5)
     assert len(np.unique(expected)) == 6
+    assert list(policy.differentiate(seen).pull(np.ones((3, 2)))) == ["speed"]

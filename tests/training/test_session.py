@@ -222,14 +222,24 @@ class Pictures(gym.Env):
         return np.zeros((36, 36, 1), np.uint8), 0.0, False, False, {}
 
 
-def test_a_network_that_cannot_be_evaluated_is_refused_before_it_is_trained(tmp_path):
+@pytest.mark.parametrize("policy", ["MlpPolicy", "CnnPolicy"])
+def test_a_network_of_images_is_trained_and_evaluated(tmp_path, policy):
     gym.register("Pictures-v0", Pictures, max_episode_steps=5)
     try:
-        images = TrainingSpec(EnvSpec(id="Pictures-v0"), ON, Parts(None), episodes=5)
-        with pytest.raises(
-            UserError, match=r"`algo=ppo` in Pictures-v0 cannot be evaluated .*: it takes images.*trust"
-        ):
-            Session(images, tmp_path)
+        algo = Algorithm("ppo", steps=32, envs=2, options=ON.options | {"policy": policy})
+        session = Session(TrainingSpec(EnvSpec(id="Pictures-v0"), algo, Parts(None), episodes=5), tmp_path)
+        session.run()
+        session.close()
     finally:
         del gym.registry["Pictures-v0"]
+    assert read_checkpoint(tmp_path / "final/policy.zip").observation_space.shape == (1, 36, 36)
+
+
+def test_a_network_that_cannot_be_evaluated_is_refused_before_it_is_trained(tmp_path):
+    torch = pytest.importorskip("torch")
+    algo = Algorithm("ppo", options={"policy_kwargs": {"activation_fn": torch.nn.Softplus}})
+    with pytest.raises(
+        UserError, match=r"`algo=ppo` in Pendulum-v1 cannot be evaluated .*: its activation `softplus`.*trust"
+    ):
+        Session(spec(algo), tmp_path)
     assert not list(tmp_path.iterdir())

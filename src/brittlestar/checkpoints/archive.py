@@ -43,6 +43,9 @@ class Checkpoint:
     squash_output: bool
     """Whether the actor ends in a tanh scaled to the bounds."""
     features_extractor: str | None
+    """Module and class of the features extractor, if the user set it."""
+    normalize_images: bool
+    """Whether images of bytes are divided by 255."""
     exploration_rate: float | None
     num_timesteps: int | None
     weights: dict[str, np.ndarray]
@@ -86,6 +89,7 @@ def _read(entries: ZipEntries, path: str) -> Checkpoint:
         use_sde=data.get("use_sde") is True or kwargs.get("use_sde") is True,
         squash_output=isinstance(action_space, spaces.Box) and squashes(algorithm, policy_class, kwargs),
         features_extractor=_class_name(kwargs.get("features_extractor_class")),
+        normalize_images=kwargs.get("normalize_images") is not False,
         exploration_rate=_number(data.get("exploration_rate")),
         num_timesteps=steps if type(steps) is int and 0 <= steps < 1 << 62 else None,
         weights=weights,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.checkpoints.spaces_text import Space, describe_space
+from brittlestar.errors import UserError
 from brittlestar.policies.base import Moments
 from brittlestar.policies.scaling import Scaling
 
@@ -62,7 +63,7 @@ class InputEntry:
         if self.scaling is not None and self.scales_frames:
             row = self.scaling.apply(row)
         if self.stack > 1:
-            frames = np.zeros((len(row), self.stack, row.shape[1])) if frames is None else frames
+            frames = np.zeros((len(row), self.stack, row.shape[1]), row.dtype) if frames is None else frames
             frames = np.concatenate([frames[:, 1:], row[:, None]], axis=1)
             row = self._flat(frames)
         if self.scaling is not None and not self.scales_frames:
@@ -115,6 +116,14 @@ def is_image(space: Space) -> bool:
     if not isinstance(space, spaces.Box) or space.dtype != np.uint8 or len(space.shape) != 3:
         return False
     return bool((space.low == 0).all() and (space.high == 255).all())
+
+
+def image_refusal(expected: Space, given: str) -> UserError:
+    """Returns the error of images of another size, or another number of frames, than a model takes."""
+    return UserError(
+        f"the model takes images {describe_space(expected)}, got {given}: stack frames by `policy.frame_stack` "
+        "(`policy=zoo_folder` reads their number), and use the environment of its training"
+    )
 
 
 def frame_axes(space: Space) -> tuple[tuple[int, ...], int]:

@@ -179,7 +179,7 @@ class Inputs:
         steps, *frames = state or [np.zeros(count_lanes(observation), np.int64)]
         if first is not None:
             steps = np.where(first, 0, steps)
-            frames = [np.where(first[:, None, None], 0.0, stacked) for stacked in frames]
+            frames = [np.where(first[:, None, None], stacked.dtype.type(0), stacked) for stacked in frames]
         remaining = None if self.time_limit is None else np.asarray(1 - steps / self.time_limit)
         earlier = dict(zip(rows, frames, strict=False))
         read = {key: self._known_entry(key, row).read(row, remaining, earlier.get(key)) for key, row in rows.items()}

@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.errors import UserError, require_choice
 from brittlestar.policies.base import Answer, Masks, Moments, Observation, Policy, Prediction, Starts
+from brittlestar.policies.features import FeatureInputs
 from brittlestar.policies.gradients import SLOPES, through_layers
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Squashed
 from brittlestar.policies.inputs import Inputs, check_width
@@ -49,7 +50,7 @@ class MlpPolicy(Policy):
         layers: Sequence[Layer],
         activation: str = "tanh",
         output: str | Head = "clip",
-        inputs: Inputs | LstmInputs | None = None,
+        inputs: Inputs | FeatureInputs | LstmInputs | None = None,
     ) -> None:
         require_choice("activation", activation, ACTIVATIONS)
         if isinstance(output, str):

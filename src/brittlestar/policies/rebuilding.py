@@ -8,15 +8,15 @@ from gymnasium import spaces
 
 from brittlestar.checkpoints import Checkpoint
 from brittlestar.errors import UserError, nearest
+from brittlestar.policies.extractors import read_extractors
+from brittlestar.policies.features import FeatureInputs
 from brittlestar.policies.heads import Clipped, Greedy, Head, Layer, Sampled, Squashed, StateNoise
-from brittlestar.policies.input_entry import is_image
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import ACTIVATIONS, MlpPolicy
 from brittlestar.policies.recurrent import LstmInputs, lstm_layers
 
 Weights = dict[str, np.ndarray]
 _LSTMS = ("lstm_actor.", "lstm_critic.")
-_EXTRACTORS = ("FlattenExtractor", "CombinedExtractor")
 _GSDE_MEAN_LIMIT = 2.0
 _BATCH_RENORM_EPSILON = 0.001
 
@@ -24,7 +24,7 @@ _BATCH_RENORM_EPSILON = 0.001
 def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
     """Returns the actor of a checkpoint; refuses one whose weights do not determine the network."""
     _refuse_underivable(checkpoint)
-    weights = checkpoint.weights
+    features, weights = _with_features(checkpoint, inputs), checkpoint.weights
     if any(name.startswith("actor.") for name in weights):
         layers, head = _off_policy(checkpoint, weights)
     elif any(name.startswith(("q_net.", "quantile_net.")) for name in weights):
@@ -38,7 +38,7 @@ def rebuild(checkpoint: Checkpoint, inputs: Inputs) -> MlpPolicy:
     activation = checkpoint.activation or ("tanh" if "action_net.weight" in weights else "relu")
     if activation not in ACTIVATIONS:
         raise _refusal(checkpoint, f"its activation `{activation}` is not one of {', '.join(ACTIVATIONS)}")
-    return MlpPolicy(layers, activation, head, _with_memory(checkpoint, inputs))
+    return MlpPolicy(layers, activation, head, _with_memory(checkpoint, features))
 
 
 def _refusal(checkpoint: Checkpoint, reason: str) -> UserError:
@@ -51,18 +51,20 @@ def _refusal(checkpoint: Checkpoint, reason: str) -> UserError:
 def _refuse_underivable(checkpoint: Checkpoint) -> None:
     if any("lstm" in name and not name.startswith(_LSTMS) for name in checkpoint.weights):
         raise _refusal(checkpoint, "its recurrent layers are not those of RecurrentPPO")
-    if any(array.ndim > 2 for array in checkpoint.weights.values()):
-        raise _refusal(checkpoint, "it has convolutions, whose strides are not in the file")
-    extractor = (checkpoint.features_extractor or "").rpartition(".")[2].strip("'>")
-    if extractor and extractor not in _EXTRACTORS:
-        raise _refusal(checkpoint, f"it has a custom features extractor ({extractor})")
-    if any("features_extractor." in name for name in checkpoint.weights):
-        raise _refusal(checkpoint, "its features extractor has weights")
-    if is_image(checkpoint.observation_space):
-        raise _refusal(checkpoint, "it takes images, and the file does not say whether it scales or transposes them")
+    if any(array.ndim > 2 and "features_extractor." not in name for name, array in checkpoint.weights.items()):
+        raise _refusal(checkpoint, "it has convolutions outside of its features extractor")
 
 
-def _with_memory(checkpoint: Checkpoint, inputs: Inputs) -> Inputs | LstmInputs:
+def _with_features(checkpoint: Checkpoint, inputs: Inputs) -> Inputs | FeatureInputs:
+    space = checkpoint.observation_space
+    try:
+        extractors = read_extractors(checkpoint.weights, space, checkpoint.features_extractor)
+    except UserError as error:
+        raise _refusal(checkpoint, str(error)) from None
+    return FeatureInputs(inputs, space, extractors, checkpoint.normalize_images) if extractors else inputs
+
+
+def _with_memory(checkpoint: Checkpoint, inputs: Inputs | FeatureInputs) -> Inputs | FeatureInputs | LstmInputs:
     if not any(name.startswith(_LSTMS) for name in checkpoint.weights):
         return inputs
     try:
@@ -84,7 +86,7 @@ def _on_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], H
 
 
 def _off_policy(checkpoint: Checkpoint, weights: Weights) -> tuple[list[Layer], Head]:
-    if "actor.mu.weight" not in weights and not stack(weights, "actor.latent_pi"):
+    if "actor.log_std" not in weights and "actor.log_std.weight" not in weights:
         return stack(weights, "actor.mu"), Squashed()
     layers = stack(weights, "actor.latent_pi")
     if "actor.log_std" in weights:  # gSDE

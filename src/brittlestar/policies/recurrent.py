@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Moments, Observation, Starts
+from brittlestar.policies.features import FeatureInputs
 from brittlestar.policies.heads import Layer
 from brittlestar.policies.inputs import Inputs, width_hint
 
@@ -36,7 +37,7 @@ class LstmInputs:
         ([[0.231]], [[0.318]])
     """
 
-    def __init__(self, inputs: Inputs, layers: Sequence[Layer]) -> None:
+    def __init__(self, inputs: Inputs | FeatureInputs, layers: Sequence[Layer]) -> None:
         self._inputs = inputs
         self._layers = [_checked(index, *layer) for index, layer in enumerate(layers)]
         units = [len(biases) // _GATES for _, biases in self._layers]

@@ -28,7 +28,7 @@ from brittlestar.policies.base import (
 )
 from brittlestar.policies.global_generators import preserve_generators
 from brittlestar.policies.gradients import through_torch
-from brittlestar.policies.input_entry import is_image
+from brittlestar.policies.input_entry import image_refusal, is_image
 from brittlestar.policies.inputs import Inputs, check_width
 from brittlestar.policies.preprocessed import PreprocessedPolicy
 from brittlestar.policies.scaling import Scaling
@@ -156,7 +156,10 @@ class LoadedPolicy(Policy):
         if hasattr(self.model.policy, "lstm_actor"):
             raise GradientError(f"{name} has no gradients with its memory; with `policy.trust=false` it has them")
         self.model.policy.set_training_mode(False)
-        return through_torch(lambda row: _scores(self.model, row.get("", row)), entries(self._known(observation)), name)
+        space = self.model.observation_space
+        parts = space.spaces if isinstance(space, spaces.Dict) else {"": space}
+        seen = {key: _channels_first(part, parts[key]) for key, part in entries(self._known(observation)).items()}
+        return through_torch(lambda row: _scores(self.model, row.get("", row)), seen, name)
 
 
 def _scores(model: Any, seen: Any) -> Any:
@@ -188,13 +191,16 @@ def _actions(policy: Any, seen: Any) -> Any:
     return policy(seen, deterministic=True) if has_option else policy(seen)
 
 
+def _channels_first(images: np.ndarray, space: Space) -> np.ndarray:
+    """Returns images as the network takes them, which `predict` does by itself; they are bytes without a gradient."""
+    is_last = is_image(space) and images.shape[1:] != space.shape
+    return np.moveaxis(images, 3, 1) if is_last else images
+
+
 def _check_image(expected: Space, space: Space) -> None:
     """Refuses images of another size, or another number of frames; channels may come first or last."""
     if is_image(expected) and sorted(expected.shape or ()) != sorted(space.shape or ()):
-        raise UserError(
-            f"the model takes images {describe_space(expected)}, got {describe_space(space)}: stack frames by "
-            "`policy.frame_stack` (`policy=zoo_folder` reads their number), and use the environment of its training"
-        )
+        raise image_refusal(expected, describe_space(space))
 
 
 def with_inputs(model: Any, inputs: Inputs) -> Policy:
