@@ -20,10 +20,16 @@ from brittlestar.perturbations import (
     BrightnessImage,
     ContrastImage,
     ErasedImage,
+    FoggyImage,
     GaussianImage,
+    GlassBlurredImage,
     JpegImage,
+    LiberoPlusImage,
+    MotionBlurredImage,
     PatchImage,
+    ZoomBlurredImage,
 )
+from brittlestar.perturbations.libero_plus import SEVERITIES
 from brittlestar.policies import RandomPolicy
 
 PARTS = [
@@ -37,8 +43,22 @@ PARTS = [
     BlurredImage(radius_pixels=1.0),
     BlurredImage(radius_pixels=2.0, kernel="box"),
     JpegImage(loss=80.0),
+    MotionBlurredImage(motion_pixels=4.0),
+    MotionBlurredImage(motion_pixels=1.5, kernel="gaussian", angle_degrees=45.0, per_episode=True),
+    ZoomBlurredImage(zoom=0.5),
+    FoggyImage(thickness=1.5),
+    FoggyImage(thickness=0.5, decay=3.0, per_episode=False),
+    GlassBlurredImage(reach_pixels=1.5),
+    GlassBlurredImage(reach_pixels=1.0, blur=0.0, per_episode=False),
+    LiberoPlusImage(severity=6.0),
+    *(LiberoPlusImage(severity=7.5, corruption=name, radii="published") for name in SEVERITIES),
 ]
-RANDOM = [part for part in PARTS if isinstance(part, (GaussianImage, PatchImage, ErasedImage))]
+RANDOM = [
+    part
+    for part in PARTS
+    if not isinstance(part, (BrightnessImage, ContrastImage, BlurredImage, JpegImage, ZoomBlurredImage))
+    and getattr(part, "corruption", "") not in ("gaussian_blur", "zoom_blur")
+]
 BYTES = spaces.Box(0, 255, (12, 10, 3), np.uint8)
 SPACES = [
     BYTES,
@@ -127,6 +147,43 @@ def test_a_lane_does_not_depend_on_the_others(part, space, make_step):
     together, _ = show(part, images, make_step, space, episodes=[5, 3, 8, 1], step=7)
     alone, _ = show(part, images[2:3], make_step, space, episodes=[8], step=7)
     assert np.array_equal(together[2:3], alone)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_lane_does_not_depend_on_the_levels_of_the_others(part, make_step):
+    part = dataclasses.replace(part, keys=["left", "right"])
+    space = spaces.Dict({"left": BYTES, "right": spaces.Box(0.0, 1.0, (12, 10, 3), np.float32)})
+    images = {key: pictures(box) for key, box in space.items()}
+    part.bind(space, ACTIONS, 3)
+    step = make_step(3, episodes=[5, 3, 8], step=7)
+    step.level[:] = 1.0, 0.4, 0.0
+    together = part.perturb_observation(images, step)
+    part.bind(space, ACTIONS, 1)
+    alone = part.perturb_observation(
+        {key: values[1:2] for key, values in images.items()}, make_step(1, episodes=[3], step=7, level=0.4)
+    )
+    for key, values in images.items():
+        assert np.array_equal(together[key][1:2], alone[key])
+        assert np.array_equal(together[key][2], values[2])
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_image_of_one_lane_is_left_as_it_was(part, make_step):
+    space = spaces.Box(0.0, 1.0, (12, 10, 3), np.float32)
+    image = pictures(space, lanes=1)
+    before = image.copy()
+    show(part, image, make_step, space)
+    assert np.array_equal(image, before)
+
+
+@pytest.mark.parametrize("part", [part for part in RANDOM if not isinstance(part, (GaussianImage, ErasedImage))])
+def test_draws_are_those_of_a_step_or_an_episode(part, make_step):
+    part, images = dataclasses.replace(part, per_episode=False), pictures()
+    start, later = (show(part, images, make_step, step=step)[0] for step in (0, 9))
+    assert not np.array_equal(start, later)
+    part = dataclasses.replace(part, per_episode=True)
+    start, later = (show(part, images, make_step, step=step)[0] for step in (0, 9))
+    assert np.array_equal(start, later)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -220,6 +277,19 @@ def test_exposure(part, expected, make_step):
         (ErasedImage, {"area": 1, "rectangles": 0}, "`rectangles` must be at least 1, got 0"),
         (BlurredImage, {"radius_pixels": -1}, "`radius_pixels` must be at least 0, got -1"),
         (JpegImage, {"loss": 100}, r"`loss` must be in \[0, 99\], got 100"),
+        (MotionBlurredImage, {"motion_pixels": -1}, "`motion_pixels` must be at least 0 and finite, got -1"),
+        (
+            MotionBlurredImage,
+            {"motion_pixels": 1, "angle_degrees": 190},
+            r"`angle_degrees` must be in \[0, 180\], got 190",
+        ),
+        (ZoomBlurredImage, {"zoom": -0.1}, "`zoom` must be at least 0 and finite, got -0.1"),
+        (FoggyImage, {"thickness": float("inf")}, "`thickness` must be at least 0 and finite, got inf"),
+        (FoggyImage, {"thickness": 1, "decay": 0.5}, "`decay` must be at least 1 and finite, got 0.5"),
+        (GlassBlurredImage, {"reach_pixels": -1}, "`reach_pixels` must be at least 0 and finite, got -1"),
+        (GlassBlurredImage, {"reach_pixels": 1, "blur": -1}, "`blur` must be at least 0 and finite, got -1"),
+        (GlassBlurredImage, {"reach_pixels": 1, "rounds": 0}, "`rounds` must be at least 1, got 0"),
+        (LiberoPlusImage, {"severity": 11}, r"`severity` must be in \[0, 10\], got 11"),
     ],
 )
 def test_bad_parameters(kind, values, message):

@@ -14,6 +14,7 @@ from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
 
 if TYPE_CHECKING:
+    from brittlestar.envs.scenes import SceneEdits
     from brittlestar.envs.worlds import World
 
 
@@ -29,6 +30,8 @@ class Perturbation:
     """Name of the field that is the strength, the x axis of the curve. Strength 0 is exactly the identity."""
     needs_world = False
     """Whether it edits the simulator. Every lane then has its own model, and EnvPool cannot run it."""
+    needs_scene = False
+    """Whether it edits what cameras show; the environment then needs `env.pixels`."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -86,6 +89,9 @@ class Perturbation:
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         """Edits the simulators before they step; every edit is undone at the end of the episode."""
+
+    def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
+        """Edits what the cameras of every lane show in this step; nothing of it remains for the next one."""
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns which of the first `episodes` must run again, if episodes pass state on; see `CarriedState`."""

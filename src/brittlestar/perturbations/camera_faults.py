@@ -2,17 +2,15 @@
 
 import io
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from brittlestar.errors import Bound, Fraction, PositiveInt, UserError
+from brittlestar.perturbations.image_filters import Kernel, blur_images, kernel_weights
 from brittlestar.perturbations.images import ImagePerturbation
 from brittlestar.perturbations.observations import as_dtype
 from brittlestar.perturbations.step import Step
-
-_REACH = 3
-"""Where a Gaussian kernel ends, in standard deviations."""
 
 
 @dataclass
@@ -33,29 +31,12 @@ class BlurredImage(ImagePerturbation):
 
     strength_field: ClassVar[str] = "radius_pixels"
     radius_pixels: Annotated[float, Bound("at least 0", lambda radius: 0 <= radius < np.inf)]
-    kernel: Literal["gaussian", "box"] = "gaussian"
+    kernel: Kernel = "gaussian"
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        radius = np.broadcast_to(step.of(self, "radius_pixels", step.level), step.level.shape)
-        weights = self._weights(radius, max(pixels.shape[1:3]))
-        blurred, _ = self.in_floats(pixels, "radius_pixels", step)
-        for axis in (1, 2):
-            blurred = _average(blurred, weights.astype(blurred.dtype), axis)
-        return blurred
-
-    def _weights(self, radius: np.ndarray, widest: int) -> np.ndarray:
-        """Returns one row of weights per lane, for the distances `-reach..reach`."""
-        sides = _REACH if self.kernel == "gaussian" else 1
-        # A blur wider than the image averages all of it. All lanes have the same reach, whatever their level.
-        radius, reach = np.minimum(radius, widest), int(np.ceil(min(self.radius_pixels, widest) * sides))
-        distances = np.abs(np.arange(-reach, reach + 1))
-        if self.kernel == "box":
-            weights = np.clip(radius[:, None] + 1 - distances, 0, 1)
-        else:
-            weights = np.exp(-0.5 * np.minimum(distances / np.maximum(radius, 1e-9)[:, None], 99.0) ** 2)
-            # A level of 0.5 gives exactly half the radius, so the kernel must end where that of half the radius does.
-            weights = np.where(distances <= np.ceil(sides * radius)[:, None], weights, 0.0)
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        images, _ = self.in_floats(pixels, "radius_pixels", step)
+        radius = self.in_lanes("radius_pixels", step)
+        return blur_images(images, kernel_weights(radius, self.kernel, max(pixels.shape[1:3])))
 
 
 @dataclass
@@ -76,7 +57,7 @@ class JpegImage(ImagePerturbation):
     loss: Annotated[float, Bound("in [0, 99]", lambda loss: 0 <= loss <= 99)]
 
     def paint(self, pixels: np.ndarray, white: float, step: Step) -> np.ndarray:
-        losses = np.rint(np.broadcast_to(step.of(self, "loss", step.level), step.level.shape)).astype(int)
+        losses = np.rint(self.in_lanes("loss", step)).astype(int)
         decoded = pixels.copy()
         for lane in np.flatnonzero(losses).tolist():
             picture = np.rint(pixels[lane] * (255 / white)).astype(np.uint8)
@@ -181,15 +162,6 @@ def _covered(position: np.ndarray, size: Any, length: int) -> np.ndarray:
     start = np.floor(position[:, None] * (length - size + 1))
     places = np.arange(length)
     return np.asarray((places >= start) & (places < start + size))
-
-
-def _average(pixels: np.ndarray, weights: np.ndarray, axis: int) -> np.ndarray:
-    reach, length = weights.shape[1] // 2, pixels.shape[axis]
-    total = np.zeros_like(pixels)
-    for place in range(weights.shape[1]):
-        moved = np.clip(np.arange(length) + place - reach, 0, length - 1)
-        total += weights[:, place, None, None, None] * np.take(pixels, moved, axis=axis)
-    return total
 
 
 def _through_jpeg(picture: np.ndarray, quality: int) -> np.ndarray:

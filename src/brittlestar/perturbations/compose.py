@@ -16,6 +16,7 @@ from brittlestar.perturbations.step import Step
 from brittlestar.schedules import StressSchedule
 
 if TYPE_CHECKING:
+    from brittlestar.envs.scenes import SceneEdits
     from brittlestar.envs.worlds import World
 
 DELIVERED = "delivered/"
@@ -58,6 +59,7 @@ class ComposedPerturbation(Composition, Perturbation):
         self.parts = named_parts(self.parts, Perturbation)
         self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
         self.needs_world = any(part.needs_world for part in self.acting.values())
+        self.needs_scene = any(part.needs_scene for part in self.acting.values())
 
     def _scaled(self, name: str, part: Perturbation) -> Perturbation:
         # With scale 1 the parts are used as they are, whatever their class.
@@ -101,6 +103,15 @@ class ComposedPerturbation(Composition, Perturbation):
                     step.report_effect(effect, values)
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
+    def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
+        for name, part in self.acting.items():
+            if part.needs_scene and not part.is_identity:
+                own = [type(scene)() for scene in scenes]
+                part.perturb_scene(own, step.part(name))
+                step.report_effect(DELIVERED + name, np.array([float(edits.acts) for edits in own]))
+                for scene, edits in zip(scenes, own, strict=True):
+                    scene.add(edits)
+
     def episodes_to_rerun(self, episodes: int) -> list[int]:
         return sorted({episode for part in self.acting.values() for episode in part.episodes_to_rerun(episodes)})
 
@@ -134,6 +145,7 @@ class Scheduled(Composition, Perturbation):
     def __post_init__(self) -> None:
         self._scheduled = scheduled_fields(self.perturbation, self.schedule.parameter, "schedule.parameter")
         self.acting, self.needs_world = {"": self.perturbation}, self.perturbation.needs_world
+        self.needs_scene = self.perturbation.needs_scene
 
     @property
     def strength(self) -> float:
@@ -164,6 +176,9 @@ class Scheduled(Composition, Perturbation):
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         self.perturbation.perturb_world(worlds, self._step(step))
+
+    def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
+        self.perturbation.perturb_scene(scenes, self._step(step))
 
     def episodes_to_rerun(self, episodes: int) -> list[int]:
         return self.perturbation.episodes_to_rerun(episodes)

@@ -49,6 +49,10 @@ class ImagePerturbation(ObservationPerturbation):
         floats = np.ascontiguousarray(pixels, dtype=np.float64 if pixels.dtype == np.float64 else np.float32)
         return floats, np.asarray(step.of(self, name, pixels), dtype=floats.dtype)
 
+    def in_lanes(self, name: str, step: Step) -> np.ndarray:
+        """Returns a parameter of every lane, `(lanes,)`."""
+        return np.broadcast_to(step.of(self, name, step.level), step.level.shape)
+
     def _white(self, key: str, space: spaces.Space) -> float:
         assert isinstance(space, spaces.Box)
         white = float(space.high.max())
