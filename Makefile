@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-cluster run test test-all test-cluster test-cluster-short format lint type bench zoo dist clean
+.PHONY: help setup system setup-cluster run test test-all test-cluster test-cluster-short format lint type bench zoo dist clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ test-cluster: setup-cluster ## Fault tests on a real Slurm and a real Ray, set u
 
 test-cluster-short: setup-cluster ## The part of the cluster tests that takes two minutes
 	$(BIN)/python -m pytest -q -m "cluster and short" tests/cluster
+
+system: ## Install the system packages that cameras need (Debian, root)
+	scripts/install_system.sh
 
 setup-cluster: setup
 	scripts/install_cluster.sh

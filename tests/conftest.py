@@ -330,3 +330,15 @@ def page_table():
         return [[word.strip() for word in line.strip("|").split("|")] for line in lines]
 
     return read
+
+
+@pytest.fixture(scope="session")
+def gl():
+    """Skips tests of pictures where no OpenGL is installed that draws without a screen."""
+    from brittlestar.envs.gl import make_context
+    from brittlestar.errors import UserError
+
+    try:
+        make_context(8, 8).free()
+    except UserError as error:
+        pytest.skip(str(error))

@@ -65,7 +65,7 @@ def test_every_option_lists_all_fields_and_has_a_help_text(group, name):
 
 UNITS = re.compile(
     r"in the unit of `scale`|in units of the|in steps|in newtons|in pixels|[Pp]robability|[Ss]hare|fraction|[Ff]actor|"
-    r"[Ww]eight|in standard deviations|[Mm]ultipl|%|quality|hides"
+    r"[Ww]eight|in standard deviations|[Mm]ultipl|%|quality|hides|in metres|in degrees|in stops|in kelvin"
 )
 """How a comment states the unit of a strength, or that it has none."""
 STRENGTHS = [

@@ -9,13 +9,15 @@ import pytest
 from brittlestar.config import config_folder
 from brittlestar.config.build import load
 from brittlestar.engine.delivery import measure
-from brittlestar.engine.evaluation import make_lanes
+from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
+from brittlestar.envs import EnvSpec
+from brittlestar.envs.pixels import Pixels
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
-from brittlestar.policies import MlpPolicy, as_policy
+from brittlestar.policies import ConstantPolicy, MlpPolicy, as_policy
 
 ROOT = Path(__file__).parents[2]
 ENVS = {"box": "half_cheetah", "box and choices": "cartpole", "dict": "fetch_reach", "choices": "CliffWalking-v1"}
@@ -90,6 +92,8 @@ def refused_rightly(name: str, env: str) -> bool:
         return False
     if name.endswith("_image"):
         return True
+    if load("perturbation", name, **({"attribute": "x"} if name == "env_parameter" else {})).needs_scene:
+        return True
     if name == "goal_noise":
         return env != "fetch_reach"
     if name == "confused_observation":
@@ -130,6 +134,17 @@ def test_every_perturbation_of_images_acts_on_a_camera(name):
     pytest.importorskip("ale_py", reason="ale-py is not installed: pip install brittlestar[atari]")
     perturbation = load("perturbation", name)
     assert measure(perturbation, roll("pong", perturbation, episodes=2))["pixels_changed"] > 0
+
+
+SCENES = [n for n in names("perturbation") if n != "env_parameter" and load("perturbation", n).needs_scene]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_every_perturbation_of_scenes_acts_on_a_camera(name, gl):
+    perturbation = load("perturbation", name)
+    spec = EnvSpec(id="FetchReach-v4", max_steps=3, pixels=Pixels(camera="external_camera_0", size=32, samples=0))
+    rows = run_episodes(spec, Parts(ConstantPolicy(0.0), perturbation), Plan(2))
+    assert measure(perturbation, rows)["scene_pixels_changed"] > 0
 
 
 EARLY = {

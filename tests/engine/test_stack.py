@@ -15,6 +15,7 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.pixels import CameraEnv, Pixels
 from brittlestar.errors import UserError
 from brittlestar.mitigations import ComposedMitigation, Ensemble, LowPass, Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation, SensorBlackout
@@ -50,7 +51,8 @@ class Camera(gym.Env):
 
 gym.register("Camera-v0", Camera)
 
-ENVS = ("HalfCheetah-v5", "CartPole-v1", "FetchReach-v4", "Camera-v0", "CliffWalking-v1")
+SEEN = "FetchReach-v4 through a camera"
+ENVS = ("HalfCheetah-v5", "CartPole-v1", "FetchReach-v4", "Camera-v0", "CliffWalking-v1", SEEN)
 OPTIONS = {"env_parameter": {"attribute": "dof_armature"}}
 NEEDS_POLICY = ("fgsm_observation", "mad_observation", "pgd_observation")
 """Attacks on the policy, which a learner's environment does not have."""
@@ -126,7 +128,7 @@ class Case:
     schedule: Linear = field(default_factory=lambda: Linear(warmup_steps=4, start=0.25))
 
     def __post_init__(self):
-        self.bare = EnvSpec(id=self.env_id, max_steps=STEPS).make()
+        self.bare = EnvSpec(id=self.env_id.split()[0], max_steps=STEPS).make()
         self.bare.action_space.seed(0)
         self.actions = np.array([self.bare.action_space.sample() for _ in range(EPISODES * STEPS)])
         space = self.bare.observation_space
@@ -135,7 +137,8 @@ class Case:
         self.calibration = Calibration(ones, ones, ones, ones, STEPS, 0.5)
 
     def spec(self) -> LoggedSpec:
-        return LoggedSpec(id=self.env_id, max_steps=STEPS)
+        pixels = Pixels(camera="external_camera_0", size=16, samples=0, stack=2) if self.env_id == SEEN else Pixels()
+        return LoggedSpec(id=self.env_id.split()[0], max_steps=STEPS, pixels=pixels)
 
     def rollout(self) -> Bits:
         spec = self.spec()
@@ -149,7 +152,8 @@ class Case:
 
     def perturbed_env(self) -> Bits:
         spec, observed, rewarded = self.spec(), [], []
-        env = PerturbedEnv(spec.make(), self.perturbation, self.schedule, self.calibration, self.mitigation)
+        inner = CameraEnv(spec.make(), spec.pixels) if spec.pixels.cameras else spec.make()
+        env = PerturbedEnv(inner, self.perturbation, self.schedule, self.calibration, self.mitigation)
         actions, seed = iter(self.actions), SEED
         for _ in range(EPISODES):
             observation, _ = env.reset(seed=seed)
@@ -201,7 +205,9 @@ def fitting(group: str, name: str) -> tuple[Case, Bits]:
 
 
 @pytest.mark.parametrize("name", names("perturbation"))
-def test_every_perturbation_gives_the_same_bits_in_all_three(name, one_name_per_stream):
+def test_every_perturbation_gives_the_same_bits_in_all_three(name, one_name_per_stream, request):
+    if load("perturbation", name, **OPTIONS.get(name, {})).needs_scene:
+        request.getfixturevalue("gl")
     if name in NEEDS_POLICY:
         case = Case("HalfCheetah-v5", load("perturbation", name))
         for loop in (case.perturbed_env, case.training):

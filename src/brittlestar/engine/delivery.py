@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.engine.look import SCENE_CHANGED
 from brittlestar.engine.plan import Rows
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations import ComposedPerturbation, Perturbation
@@ -13,7 +14,7 @@ from brittlestar.schedules import StressSchedule
 
 MEASURES = ("observation_change", "observation_touched", "action_change", "reward_change")
 """Columns of an episode row that hold the change of a channel."""
-_PROOFS = (*MEASURES, WORLD_CHANGE)
+_PROOFS = (*MEASURES, WORLD_CHANGE, SCENE_CHANGED)
 """What is measured from outside, and edits of the simulator; perturbations report the other effects themselves."""
 BOOKKEEPING = ("violation", "regret")
 """Effects that a stressor reports about how badly it treats the policy; only the published stress scores use them."""

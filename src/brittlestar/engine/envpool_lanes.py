@@ -13,6 +13,7 @@ from brittlestar.engine.envpool_import import load_envpool
 from brittlestar.engine.lanes import Batch
 from brittlestar.envs.base import EnvSpec, check_spaces
 from brittlestar.envs.batches import empty_batch, put_rows, take_row
+from brittlestar.envs.pixels import View
 from brittlestar.envs.step_time import registered_frame_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.errors import UserError, nearest
@@ -66,6 +67,8 @@ class PoolLanes:
 
     compute_reward: None = None
     """EnvPool cannot compute the reward of another goal."""
+    view: View | None = None
+    """There are no cameras."""
 
     def __init__(self, spec: EnvSpec, count: int, threads: int = 1) -> None:
         self.spec, self.calibrations = spec, dict[Any, Any]()

@@ -16,6 +16,7 @@ from brittlestar.envs.batches import copy_batch, empty_batch, put_rows
 from brittlestar.envs.fast import LaneGroup, fast_env
 from brittlestar.envs.ids import registered_limit
 from brittlestar.envs.leftovers import keeps_state
+from brittlestar.envs.pixels import View
 from brittlestar.envs.step_time import step_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError
@@ -70,6 +71,8 @@ class Lanes:
 
     Attributes:
         calibrations: results of clean passes, stored with the environments that they ran in.
+        observation: the states of all lanes.
+        view: what policies see in place of the states; None if they see the states.
 
     Example:
         >>> lanes = Lanes(EnvSpec(id="CartPole-v1"), count=2)
@@ -84,7 +87,9 @@ class Lanes:
         self.spec, self._own_models = spec, own_models
         self.envs: list[gym.Env] = [spec.make()]
         check_spaces(self.envs[0])
-        self.observation_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
+        self._state_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
+        self.view = View(spec.pixels, self.envs[0], count) if spec.pixels.cameras else None
+        self.observation_space = self.view.space if self.view else self._state_space
         self.step_seconds = step_seconds(self.envs[0])
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
         self.registered_steps = registered_limit(spec.id)
@@ -108,7 +113,9 @@ class Lanes:
         self._steps = np.zeros(count, dtype=np.int64)
         self._infos, self._reset_infos = Infos(count), dict[int, dict[str, Any]]()
         self.count = count
-        self.observation = empty_batch(self.observation_space, count)
+        self.observation = empty_batch(self._state_space, count)
+        if self.view is not None:
+            self.view.resize(count)
 
     def use_threads(self, threads: int) -> None:
         """Sets how many threads step the lanes; an environment in plain Python gains nothing from two."""
@@ -225,6 +232,8 @@ class Lanes:
         """Closes every environment."""
         if self._pool:
             self._pool.shutdown()
+        if self.view is not None:
+            self.view.close()
         for env in self.envs:
             env.close()
 

@@ -8,13 +8,14 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.engine.lanes import Batch
-from brittlestar.engine.motion import Motion, Path, row_squares
+from brittlestar.engine.motion import Jerk, Motion, Path, row_squares
 from brittlestar.engine.recovery import Recovery
-from brittlestar.engine.stack import Acted
+from brittlestar.engine.stack import Acted, Observed
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.success import goal_distance
 
 _MOTION = ("smoothness", "peak_action", "action_energy")
+_JERK = ("jerk_rms", "velocity_variance")
 _MOTION_EXECUTED = tuple(f"{name}_executed" for name in _MOTION)
 
 _SUMS = (
@@ -24,7 +25,7 @@ _SUMS = (
 COLUMNS = (
     "episode", "reset_seed", "phase", "length", "terminated", "truncated", "return", "normalised_return",
     "success_any", "success_final", "dwell", "solved_at_reset", "time_to_success", "cycle_time",
-    "completion_fraction", "collision_any", "collision_rate", *_MOTION, *_MOTION_EXECUTED, "path_length",
+    "completion_fraction", "collision_any", "collision_rate", *_MOTION, *_MOTION_EXECUTED, *_JERK, "path_length",
     "path_length_observed", "final_distance", "time_to_failure", "recovery_time", "return_observed",
     "action_divergence", "observation_change", "observation_touched", "action_change", "reward_change",
 )  # fmt: skip
@@ -38,8 +39,11 @@ class EpisodeMetrics:
         self._spec, self._step_seconds = spec, step_seconds
         size = int(np.prod(action_space.shape or (1,)))
         self._motion = [Motion(lanes, size)] if isinstance(action_space, spaces.Box) else []
+        self._jerk = Jerk(lanes, size) if self._motion else None
         self._action_size = size if self._motion else 1
-        self._paths = [Path(lanes, spec.signals) for _ in range(2)] if spec.signals.position_indices else []
+        # Pictures show no position.
+        paths = (1 if spec.pixels.cameras else 2) if spec.signals.position_indices else 0
+        self._paths = [Path(lanes, spec.signals) for _ in range(paths)]
         self.length = np.zeros(lanes, dtype=np.int64)
         self._sums = {name: np.zeros(lanes) for name in _SUMS}
         self._recovery = Recovery(lanes)
@@ -58,6 +62,8 @@ class EpisodeMetrics:
         self._recovery.begin(lane)
         for motion in self._motion:
             motion.begin(lane)
+        if self._jerk is not None:
+            self._jerk.begin(lane)
         for path in self._paths:
             path.begin(lane)
         self._now[lane] = self._completion[lane] = self._at_reset[lane] = np.nan
@@ -67,10 +73,10 @@ class EpisodeMetrics:
         if solved is not None:
             self._at_reset[lane] = solved[lane]
 
-    def observe(self, true: Any, seen: Any) -> None:
-        """Takes the true observation before a step, and the perturbed one."""
-        first = self.length == 0
-        for path, observation in zip(self._paths, (true, seen), strict=False):
+    def observe(self, state: Any, observed: Observed) -> None:
+        """Takes the state before a step, and the observation of it."""
+        first, true, seen = self.length == 0, observed.true, observed.perturbed
+        for path, observation in zip(self._paths, (state, seen), strict=False):
             path.update(observation, first)
         self._stressed = self._calm
         if pairs := _changed_arrays(true, seen):
@@ -88,6 +94,8 @@ class EpisodeMetrics:
             self._motion.append(copy.deepcopy(self._motion[0]))
         for motion, action in zip(self._motion, (commanded, executed), strict=False):
             motion.update(action.reshape(len(first), -1), first)
+        if self._jerk is not None:
+            self._jerk.update(commanded.reshape(len(first), -1), self.length)
         if pairs := _changed_arrays(mitigated, executed):
             change = _squared_change(pairs)
             self._sums["action"] += change
@@ -154,9 +162,11 @@ class EpisodeMetrics:
         if self._motion:
             row |= zip(_MOTION, self._motion[0].values(lane, length), strict=True)
             row |= zip(_MOTION_EXECUTED, self._motion[-1].values(lane, length), strict=True)
+        if self._jerk is not None:
+            row |= zip(_JERK, self._jerk.values(lane, length), strict=True)
         if self._paths:
             row["path_length"] = self._paths[0].length_to(lane, batch.observation)
-            row["path_length_observed"] = self._paths[1].length[lane]
+            row["path_length_observed"] = self._paths[1].length[lane] if len(self._paths) > 1 else np.nan
         row["completion_fraction"] = self._completion[lane]
         if _has_goals(batch.observation):
             row["final_distance"] = distance = float(goal_distance(batch.observation)[lane])

@@ -36,6 +36,44 @@ class Motion:
         return smoothness, self._peak[lane], self._energy[lane]
 
 
+class Jerk:
+    """Third differences and spread of the first differences of a stream of continuous actions.
+
+    jerk_rms is the root of the mean over t >= 3 of `(a_t - 3 a_{t-1} + 3 a_{t-2} - a_{t-3})^2`, velocity_variance the
+    variance of `a_t - a_{t-1}`, both over steps and dimensions. An episode that is too short has none.
+    """
+
+    def __init__(self, lanes: int, size: int) -> None:
+        # Differences of the last step, of first, second and third order; the third starts with a full past only.
+        self._last, self._velocity, self._acceleration = np.zeros((3, lanes, size))
+        self._squares, self._total, self._jerks = np.zeros((3, lanes))
+
+    def begin(self, lane: int) -> None:
+        """Clears a lane."""
+        self._squares[lane] = self._total[lane] = self._jerks[lane] = 0
+
+    def update(self, action: np.ndarray, length: np.ndarray) -> None:
+        """Takes one action of every lane, `(lanes, size)`, and the number of actions before it."""
+        action = action.astype(np.float64)
+        velocity = action - self._last
+        acceleration = velocity - self._velocity
+        moved = length > 0
+        self._squares += np.where(moved, row_squares(velocity), 0.0)
+        self._total += np.where(moved, velocity.sum(axis=1), 0.0)
+        self._jerks += np.where(length > 2, row_squares(acceleration - self._acceleration), 0.0)
+        self._last, self._velocity, self._acceleration = action, velocity, acceleration
+
+    def values(self, lane: int, length: int) -> tuple[float, float]:
+        """Returns the two numbers of a finished episode."""
+        size = self._last.shape[1]
+        jerks, moves = (length - 3) * size, (length - 1) * size
+        jerk = float(np.sqrt(self._jerks[lane] / jerks)) if jerks > 0 else np.nan
+        if moves <= 0:
+            return jerk, np.nan
+        # Rounding may leave a small negative number.
+        return jerk, max(0.0, float(self._squares[lane] / moves - (self._total[lane] / moves) ** 2))
+
+
 class Path:
     """Length of the way that the position signal goes, over the observations that the policy gets."""
 

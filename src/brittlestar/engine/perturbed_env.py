@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.batches import as_batch, take_row
+from brittlestar.envs.pixels import CameraEnv
 from brittlestar.envs.worlds import World
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation
@@ -22,7 +23,10 @@ class OneLane:
     count = 1
 
     def __init__(self, env: gym.Env) -> None:
-        self._env = env
+        self.view = env.view if isinstance(env, CameraEnv) else None
+        # The stack looks by itself.
+        self.env = env.env if isinstance(env, CameraEnv) else env
+        self.envs = [self.env]
         self.spec = EnvSpec(id=env.spec.id if env.spec else type(env.unwrapped).__name__)
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self.max_steps = self.registered_steps = env.spec.max_episode_steps if env.spec else None
@@ -30,7 +34,7 @@ class OneLane:
 
     def worlds(self) -> list[World]:
         """Returns the simulator of the environment."""
-        return [World(self._env)]
+        return [World(self.env)]
 
 
 class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
@@ -39,7 +43,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     It runs the same code as a sweep, with one lane. Noise depends on the seed of `reset`, the number of the episode
     since, and the step; never on the environment's own random numbers. The parts are copied, so several environments
     may share one. Edits of the simulator are undone at the end of the episode, at `reset` and at `close`.
-    `info["true_observation"]` and `info["true_reward"]` hold the truth.
+    `info["true_observation"]` and `info["true_reward"]` hold the truth; behind cameras (`CameraEnv`), the state.
 
     Example:
         >>> from brittlestar.perturbations import GaussianObservation
@@ -63,7 +67,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         self.perturbation, mitigation = copy.deepcopy((perturbation, mitigation))
         parts, lane = Parts(None, self.perturbation, mitigation or Mitigation(), schedule or Constant()), OneLane(env)
-        self._stack = Stack(lane, parts)
+        self._stack, self._inner = Stack(lane, parts), lane.env
         self._stack.bind(calibrate=None if calibration is None else lambda: calibration)
         self.observation_space = self._stack.observation_space
         if lane.compute_reward is not None:
@@ -74,7 +78,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
         """Starts an episode; with a seed, the noise starts again too."""
         self._stack.restore()
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = self._inner.reset(seed=seed, options=options)
         if seed is not None or self._episode[0] < 0:
             self._stack.seed(int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed)
             self._episode[0] = -1
@@ -84,7 +88,7 @@ class PerturbedEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
         """Sends the perturbed action and returns what a learner sees."""
         acted = self._stack.act(self._action(action))
-        observation, reward, terminated, truncated, info = self.env.step(acted.executed[0])
+        observation, reward, terminated, truncated, info = self._inner.step(acted.executed[0])
         seen_reward = self._stack.reward(np.array([reward], dtype=np.float64), as_batch(observation))
         self._steps = self._steps + 1
         ended = terminated or truncated

@@ -169,8 +169,8 @@ class _Run:
     def _advance(self) -> int:
         stack, metrics = self.stack, self.metrics
         stack.at(self.episode, metrics.length)
-        observed = stack.observe(self.lanes.observation)
-        metrics.observe(observed.true, observed.perturbed)
+        observed = stack.observe(self.lanes.observation, self.active)
+        metrics.observe(self.lanes.observation, observed)
         if observed.mitigated is not observed.true:
             # Only after the mitigation, which may fill what the perturbation took away.
             self._check_numbers(observed.mitigated, "the perturbed observation")

@@ -9,7 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from brittlestar.engine.action_check import ActionCheck
+from brittlestar.engine.look import Look, refuse_scene
 from brittlestar.envs import EnvSpec
+from brittlestar.envs.pixels import View
 from brittlestar.envs.worlds import World
 from brittlestar.errors import HarnessError, UserError
 from brittlestar.mitigations.base import Mitigation
@@ -23,7 +25,7 @@ from brittlestar.schedules import Constant, StressSchedule
 
 STREAMS = (
     "perturbation/observation", "perturbation/action", "perturbation/reward", "perturbation/world",
-    "mitigation/observation", "mitigation/action", "mitigation/policy", "policy",
+    "perturbation/scene", "mitigation/observation", "mitigation/action", "mitigation/policy", "policy",
 )  # fmt: skip
 """One random stream for each place where a part may draw."""
 _COMMANDED = "the policy's action"
@@ -50,6 +52,8 @@ class StackEnv(Protocol):
     max_steps: int | None
     registered_steps: int | None
     """The time limit without a setting of the user."""
+    view: View | None
+    """What policies see in place of the state; None if they see the state."""
 
     @property
     def compute_reward(self) -> Callable[..., Any] | None:
@@ -60,7 +64,7 @@ class StackEnv(Protocol):
 
 
 class Observed(NamedTuple):
-    """One observation on its way to the policy."""
+    """One observation on its way to the policy; `true` is the state, or what cameras show of it."""
 
     true: Any
     perturbed: Any
@@ -108,6 +112,9 @@ class Stack:
         self.parts, self._env = parts, env
         self._check, self._every = ActionCheck(env.action_space), np.arange(env.count)
         self.worlds = env.worlds() if parts.perturbation.needs_world else []
+        self._look = Look(env, parts.perturbation) if env.view is not None else None
+        if self._look is None:
+            refuse_scene(parts.perturbation, env.spec.id)
         self.effects: dict[str, np.ndarray] = {}
         self.seed(seed, name)
 
@@ -151,19 +158,26 @@ class Stack:
         self.level, self.first = self.parts.schedule.levels(episodes, steps), steps == 0
         self.effects.clear()
 
-    def observe(self, true: Any) -> Observed:
-        """Returns the true observation, what the perturbation makes of it, and what the policy sees."""
+    def observe(self, state: Any, lanes: np.ndarray | None = None, remember: bool = True) -> Observed:
+        """Returns the true observation, what the perturbation makes of it, and what the policy sees.
+
+        Cameras draw `lanes` only (all by default); later pictures are stacked on these if they `remember` them.
+        """
+        true = state
+        if self._look is not None:
+            step = self._step("perturbation/scene")
+            true = self._look(state, self._every if lanes is None else lanes, step, self._steps, remember)
         perturbed = self.parts.perturbation.perturb_observation(true, self._step("perturbation/observation"))
         mitigated = self.parts.mitigation.mitigate_observation(perturbed, self._step("mitigation/observation"))
         return Observed(true, perturbed, mitigated)
 
-    def peek(self, true: Any) -> Observed:
+    def peek(self, state: Any) -> Observed:
         """Observes with copies of the parts, which remember nothing of it: for the last observation of an episode."""
         parts, env = self.parts, getattr(self._env.compute_reward, "__self__", None)
         originals = parts.perturbation, parts.mitigation
         parts.perturbation, parts.mitigation = copy.deepcopy(originals, {id(env): env})
         try:
-            return self.observe(true)
+            return self.observe(state, remember=False)
         finally:
             parts.perturbation, parts.mitigation = originals
 

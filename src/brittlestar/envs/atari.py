@@ -1,7 +1,6 @@
 """Atari games (ale-py), preprocessed as rl-zoo does: skipped frames, small grey pictures, FIRE at the start."""
 
 import dataclasses
-import functools
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,12 @@ from gymnasium import spaces
 
 from brittlestar.envs.backends import package_version
 from brittlestar.envs.base import EnvSpec
+from brittlestar.envs.pictures import grey, shrink
 from brittlestar.errors import UserError, require
 
 _INSTALL = "`pip install brittlestar[atari]`"
 _ATARI = re.compile(r"ALE/.+|.+NoFrameskip-v\d")
 _NOOP, _FIRE, _MOVE = 0, 1, 2
-_LUMA = np.array([9798, 19235, 3735], dtype=np.float32)
 
 
 def is_atari(env_id: str) -> bool:
@@ -129,47 +128,3 @@ class AtariFrames(gym.Wrapper):
 
     def _look(self, frame: np.ndarray) -> np.ndarray:
         return shrink(grey(frame), self._size)[:, :, None]
-
-
-def grey(frame: np.ndarray) -> np.ndarray:
-    """Returns the brightness of each pixel: .299 red, .587 green, .114 blue, rounded as in OpenCV.
-
-    Example:
-        >>> grey(np.array([[[255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255]]], np.uint8)).tolist()
-        [[255, 76, 150, 29]]
-    """
-    # Whole numbers below 2 ** 24: exact in single precision, in any order.
-    return ((frame.astype(np.float32) @ _LUMA + 2.0**14) * np.float32(2.0**-15)).astype(np.uint8)
-
-
-def shrink(picture: np.ndarray, size: int) -> np.ndarray:
-    """Returns a smaller square picture: each pixel is the mean of its area, as in OpenCV's INTER_AREA.
-
-    Example:
-        >>> shrink(np.array([[0, 10, 20, 30], [0, 10, 20, 30]], np.uint8), 2).tolist()
-        [[5, 25], [5, 25]]
-    """
-    across, down = (_taps(length, size) for length in reversed(picture.shape))
-    columns, rows = np.zeros((len(picture), size), np.float32), np.zeros((size, size), np.float32)
-    for places, weights in across:
-        columns += picture[:, places] * weights
-    for places, weights in down:
-        rows += columns[places] * weights[:, None]
-    return np.rint(rows).astype(np.uint8)
-
-
-@functools.cache
-def _taps(length: int, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Returns the indices of the pixels that each new pixel covers, and their shares of it."""
-    if size > length:
-        raise UserError(f"`env.screen_size` must be at most {length}, got {size}")
-    scale = length / size
-    edges = np.arange(size + 1) * scale
-    first = np.floor(edges[:-1] + 1e-9).astype(np.int64)
-    taps = []
-    for offset in range(int(np.ceil(scale)) + 1):
-        places = first + offset
-        covered = np.minimum(places + 1, edges[1:]) - np.maximum(places, edges[:-1])
-        share = np.where(covered > 1e-3, covered / scale, 0.0).astype(np.float32)
-        taps.append((np.minimum(places, length - 1), share))
-    return taps

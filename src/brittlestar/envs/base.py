@@ -13,6 +13,7 @@ from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.envs.fast import accelerate
 from brittlestar.envs.ids import register_id, split_id
 from brittlestar.envs.model_sharing import share_model
+from brittlestar.envs.pixels import Pixels
 from brittlestar.envs.refusals import one_line, refusal
 from brittlestar.envs.success import Success
 from brittlestar.errors import UserError, nearest, require, require_choice
@@ -78,6 +79,8 @@ class EnvSpec:
     """What steps the copies: `gymnasium`, `envpool`, or `auto` for EnvPool where it is the same environment."""
     module: str | None = None
     """Module to import first, which registers the id; `module:Id` as the id does the same."""
+    pixels: Pixels = field(default_factory=Pixels)
+    """What a policy sees in place of the state."""
 
     def __post_init__(self) -> None:
         require_choice("env.backend", self.backend, BACKENDS)
@@ -87,6 +90,7 @@ class EnvSpec:
             raise UserError(f"`env.success` must be null or have a `_target_`, got {self.success!r}")
         self.returns = _record(Returns, self.returns, "env.returns")
         self.signals = _record(Signals, self.signals, "env.signals")
+        self.pixels = _record(Pixels, self.pixels, "env.pixels")
         require(self.max_steps is None or self.max_steps >= 1, "env.max_steps", "at least 1", self.max_steps)
 
     @property
@@ -101,6 +105,11 @@ class EnvSpec:
         # A subclass makes its environments in its own way, which EnvPool does not know.
         if type(self) is not EnvSpec:
             return {"backend": "gymnasium"}
+        if self.pixels.cameras and self.backend == "envpool":
+            raise UserError(
+                "cameras see MuJoCo and Gymnasium only: `env.backend` must be auto or gymnasium, got envpool"
+            )
+        needs_model = needs_model or bool(self.pixels.cameras)
         backend = choose_backend(self.backend, self.id, self.kwargs, consecutive=consecutive, needs_model=needs_model)
         return {"backend": backend} | ({"envpool": package_version("envpool")} if backend == "envpool" else {})
 
@@ -111,7 +120,8 @@ class EnvSpec:
             with warnings.catch_warnings(), share_model(like):
                 # Warnings about older ids: published studies use them, and the manifest records the id.
                 warnings.simplefilter("ignore")
-                env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **self.kwargs)
+                kwargs = self.kwargs | ({"render_mode": "rgb_array"} if self.pixels.is_rendered else {})
+                env = gym.make(self.id, disable_env_checker=True, max_episode_steps=self.max_steps, **kwargs)
         except (gym.error.Error, ImportError) as error:
             raise refusal(self.id, error) from None
         except TypeError as error:
