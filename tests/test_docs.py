@@ -133,7 +133,9 @@ def shorter(line: str) -> str:
 @pytest.mark.parametrize(
     "line", [pytest.param(line, marks=[pytest.mark.slow] * is_repeated(line)) for line in commands()]
 )
-def test_commands(tmp_path, sweeps, line):
+def test_commands(tmp_path, sweeps, line, request):
+    if "pixels" in line:
+        request.getfixturevalue("gl")
     if "multirun/" not in line:
         prepare(tmp_path, line)
         run_command(tmp_path, shorter(line))
@@ -148,7 +150,9 @@ def test_commands(tmp_path, sweeps, line):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in commands() if is_run(line)])
-def test_commands_as_they_are_written(tmp_path, line):
+def test_commands_as_they_are_written(tmp_path, line, request):
+    if "pixels" in line:
+        request.getfixturevalue("gl")
     prepare(tmp_path, line)
     run_command(tmp_path, line)
 

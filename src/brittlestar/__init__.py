@@ -3,6 +3,8 @@
 Contents:
     evaluate, sweep, load: the Python API.
     PerturbedEnv: a perturbation around any Gymnasium environment.
+    Pixels, CameraEnv: what cameras see of an environment, in place of its state.
+    standard_dr_sweeps, dr_sweep: success under other lights and cameras.
     Perturbation, ObservationPerturbation, ScaledObservation, Step: what a noise model of your own needs.
     Mitigation, Policy, StressSchedule, EnvSpec: the other parts of a cell.
     Study, Section, Job, Cell, with_keys, markdown, write_rows: what a study of your own needs.
@@ -29,6 +31,7 @@ _HOMES = {
     "mitigations": "Mitigation",
     "perturbations": "ObservationPerturbation Perturbation ScaledObservation Step",
     "engine.perturbed_env": "PerturbedEnv",
+    "envs.pixels": "CameraEnv Pixels",
     "policies": "Policy",
     "reports.sections": "Section",
     "results.format": "markdown",
@@ -36,6 +39,8 @@ _HOMES = {
     "results.write": "write_rows",
     "schedules": "StressSchedule",
     "studies.base": "Study with_keys",
+    "studies.perception.api": "dr_sweep",
+    "studies.perception.axes": "standard_dr_sweeps",
 }
 
 __all__ = sorted([*" ".join(_HOMES.values()).split(), "__version__"])

@@ -1,0 +1,1 @@
+"""Perception: how much of a policy's success is left when light, camera and scene change."""
