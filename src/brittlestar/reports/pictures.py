@@ -18,7 +18,7 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.results.reward_curves import RewardCurve
 
 
-class Pictures(NamedTuple):
+class DrawnPictures(NamedTuple):
     """Names of the pictures, of those of rewards, and notes on what did not fit on them."""
 
     names: list[str]
@@ -36,7 +36,7 @@ def shown_part(tables: Tables, curve: list[Row]) -> Tables:
     return dataclasses.replace(tables, cells=CellTable(), curve=curve, finished=finished, grouping=grouping)
 
 
-def draw_pictures(tables: Tables, rewards: list[RewardCurve], out: Path) -> Pictures:
+def draw_pictures(tables: Tables, rewards: list[RewardCurve], out: Path) -> DrawnPictures:
     """Draws all pictures of a sweep; `tables` may be the part that pictures show."""
     columns = tables.grouping.columns
     notes = left_out("curve", plot_curves(tables.curve, columns, out / "curve"))
@@ -45,4 +45,4 @@ def draw_pictures(tables: Tables, rewards: list[RewardCurve], out: Path) -> Pict
         more, unseen = plot(tables, out)
         names, notes = names + more, notes + left_out(kind, unseen)
     drawn, lost = plot_rewards(rewards, columns, out)
-    return Pictures(names, drawn, notes + left_out("reward", lost))
+    return DrawnPictures(names, drawn, notes + left_out("reward", lost))

@@ -68,7 +68,7 @@ class Cell:
 
     @property
     def notes(self) -> list[str]:
-        """What the cell recorded for its readers: where its environment comes from, what its parts did."""
+        """What the cell recorded for its readers."""
         return self.manifest.get("notes") or []
 
     @property
@@ -125,10 +125,9 @@ class Cell:
 
     def rewards(self) -> np.ndarray | None:
         """Returns the reward over time, `(steps, REWARD_COLUMNS)`, of its phase; None if there is no record of it."""
-        files = self.manifest["files"] if self.source is not None else {}
-        if self.source is None or REWARDS not in files:
+        phases = self.manifest.get("phases", ())
+        if self.source is None or REWARDS not in (files := self.manifest["files"]):
             return None
-        phases = self.manifest["phases"]
         return self.source[0].read(self.source[1], files, REWARDS)[phases.index(self.phase or phases[0])]
 
     def by_phase(self) -> list[Cell]:
@@ -171,18 +170,15 @@ def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]
 
     Sweeps of different studies are an error, unless they may be `mixed` in one table.
     """
-    loaded: dict[int, list[Cell]] = {}
-    studies: dict[str, str] = {}
+    loaded, studies = dict[int, list[Cell]](), dict[str, str]()
     for folder in map(Path, folders):
         cells = read_cells(folder)
         studies.setdefault(_study(cells), str(folder))
         for cell in cells:
             twins = loaded.setdefault(_quick_hash(cell), [])
-            place = next((i for i, twin in enumerate(twins) if _identity(twin) == _identity(cell)), None)
-            if place is None:
-                twins.append(cell)
-            else:
-                twins[place] = _better(twins[place], cell)
+            same = [i for i, twin in enumerate(twins) if _identity(twin) == _identity(cell)]
+            place = same[0] if same else len(twins)
+            twins[place : place + 1] = [_better(twins[place] if same else None, cell)]
     if len(studies) > 1 and not mixed:
         contents = "; ".join(f"{folder} is {study}" for study, folder in studies.items())
         raise UserError(f"these are different studies: {contents}. Aggregate sweeps of one study, or pass --mixed")
@@ -214,8 +210,7 @@ def read_cells(folder: Path) -> list[Cell]:
     """Returns the cells of the sweep in a folder, in the order of their numbers; a missing one is left out."""
     if not folder.is_dir():
         raise UserError(f"no folder at {folder}")
-    cells = []
-    plan = read_header(folder)[1]
+    cells, plan = list[Cell](), read_header(folder)[1]
     for place in find_indexes(folder):
         entries = read_index(place)
         cells += [Cell(e.manifest, source=(e.arrays, e.offset)) for e in entries if _is_planned(e.manifest, plan)]
