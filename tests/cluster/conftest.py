@@ -1,23 +1,19 @@
-"""A real Slurm of two nodes for the whole session, and sweeps that run on it while faults happen."""
+"""Real clusters of two nodes, and commands that run on them while faults happen."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+import ray_bed
 import slurm_bed
+from started import ROOT, RayCommand, Started, wait_until_idle
 
-ROOT = Path(__file__).parents[2]
 SLOW = "policy=callable", "policy.path=slow:policy"
 GRID = "env=cartpole", "perturbation.sigma=0,0.05,0.1,0.2,0.4,0.8", "episodes=4"
 """The start of every sweep; with the slow policy, a cell takes about half a second, most of it asleep."""
-TABLES = (".csv", ".json", ".md", ".parquet")
 
 
 @pytest.fixture(scope="session")
@@ -32,65 +28,57 @@ def slurm(tmp_path_factory) -> Iterator[slurm_bed.SlurmBed]:
         bed.down()
 
 
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory) -> Iterator[ray_bed.RayBed]:
+    """A Ray of two nodes, which do not see the folders of the tests."""
+    if reason := ray_bed.missing():
+        pytest.skip(reason)
+    with ray_bed.RayBed(covered=(str(tmp_path_factory.getbasetemp()),)) as bed:
+        yield bed
+
+
+@pytest.fixture
+def ray_command(bed, tmp_path) -> Iterator[Callable[..., RayCommand]]:
+    """Starts commands next to Ray; after the test, none of them runs, and both nodes do."""
+    started = []
+
+    def start(*words: str, **env: str) -> RayCommand:
+        folder = tmp_path / str(len(started))
+        folder.mkdir(exist_ok=True)
+        started.append(RayCommand(folder, bed, words, env))
+        return started[-1].start()
+
+    yield start
+    for each in started:
+        each.kill()
+    wait_until_idle(bed)
+    bed.up()
+
+
 @dataclass
-class Sweep:
-    """A sweep that a user started in a shell, in a folder of its own."""
+class Sweep(Started):
+    """A sweep on Slurm, or on this machine."""
 
     bed: slurm_bed.SlurmBed
-    folder: Path
     arguments: tuple[str, ...]
-    process: subprocess.Popen | None = None
 
     def start(self, *more: str) -> Sweep:
         # A module in the user's folder, as a user has it: jobs import it too.
-        shutil.copy(Path(__file__).with_name("slow.py"), self.folder)
         command = [sys.executable, str(ROOT / "run.py"), "-m", *self.arguments, "hydra.sweep.dir=sweep", *more]
-        with (self.folder / "output").open("a") as output:
-            self.process = subprocess.Popen(
-                command, cwd=self.folder, env=self.bed.env, stdout=output, stderr=output, stdin=subprocess.DEVNULL
-            )
+        self.begin(command, self.bed.env, "slow.py")
         return self
 
-    def end(self, code: int = 0, seconds: float = 300) -> str:
-        """Waits for the end of the sweep, and returns what it printed."""
-        try:
-            returned = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            pytest.fail(f"no end within {seconds:g} s:\n{self.output}\n{self.bed.output('squeue')}")
-        assert returned == code, self.output
-        return self.output
-
-    @property
-    def output(self) -> str:
-        return (self.folder / "output").read_text()
-
-    @property
-    def tables(self) -> dict[str, bytes]:
-        files = [path for path in (self.folder / "sweep").rglob("*") if path.suffix in TABLES]
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
-
-    @property
-    def stored(self) -> set[str]:
-        """The cells that are in the store."""
-        return {path.stem for path in (self.folder / "outputs" / "store").glob("??/*.cell")}
+    def state(self) -> str:
+        return self.bed.output("squeue")
 
     def jobs(self, *states: str) -> list[str]:
         """Returns the ids of jobs in the queue, by default of all that have not ended."""
         lines = self.bed.output("squeue", "-h", "-r", "-o", "%i %T").splitlines()
         return [line.split()[0] for line in lines if not states or line.split()[1] in states]
 
-    def wait_for(self, condition: Callable[[Sweep], object], text: str) -> None:
-        """Waits for a state of the sweep while it runs."""
-        end = time.monotonic() + 90
-        while not condition(self):
-            assert time.monotonic() < end, f"{text}:\n{self.output}"
-            assert self.process is None or self.process.poll() is None, f"{text}: ended before:\n{self.output}"
-            time.sleep(0.05)
-
     def wait_for_job(self) -> None:
         """Waits until a job of the sweep runs."""
-        self.wait_for(lambda sweep: sweep.jobs("RUNNING"), "a job runs")
+        self.wait_for(lambda: self.jobs("RUNNING"), "a job runs")
 
 
 @pytest.fixture
@@ -100,13 +88,12 @@ def sweep(slurm, tmp_path) -> Iterator[Callable[..., Sweep]]:
 
     def start(*arguments: str, policy: tuple[str, ...] = SLOW) -> Sweep:
         launcher = "hydra/launcher=slurm", "hydra.launcher.poll_seconds=1", "hydra.launcher.measure_seconds=2"
-        started.append(Sweep(slurm, tmp_path, (*GRID, *policy, *launcher, *arguments)))
+        started.append(Sweep(tmp_path, slurm, (*GRID, *policy, *launcher, *arguments)))
         return started[-1].start()
 
     yield start
     for each in started:
-        if each.process is not None and each.process.poll() is None:
-            each.process.kill()
+        each.kill()
     slurm.output("scancel", "--user", "root")
     slurm.wait_until(lambda: not slurm.output("squeue", "-h"), "the queue is empty")
     slurm.up()
@@ -120,7 +107,7 @@ def undisturbed(tmp_path_factory) -> Callable[..., dict[str, bytes]]:
     def of(seeds: str, policy: tuple[str, ...] = SLOW) -> dict[str, bytes]:
         if (seeds, policy) not in tables:
             bed = slurm_bed.SlurmBed(tmp_path_factory.mktemp("none"))
-            local = Sweep(bed, tmp_path_factory.mktemp("local"), (*GRID, *policy, seeds, "hydra.launcher.n_jobs=8"))
+            local = Sweep(tmp_path_factory.mktemp("local"), bed, (*GRID, *policy, seeds, "hydra.launcher.n_jobs=8"))
             local.start().end()
             tables[seeds, policy] = local.tables
         return tables[seeds, policy]

@@ -9,116 +9,32 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import ray_bed
+from started import RayCommand, wait_until_idle
 
 pytestmark = pytest.mark.cluster
 GRID = "env=cartpole", "perturbation.sigma=0,0.05,0.1,0.2,0.4,0.8", "episodes=4"
 SLOW = "policy=callable", "policy.path=far_agents:slow", "seed=range(8)"
 """48 cells of about half a second."""
-TABLES = (".csv", ".json", ".md", ".parquet")
 MOMENTS = range(int(os.environ.get("BRITTLESTAR_MOMENTS", "10")))
 RAY = "hydra/launcher=ray", f"hydra.launcher.address={ray_bed.ADDRESS}"
 
 
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory) -> Iterator[ray_bed.RayBed]:
-    if reason := ray_bed.missing():
-        pytest.skip(reason)
-    with ray_bed.RayBed(covered=(str(tmp_path_factory.getbasetemp()),)) as bed:
-        yield bed
-
-
-@dataclass
-class Sweep:
-    """A sweep that a user starts in a shell, in a folder of its own."""
-
-    bed: ray_bed.RayBed
-    folder: Path
-    arguments: tuple[str, ...]
-    env: dict[str, str] = field(default_factory=dict)
-
-    def start(self) -> Sweep:
-        shutil.copy(Path(__file__).with_name("far_agents.py"), self.folder)
-        command = [sys.executable, str(ray_bed.ROOT / "run.py"), "-m", *self.arguments, "hydra.sweep.dir=sweep"]
-        env = self.bed.env | {"PYTHONPATH": ray_bed.SOURCE} | self.env
-        with (self.folder / "output").open("w") as output:
-            self.process = subprocess.Popen(
-                self.bed.command(*command), cwd=self.folder, env=env, stdout=output, stderr=output
-            )
-        return self
-
-    def end(self, code: int = 0, seconds: float = 300) -> str:
-        """Waits for the end of the sweep, and returns what it printed."""
-        try:
-            returned = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            pytest.fail(f"no end within {seconds:g} s:\n{self.output}")
-        assert returned == code, self.output
-        return self.output
-
-    @property
-    def output(self) -> str:
-        return (self.folder / "output").read_text()
-
-    @property
-    def lines(self) -> list[str]:
-        """What it printed, without progress."""
-        return [line for line in self.output.splitlines() if " cells: " not in line]
-
-    @property
-    def tables(self) -> dict[str, bytes]:
-        files = [path for path in (self.folder / "sweep").rglob("*") if path.suffix in TABLES]
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
-
-    @property
-    def stored(self) -> int:
-        return len(list((self.folder / "outputs" / "store").glob("??/*.cell")))
-
-    def wait_for(self, condition: Callable[[], object], text: str) -> None:
-        end = time.monotonic() + 120
-        while not condition():
-            assert time.monotonic() < end, f"{text}:\n{self.output}"
-            assert self.process.poll() is None, f"{text}: ended before:\n{self.output}"
-            time.sleep(0.05)
-
-
 @pytest.fixture
-def sweep(bed, tmp_path) -> Iterator[Callable[..., Sweep]]:
-    """Starts sweeps; after the test, none of them runs, and both nodes do."""
-    started = []
-
-    def start(*arguments: str, **env: str) -> Sweep:
-        folder = tmp_path / str(len(started))
-        folder.mkdir(exist_ok=True)
-        started.append(Sweep(bed, folder, arguments, env))
-        return started[-1].start()
-
-    yield start
-    for each in started:
-        if each.process.poll() is None:
-            each.process.kill()
-            each.process.wait()
-    wait_until_idle(bed)
-    bed.up()
-
-
-def wait_until_idle(bed: ray_bed.RayBed) -> None:
-    """Waits until no task runs and no process of a driver is left."""
-    ray_bed.wait_until(lambda: not bed.workers() and not bed.drivers(), "no task and no driver is left", 60)
+def sweep(ray_command) -> Callable[..., RayCommand]:
+    """Starts sweeps."""
+    return lambda *arguments, **env: ray_command("-m", *arguments, "hydra.sweep.dir=sweep", **env)
 
 
 @pytest.fixture(scope="module")
-def local(bed, tmp_path_factory) -> Sweep:
+def local(bed, tmp_path_factory) -> RayCommand:
     """The slow sweep on this machine, without Ray."""
-    local = Sweep(bed, tmp_path_factory.mktemp("local"), (*GRID, *SLOW, "hydra.launcher.n_jobs=8"))
+    words = "-m", *GRID, *SLOW, "hydra.launcher.n_jobs=8", "hydra.sweep.dir=sweep"
+    local = RayCommand(tmp_path_factory.mktemp("local"), bed, words)
     local.start().end()
     return local
 
@@ -180,7 +96,7 @@ def test_the_commands_of_the_page_run(sweep):
 def test_a_finished_sweep_needs_no_cluster(sweep):
     first = sweep(*GRID, *SLOW[:2], *RAY)
     first.end()
-    again = Sweep(first.bed, first.folder, (*first.arguments, "hydra.launcher.address=127.0.0.9:1")).start()
+    again = first.again("hydra.launcher.address=127.0.0.9:1")
     assert "6 cached" in again.end()
 
 
@@ -189,7 +105,7 @@ def test_a_killed_worker_changes_no_table(bed, sweep, undisturbed, moment):
     chance = random.Random(moment)
     on_ray = sweep(*GRID, *SLOW, *RAY)
     cells = chance.randrange(44)
-    on_ray.wait_for(lambda: on_ray.stored >= cells and bed.workers(), f"{cells} cells and a worker are there")
+    on_ray.wait_for(lambda: len(on_ray.stored) >= cells and bed.workers(), f"{cells} cells and a worker are there")
     os.kill(chance.choice(bed.workers()), signal.SIGKILL)
     on_ray.end()
     assert on_ray.tables == undisturbed
@@ -200,7 +116,7 @@ def test_a_killed_worker_changes_no_table(bed, sweep, undisturbed, moment):
 def test_a_lost_node_changes_no_table(bed, sweep, undisturbed, moment, kill):
     on_ray = sweep(*GRID, *SLOW, *RAY)
     cells = random.Random(moment).randrange(44)
-    on_ray.wait_for(lambda: on_ray.stored >= cells and bed.workers(), f"{cells} cells and a worker are there")
+    on_ray.wait_for(lambda: len(on_ray.stored) >= cells and bed.workers(), f"{cells} cells and a worker are there")
     kill(bed, ray_bed.WORKER)
     on_ray.end()
     assert on_ray.tables == undisturbed
@@ -212,12 +128,12 @@ def test_a_killed_driver_leaves_nothing_behind_and_continues(bed, sweep, undistu
     temporary.mkdir()
     first = sweep(*GRID, *SLOW, *RAY, TMPDIR=str(temporary))
     cells = random.Random(moment).randrange(1, 44)
-    first.wait_for(lambda: first.stored >= cells, f"{cells} cells are there")
+    first.wait_for(lambda: len(first.stored) >= cells, f"{cells} cells are there")
     first.process.kill()
     first.process.wait()
     wait_until_idle(bed)
     assert list(temporary.iterdir()) == []
-    again = Sweep(bed, first.folder, first.arguments).start()
+    again = first.again()
     again.end()
     assert again.tables == undisturbed
 
@@ -228,7 +144,7 @@ def test_a_cell_that_ends_its_process_fails_and_the_others_do_not(sweep):
     local.end(code=1)
     on_ray.end(code=1)
     assert on_ray.tables == local.tables
-    assert 0 < on_ray.stored < 24
+    assert 0 < len(on_ray.stored) < 24
 
 
 def test_a_cell_that_ends_its_task_again_and_again_fails_and_the_others_do_not(sweep):
@@ -237,7 +153,7 @@ def test_a_cell_that_ends_its_task_again_and_again_fails_and_the_others_do_not(s
     local.end(code=1)
     on_ray = sweep(*(word.format("treacherous") for word in grid), *RAY, "hydra.launcher.retries=1")
     assert "its task ended 2 times without a result, the last time because the Ray worker died" in on_ray.end(code=1)
-    assert on_ray.stored == local.stored
+    assert len(on_ray.stored) == len(local.stored)
 
 
 def test_a_cell_that_hangs_fails_after_its_timeout(sweep):
@@ -253,9 +169,10 @@ def test_a_cell_that_hangs_fails_after_its_timeout(sweep):
 def test_a_signal_ends_the_sweep_in_one_line_and_leaves_no_process(bed, sweep, address, number, code, word):
     before = set(bed.processes())
     on_ray = sweep(*GRID, *SLOW, RAY[0], f"hydra.launcher.address={address}")
-    on_ray.wait_for(lambda: on_ray.stored >= 2, "2 cells are there")
+    on_ray.wait_for(lambda: len(on_ray.stored) >= 2, "2 cells are there")
     on_ray.process.send_signal(number)
-    (line,) = [line for line in on_ray.end(code=code).splitlines() if line.startswith("brittlestar: ")]
+    on_ray.end(code=code)
+    (line,) = on_ray.errors
     assert word in line
     assert "Traceback" not in on_ray.output
     wait_until_idle(bed)
@@ -281,7 +198,7 @@ def test_a_full_disk_fails_cells_and_the_same_command_continues(bed, sweep, undi
         first = sweep(*GRID, *SLOW, *RAY)
         assert "No space left on device" in first.end(code=1)
         subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-        again = Sweep(bed, first.folder, first.arguments).start()
+        again = first.again()
         again.end()
         assert again.tables == undisturbed
     finally:
@@ -289,38 +206,43 @@ def test_a_full_disk_fails_cells_and_the_same_command_continues(bed, sweep, undi
 
 
 def test_an_address_that_does_not_answer_is_one_line(sweep):
-    lines = sweep(*GRID, RAY[0], "hydra.launcher.address=127.0.0.9:1", "hydra.launcher.connect_seconds=5").end(code=1)
-    (line,) = [line for line in lines.splitlines() if line.startswith("brittlestar: ")]
+    run = sweep(*GRID, RAY[0], "hydra.launcher.address=127.0.0.9:1", "hydra.launcher.connect_seconds=5")
+    run.end(code=1)
+    (line,) = run.errors
     assert "`hydra.launcher.address=127.0.0.9:1` does not answer within 5 s" in line
 
 
 def test_a_missing_token_is_one_line(sweep):
-    lines = sweep(*GRID, *RAY, RAY_AUTH_MODE="disabled").end(code=1)
-    (line,) = [line for line in lines.splitlines() if line.startswith("brittlestar: ")]
+    run = sweep(*GRID, *RAY, RAY_AUTH_MODE="disabled")
+    run.end(code=1)
+    (line,) = run.errors
     assert "it asks for a token; set RAY_AUTH_MODE=token" in line
 
 
 def test_nodes_without_the_code_are_one_line(sweep):
-    lines = sweep(*GRID, *RAY, "hydra.launcher.ship_code=false").end(code=1)
-    (line,) = [line for line in lines.splitlines() if line.startswith("brittlestar: ")]
+    run = sweep(*GRID, *RAY, "hydra.launcher.ship_code=false")
+    run.end(code=1)
+    (line,) = run.errors
     assert "a node of the cluster cannot run cells: ModuleNotFoundError: No module named 'brittlestar" in line
 
 
 def test_a_task_that_is_too_large_for_this_machine_is_one_line(sweep):
-    lines = sweep(*GRID, RAY[0], "hydra.launcher.num_cpus=100000").end(code=1)
-    (line,) = [line for line in lines.splitlines() if line.startswith("brittlestar: ")]
+    run = sweep(*GRID, RAY[0], "hydra.launcher.num_cpus=100000")
+    run.end(code=1)
+    (line,) = run.errors
     assert "this machine cannot run a task that needs CPU=100000" in line
 
 
 def test_a_cluster_that_is_lost_is_one_line_and_the_sweep_continues(bed, sweep, undisturbed):
     first = sweep(*GRID, *SLOW, *RAY)
-    first.wait_for(lambda: first.stored >= 4, "4 cells are there")
+    first.wait_for(lambda: len(first.stored) >= 4, "4 cells are there")
     bed.kill_node(ray_bed.HEAD)
-    (line,) = [line for line in first.end(code=1).splitlines() if line.startswith("brittlestar: ")]
+    first.end(code=1)
+    (line,) = first.errors
     assert "was lost" in line
     bed.kill_node(ray_bed.WORKER)
     bed.up()
-    again = Sweep(bed, first.folder, first.arguments).start()
+    again = first.again()
     again.end()
     assert again.tables == undisturbed
 

@@ -40,7 +40,7 @@ def test_a_cancelled_job_costs_only_the_cells_it_had_not_finished(sweep, undistu
     before = run.stored
     (first,) = submissions(run)
     run.bed.output("scancel", run.jobs()[0])
-    run.wait_for(lambda run: len(submissions(run)) == 2, "submitted again")
+    run.wait_for(lambda: len(submissions(run)) == 2, "submitted again")
     again = {cell for task in submissions(run)[1]["cells"] for cell in task}
     assert again and not again & before
     assert again <= {cell for task in first["cells"] for cell in task}
@@ -52,7 +52,8 @@ def test_what_an_earlier_driver_submitted_again_is_not_submitted_a_third_time(sw
     run = sweep(SEEDS)
     run.wait_for_job()
     run.bed.output("scancel", run.jobs("RUNNING")[0])
-    run.wait_for(lambda run: len(submissions(run)) == 2, "submitted again")
+    # A submission without ids is one that Slurm does not have yet.
+    run.wait_for(lambda: [bool(each["ids"]) for each in submissions(run)] == [True, True], "submitted again")
     names = seen = set(run.folder.glob("outputs/store/.tasks/*"))
     run.process.kill()
     run.process.wait()
@@ -107,7 +108,7 @@ def test_without_waiting_the_same_command_later_collects(sweep, undisturbed):
     run.end(seconds=60)
     assert len(submissions(run)) <= 1
     run.process = None
-    run.wait_for(lambda run: not run.jobs(), "the jobs have ended")
+    run.wait_for(lambda: not run.jobs(), "the jobs have ended")
     run.start()
     run.end(seconds=60)
     assert run.tables == undisturbed(SEEDS)
@@ -126,7 +127,7 @@ def test_failed_cells_without_waiting_are_collected_once(sweep):
     run = sweep("seed=0", "hydra.launcher.wait=false", policy=broken)
     run.end(seconds=60)
     run.process = None
-    run.wait_for(lambda run: not run.jobs(), "the jobs have ended")
+    run.wait_for(lambda: not run.jobs(), "the jobs have ended")
     run.start()
     assert "6 cells failed" in run.end(1)
     assert not list(run.folder.glob("outputs/store/.tasks/*/submission.json"))

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.cluster
 SEEDS = "seed=range(8)"
-MOMENTS = range(int(os.environ.get("BRITTLESTAR_MOMENTS", "3")))
+MOMENTS = range(int(os.environ.get("BRITTLESTAR_MOMENTS", "10")))
 
 
 def wait_a_moment(run, moment, longest=12.0):

@@ -30,8 +30,8 @@ _EPISODES = {
     SHARE: "dwell completion_fraction collision_rate observation_touched",
     COUNT: "length time_to_success",
     AMOUNT: "cycle_time smoothness peak_action action_energy smoothness_executed peak_action_executed "
-    "action_energy_executed jerk_rms velocity_variance path_length path_length_observed final_distance time_to_failure recovery_time "
-    "action_divergence observation_change action_change reward_change",
+    "action_energy_executed jerk_rms velocity_variance path_length path_length_observed final_distance "
+    "time_to_failure recovery_time action_divergence observation_change action_change reward_change",
     NUMBER: "return normalised_return return_observed",
 }
 _CHANNELS = "competence coherence continuity integrity meaning"

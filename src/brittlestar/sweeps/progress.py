@@ -105,7 +105,11 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Prints a line about the sweep that remains."""
-        self._line.note(f"brittlestar: {text}")
+        self.pass_on(f"brittlestar: {text}")
+
+    def pass_on(self, line: str) -> None:
+        """Prints a line that a process elsewhere has written."""
+        self._line.note(line)
 
     def line(self) -> str:
         """Returns the state in one line."""

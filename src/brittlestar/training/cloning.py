@@ -89,6 +89,13 @@ class Cloning(Algorithm):
             files += [place] if place.is_file() else [*place.glob("metadata.json"), *place.glob("*/metadata.json")]
         return files
 
+    @staticmethod
+    def all_files(node: dict[str, Any]) -> list[Path]:
+        """Returns all files that a config node of this class reads, also the episodes of a folder."""
+        place = Path(node["data"]).expanduser() if node.get("data") else None
+        inside = [path for path in place.rglob("*") if path.is_file()] if place is not None else []
+        return [*Cloning.config_files(node), *inside]
+
     def losses(self, model: Any) -> dict[str, float]:
         """Returns the loss over the episodes that were held out."""
         return {"held_out_loss": model.held_out_loss()}

@@ -1,11 +1,13 @@
 """The folder of a training: its name, its files, and checkpoints that a kill cannot leave half written."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.claims import Claim
 from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import previous, write_file, write_folder
 from brittlestar.envs.ids import plain_env
@@ -34,6 +36,20 @@ def training_folder(config: dict[str, Any]) -> Path:
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = str(env.get("id")).replace("/", "_")
     return Path(config["store"]) / f"{name}-{config['algo']['name']}-{config['seed']}-{digest}"
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[Path]:
+    """Claims the folder of a training for this process; one without results is removed behind it."""
+    made = [folder, *(place for place in [folder.parent] if not place.exists())]
+    claim = Claim(folder)
+    try:
+        yield folder
+    finally:
+        claim.release()
+        with contextlib.suppress(OSError):
+            for place in made:
+                place.rmdir()
 
 
 def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[str, Any]) -> None:

@@ -1,19 +1,21 @@
 """Trains what a config describes, in a folder of its own."""
 
-import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
-from brittlestar.cells.claims import Claim
 from brittlestar.cells.files import write_file
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config.hints import env_option
 from brittlestar.engine.cores import cores
+from brittlestar.envs.ids import plain_env
+from brittlestar.errors import UserError
+from brittlestar.sweeps.deferred import Deferral, current_deferral
 from brittlestar.sweeps.progress import LiveLine, clock
-from brittlestar.training.folder import METADATA, RESOLVED_CONFIG, training_folder
+from brittlestar.training.folder import METADATA, RESOLVED_CONFIG, exclusive, training_folder
+from brittlestar.training.job import TrainingJob
 from brittlestar.training.scores import score_line
 from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
@@ -27,45 +29,52 @@ LOG_SHARE = 0.05
 def train(config: dict[str, Any], share: int | None = None, name: str = "") -> Path:
     """Trains what a resolved config describes, or continues from its last checkpoint, and returns the folder.
 
-    It uses `share` cores, all by default, and prints `name` with its progress, where several trainings run at once.
+    It uses `share` cores, all by default, and prints `name` with its progress, where several trainings run at once. A
+    launcher may have it run on a cluster, see `sweeps.deferred`.
     """
-    folder = training_folder(config)
-    if (folder / METADATA).is_file():
+    folder, deferral = training_folder(config), current_deferral()
+    is_new = deferral is not None and deferral.has_done(str(folder.absolute()))
+    if not (folder / METADATA).is_file():
+        spec = TrainingSpec.build(config, share or cores())
+        if deferral is not None:
+            _leave_to(deferral, spec, config, folder)
+        is_new = _train_here(spec, config, folder, share, name)
+    if is_new:
+        _print_result(folder, plain_env(config["env"]).get("module"))
+    else:
         print(f"done before: {folder}")
-        return folder
-    spec = TrainingSpec.build(config, share or cores())
+    return folder
+
+
+def _train_here(spec: TrainingSpec, config: dict[str, Any], folder: Path, share: int | None, name: str) -> bool:
+    """Trains on this machine; returns whether another process had not trained it meanwhile."""
     set_threads(share)
-    with _exclusive(folder.absolute()) as home:
-        # The training that had the folder may have ended meanwhile.
-        if (home / METADATA).is_file():
-            print(f"done before: {folder}")
-            return folder
-        facts = _run(spec, config, home, name)
+    with exclusive(folder.absolute()) as home:
+        is_new = not (home / METADATA).is_file()
+        if is_new:
+            run_session(spec, config, home, live_line(name))
+    return is_new
+
+
+def _leave_to(deferral: Deferral, spec: TrainingSpec, config: dict[str, Any], folder: Path) -> NoReturn:
+    """Leaves a training to a cluster; one that the cluster has run, and that has no result, has failed."""
+    simulator = spec.env.simulator(False, spec.parts.perturbation.needs_world)
+    (outcome,) = deferral.need([TrainingJob(config, folder.absolute(), deferral.call, simulator)])
+    raise UserError(outcome.error)
+
+
+def _print_result(folder: Path, module: str | None) -> None:
+    facts = json.loads((folder / METADATA).read_text())
     print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
     for kind in ("clean", "disturbed"):
         if facts[kind]:
             print(f"{kind}: {score_line(facts[kind])}")
     policy = folder / "final" / POLICY
-    env = env_option(facts["env"], spec.env.module)
-    print(f"policy {policy}\nrun it: brittlestar {env} policy=sb3 policy.path={policy}")
-    return folder
+    print(f"policy {policy}\nrun it: brittlestar {env_option(facts['env'], module)} policy=sb3 policy.path={policy}")
 
 
-@contextlib.contextmanager
-def _exclusive(folder: Path) -> Iterator[Path]:
-    """Claims the folder of a training for this process; one without results is removed behind it."""
-    made = [folder, *(place for place in [folder.parent] if not place.exists())]
-    claim = Claim(folder)
-    try:
-        yield folder
-    finally:
-        claim.release()
-        with contextlib.suppress(OSError):
-            for place in made:
-                place.rmdir()
-
-
-def _run(spec: TrainingSpec, config: dict[str, Any], folder: Path, name: str) -> dict[str, Any]:
+def run_session(spec: TrainingSpec, config: dict[str, Any], folder: Path, on_step: Callable[[Session], None]) -> None:
+    """Trains in a folder that this process has for itself, to the end or to a signal."""
     session = Session(spec, folder)
     try:
         for note in session.notes:
@@ -73,7 +82,7 @@ def _run(spec: TrainingSpec, config: dict[str, Any], folder: Path, name: str) ->
         # After `Session`, so that a training that it refuses leaves no folder.
         write_file(folder / RESOLVED_CONFIG, json.dumps(config, indent=2) + "\n")
         with session.stop:
-            return session.run(live_line(name))
+            session.run(on_step)
     finally:
         session.close()
 

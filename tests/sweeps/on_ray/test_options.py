@@ -30,6 +30,7 @@ def test_the_shipped_config_has_every_option_with_its_default():
         ("max_in_flight", 0, "above 0"),
         ("memory_gb", float("nan"), "above 0"),
         ("connect_seconds", 0, "above 0"),
+        ("checkpoint_minutes", 0, "above 0"),
         ("resources", 3, "names with numbers, as in {a100: 1}"),
         ("runtime_env", "pip", "names with values"),
         ("extra_files", "data", "a list of files and folders"),

@@ -1,6 +1,8 @@
 import json
 import sys
 
+import pytest
+
 from brittlestar.sweeps.on_ray.shipped_files import join, luggage_of, renamed
 
 SB3 = "brittlestar.policies.sb3.Sb3Policy"
@@ -57,6 +59,19 @@ def test_a_class_that_reports_its_files_gets_the_copies(tmp_path, monkeypatch):
 def test_policies_of_the_package_travel_with_the_package():
     parts = luggage({"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "cartpole_ppo", "adapter": None})
     assert (parts.files, parts.places) == ({}, {})
+
+
+@pytest.mark.parametrize("key", ["expert", "data"])
+def test_what_behaviour_cloning_learns_from_travels(tmp_path, key):
+    (tmp_path / "agent.zip").write_text("content")
+    (tmp_path / "set-v0" / "data").mkdir(parents=True)
+    for name in ("metadata.json", "main_data.hdf5"):
+        (tmp_path / "set-v0" / "data" / name).write_text(name)
+    value = str(tmp_path / {"expert": "agent.zip", "data": "set-v0"}[key])
+    node = {"_target_": "brittlestar.training.cloning.Cloning", key: value, "name": "bc"}
+    names = {"expert": {"agent.zip"}, "data": {"metadata.json", "main_data.hdf5"}}
+    assert {path.rpartition("/")[2] for path in luggage(node).files} == names[key]
+    assert renamed(node, luggage(node).places, "/root") == node | {key: f"/root{value}"}
 
 
 def test_files_of_several_configs_are_joined(tmp_path):

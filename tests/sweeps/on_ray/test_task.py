@@ -7,7 +7,7 @@ import pytest
 from brittlestar.cells.identity import engine_digest
 from brittlestar.errors import UserError
 from brittlestar.sweeps.on_ray import task
-from brittlestar.sweeps.on_ray.task import REFUSED, Parcel, code_identity, compute_parcel
+from brittlestar.sweeps.on_ray.task import REFUSED, Parcel, code_identity, compute_parcel, run_cells
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def parcel(**code: str) -> bytes:
-    return pickle.dumps(Parcel([], 1, None, {}, code_identity() | code, ["run.py"]))
+    return pickle.dumps(Parcel([], run_cells, 1, None, {}, code_identity() | code, ["run.py"]))
 
 
 @pytest.mark.parametrize("name", ["mujoco", "numpy", "python", "engine"])
@@ -29,9 +29,17 @@ def test_a_node_with_another_version_computes_nothing(name):
     assert f"has {name} {code_identity()[name]}" in reason and "0.0.1" in reason
 
 
+def test_a_node_without_a_package_of_the_work_computes_nothing():
+    (item,) = compute_parcel(parcel(torch_of_the_driver="2.0"), {}, bytes)
+    kind, reason = pickle.loads(item)
+    assert kind == REFUSED
+    assert "has torch_of_the_driver absent, this sweep has torch_of_the_driver 2.0" in reason
+
+
 def test_the_identity_covers_the_engine_and_the_simulators():
     assert code_identity()["engine"] == engine_digest()
     assert {"mujoco", "gymnasium", "numpy", "brittlestar"} <= set(code_identity())
+    assert code_identity(["torch"]).keys() - code_identity().keys() == {"torch"}
 
 
 def test_files_of_the_same_name_and_other_content_get_another_folder():

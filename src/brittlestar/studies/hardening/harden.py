@@ -46,9 +46,10 @@ def harden(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[
 def _run(cells: list[Job], folder: Path, n_jobs: int) -> list[Cell]:
     """Runs cells, or reads them from the store; one that fails ends the hardening."""
     from brittlestar.sweeps import workers
+    from brittlestar.sweeps.deferred import executor_or
     from brittlestar.sweeps.launch import run_jobs, run_locally
 
-    outcomes = run_jobs(cells, folder, functools.partial(run_locally, n_jobs))
+    outcomes = run_jobs(cells, folder, executor_or(functools.partial(run_locally, n_jobs)))
     # The training needs their cores.
     workers.stop()
     failed = [outcome.error for outcome in outcomes if outcome.status == "failed"]

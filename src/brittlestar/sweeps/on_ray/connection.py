@@ -118,4 +118,4 @@ class RayConnection:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         reason = f" ({lines[-1][:300]})" if lines else ""
-        return UserError(f"{self._place} was lost{reason}; finished cells are kept, the same command continues")
+        return UserError(f"{self._place} was lost{reason}; finished work is kept, the same command continues")

@@ -1,28 +1,26 @@
-"""Runs the cells of a sweep on a Ray cluster: sends tasks, writes the records that come back, and tries again."""
+"""Runs jobs on a Ray cluster: sends tasks, has the results that come back written, and tries again."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
-import math
 import pickle
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from brittlestar.cells.store import write_record
 from brittlestar.errors import UserError
 from brittlestar.sweeps.on_ray import gateway
 from brittlestar.sweeps.on_ray.connection import RayConnection
 from brittlestar.sweeps.on_ray.options import RayOptions
 from brittlestar.sweeps.on_ray.shipped_code import stage_code
 from brittlestar.sweeps.on_ray.shipped_files import Luggage, join, luggage_of
-from brittlestar.sweeps.on_ray.task import FINISHED, REFUSED, STARTED, Parcel, code_identity
+from brittlestar.sweeps.on_ray.task import FINISHED, NEWS, REFUSED, STARTED, Parcel, code_identity
 from brittlestar.sweeps.on_ray.task_queue import TaskQueue
+from brittlestar.sweeps.on_ray.work import CellWork, RayWork
 
 if TYPE_CHECKING:
     from brittlestar.cells.job import Outcome, ResolvedJob
@@ -33,6 +31,11 @@ _POLL_SECONDS = 1.0
 
 def run_on_ray(options: RayOptions, jobs: Sequence[ResolvedJob], progress: Progress) -> Iterator[Outcome]:
     """Computes cells on a Ray cluster and writes them to the store; an executor, once `options` are given."""
+    return run_work(options, CellWork(options), jobs, progress)
+
+
+def run_work(options: RayOptions, work: RayWork, jobs: Sequence[Any], progress: Progress) -> Iterator[Outcome]:
+    """Has a Ray cluster do some kind of work, and yields the outcomes of the jobs."""
     address = None if options.is_local else options.address
     with contextlib.ExitStack() as stack:
         # Ray has taken what travels when it is connected: a sweep that is killed later leaves no copy behind.
@@ -42,14 +45,14 @@ def run_on_ray(options: RayOptions, jobs: Sequence[ResolvedJob], progress: Progr
                 stage_code(Path(folder), sources, options.extra_files)
             connection = RayConnection(address, options.for_gateway(folder), options.connect_seconds)
             cluster = stack.enter_context(connection)
-        yield from RaySweep(cluster, options, jobs, progress).run()
+        yield from RaySweep(cluster, options, work, jobs, progress).run()
 
 
 @dataclass
 class SentTask:
-    """A task that was sent to the cluster, with its cells that have no outcome yet."""
+    """A task that was sent to the cluster, with its jobs that have no outcome yet."""
 
-    jobs: dict[str, ResolvedJob]
+    jobs: dict[str, Any]
     has_started: bool = False
 
 
@@ -57,14 +60,13 @@ class RaySweep:
     """The tasks of one sweep on a cluster."""
 
     def __init__(
-        self, cluster: RayConnection, options: RayOptions, jobs: Sequence[ResolvedJob], progress: Progress
+        self, cluster: RayConnection, options: RayOptions, work: RayWork, jobs: Sequence[Any], progress: Progress
     ) -> None:
-        self._cluster, self._options, self._progress = cluster, options, progress
-        self._workers = max(1, math.floor(options.num_cpus))
-        self._queue = TaskQueue(jobs, options.minutes_per_task, self._workers, options.retries)
+        self._cluster, self._options, self._work, self._progress = cluster, options, work, progress
+        self._queue = TaskQueue(jobs, options.minutes_per_task, work.cores, options.retries)
         self._tasks: dict[int, SentTask] = {}
         self._files: set[str] = set()
-        self._code = code_identity()
+        self._code = code_identity(work.packages)
         self.sent = 0
         """Tasks that were sent so far."""
         self._lost_starts = 0
@@ -80,7 +82,7 @@ class RaySweep:
             elif message is not None and message[0] == gateway.ENDED:
                 yield from self._ended(*message[1:])
             started = [task for task in self._tasks.values() if task.has_started]
-            self._progress.running = sum(min(self._workers, len(task.jobs)) for task in started)
+            self._progress.running = sum(min(self._work.cores, len(task.jobs)) for task in started)
 
     def _check_slots(self) -> None:
         if self._cluster.slots == 0:
@@ -96,16 +98,17 @@ class RaySweep:
         while self._queue and len(self._tasks) < most:
             self._send(self._queue.take(slots))
 
-    def _send(self, jobs: list[ResolvedJob]) -> None:
-        luggage = join(_luggage(job) for job in jobs)
-        for path, digest in luggage.files.items():
+    def _send(self, jobs: list[Any]) -> None:
+        luggage, prepared = join(_luggage(job) for job in jobs), [self._work.prepare(job) for job in jobs]
+        files = luggage.files | {path: digest for _, own in prepared for path, digest in own.items()}
+        for path, digest in files.items():
             if digest not in self._files:
                 self._files.add(digest)
                 self._cluster.send(gateway.FILE, digest, path)
-        minutes = jobs[0].config.get("timeout_minutes")
-        parcel = Parcel(jobs, self._workers, minutes, luggage.places, self._code, sys.argv)
+        minutes, sent = jobs[0].config.get("timeout_minutes"), [job for job, _ in prepared]
+        parcel = Parcel(sent, self._work.run, self._work.cores, minutes, luggage.places, self._code, sys.argv)
         self._tasks[self.sent] = SentTask({job.cell: job for job in jobs})
-        self._cluster.send(gateway.TASK, self.sent, pickle.dumps(parcel), luggage.files)
+        self._cluster.send(gateway.TASK, self.sent, pickle.dumps(parcel), files)
         self.sent += 1
 
     def _item(self, number: int, item: bytes) -> Iterator[Outcome]:
@@ -115,14 +118,17 @@ class RaySweep:
             raise UserError(content)
         if kind == STARTED:
             task.has_started, self._lost_starts = True, 0
+        elif kind == NEWS:
+            (job,) = task.jobs.values()
+            self._work.hear(job, content)
         elif kind == FINISHED:
-            outcome, record = content
+            outcome, result = content
             job = task.jobs.pop(outcome.cell)
             self._queue.add_finished(job, outcome)
-            yield outcome if record is None else _stored(job, outcome, record)
+            yield self._work.finish(job, outcome, result)
 
     def _ended(self, number: int, kind: str, reason: str) -> Iterator[Outcome]:
-        """Takes back the cells of a task that did not finish all of them."""
+        """Takes back the jobs of a task that did not finish all of them."""
         task = self._tasks.pop(number)
         left = list(task.jobs.values())
         if task.has_started:
@@ -131,21 +137,12 @@ class RaySweep:
         self._queue.put_back_unstarted(left)
         self._lost_starts += 1
         if kind == gateway.BROKEN:
-            raise UserError(f"a node of the cluster cannot run cells: {reason}")
+            raise UserError(f"a node of the cluster cannot run {self._work.noun}: {reason}")
         # A node that is lost may take one task of each core with it.
         if self._lost_starts > self._options.retries + self._cluster.slots:
             raise UserError(f"Ray could not start {self._lost_starts} tasks one after the other: {reason}")
 
 
-def _stored(job: ResolvedJob, outcome: Outcome, record: bytes) -> Outcome:
-    """Writes the record of a cell to the store; a full disk fails the cell, as it does without Ray."""
-    try:
-        write_record(job.config["store"], job.cell, record)
-    except UserError as error:
-        return dataclasses.replace(outcome, status="failed", error=str(error))
-    return outcome
-
-
-def _luggage(job: ResolvedJob) -> Luggage:
+def _luggage(job: Any) -> Luggage:
     groups = (value for value in job.config.values() if isinstance(value, Mapping))
     return join(luggage_of(json.dumps(group)) for group in groups)

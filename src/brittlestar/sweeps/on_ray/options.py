@@ -23,6 +23,7 @@ _BOUNDS = {
     "num_cpus": (0, "above 0"),
     "minutes_per_task": (0, "above 0"),
     "connect_seconds": (0, "above 0"),
+    "checkpoint_minutes": (0, "above 0"),
     "memory_gb": (0, "above 0"),
     "max_in_flight": (0, "above 0"),
     "num_gpus": (-1, "at least 0"),
@@ -47,6 +48,7 @@ class RayOptions:
     runtime_env: Mapping[str, Any] = field(default_factory=dict)
     init: Mapping[str, Any] = field(default_factory=dict)
     connect_seconds: float = 60
+    checkpoint_minutes: float = 5
 
     def __post_init__(self) -> None:
         for name, (bound, text) in _BOUNDS.items():

@@ -15,8 +15,9 @@ MOST_MODULES = 5000
 """Python files of a user's folder that travel: a home folder is no project."""
 MODULES = "user_modules"
 """Folder of the user's modules: the last place where a node looks for a module, as on the user's machine."""
+PACKAGE_FOLDER = Path(brittlestar.__file__).parent
+"""What it holds is on every node."""
 _SKIPPED = ("outputs", "multirun", "node_modules", "site-packages", "__pycache__")
-_PACKAGE = Path(brittlestar.__file__).parent
 
 
 def stage_code(target: Path, sources: Iterable[str], extra: Sequence[str] = ()) -> None:
@@ -24,8 +25,8 @@ def stage_code(target: Path, sources: Iterable[str], extra: Sequence[str] = ()) 
 
     `sources` are files of modules that configs name, `extra` further files and folders below the working directory.
     """
-    shutil.copytree(_PACKAGE, target / _PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__", "conf"))
-    shutil.copytree(config_folder(), target / _PACKAGE.name / "conf")
+    shutil.copytree(PACKAGE_FOLDER, target / PACKAGE_FOLDER.name, ignore=shutil.ignore_patterns("__pycache__", "conf"))
+    shutil.copytree(config_folder(), target / PACKAGE_FOLDER.name / "conf")
     folder, target = Path.cwd(), target / MODULES
     # The target itself may be below the folder.
     for path in list(_modules(folder, target.parent.resolve())):
@@ -59,7 +60,7 @@ def _modules(folder: Path, target: Path) -> Iterator[Path]:
 
 def _is_skipped(folder: Path) -> bool:
     is_environment = (folder / "pyvenv.cfg").exists()
-    return folder.name in _SKIPPED or folder.name.startswith(".") or is_environment or folder == _PACKAGE
+    return folder.name in _SKIPPED or folder.name.startswith(".") or is_environment or folder == PACKAGE_FOLDER
 
 
 def _is_installed(source: str) -> bool:

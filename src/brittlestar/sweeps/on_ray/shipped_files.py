@@ -14,6 +14,7 @@ from brittlestar.cells.config_files import config_files
 from brittlestar.checkpoints.hub import fetch
 from brittlestar.config import HUB
 from brittlestar.config.build import locate
+from brittlestar.sweeps.on_ray.shipped_code import PACKAGE_FOLDER
 
 _NAMING = ("path", "statistics")
 """Keys whose values name files."""
@@ -83,15 +84,18 @@ def _named(node: Any, key: str = "") -> Iterator[tuple[str, str, set[str]]]:
 
 
 def _named_by_class(node: dict[str, Any]) -> Iterator[tuple[str, str, set[str]]]:
-    """Yields the values of a node whose class reports its files itself; files of this package are on every node."""
+    """Yields the values of a node whose class reports its files itself; files of this package are on every node.
+
+    A class that reads more files than those whose content identifies its result has a method `all_files(node)`.
+    """
     target: Any = locate(node["_target_"], "config") if "_target_" in node else None
-    if not hasattr(target, "config_files") or target.__module__.startswith("brittlestar."):
+    if not hasattr(target, "config_files"):
         return
-    files = {os.path.abspath(path) for path in target.config_files(node)}
+    reported = getattr(target, "all_files", target.config_files)(node)
+    files = {path for path in map(os.path.abspath, reported) if not Path(path).is_relative_to(PACKAGE_FOLDER)}
     for value in node.values():
         place = os.path.abspath(os.path.expanduser(value)) if isinstance(value, str) else ""
-        behind = {path for path in files if place and (path == place or path.startswith(f"{place}{os.sep}"))}
-        if behind:
+        if any(place and (path == place or path.startswith(f"{place}{os.sep}")) for path in files):
             yield value, place, files
 
 

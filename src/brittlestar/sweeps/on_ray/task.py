@@ -1,4 +1,4 @@
-"""What runs on a node: computes the cells of a task into a store of its own, and yields their records."""
+"""What runs on a node: places the files of a task, has its jobs run there, and computes cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,16 +23,17 @@ from brittlestar.sweeps.on_ray.shipped_files import renamed
 if TYPE_CHECKING:
     from brittlestar.cells.job import Outcome
 
-STARTED, FINISHED, REFUSED = "started", "finished", "refused"
+STARTED, FINISHED, REFUSED, NEWS = "started", "finished", "refused", "news"
 _FOLDER = Path.cwd()
 """The folder that Ray made for this sweep on this node: it holds the code, and Ray removes it."""
 
 
 @dataclass
 class Parcel:
-    """The cells of a task, and what the driver knows about them."""
+    """The jobs of a task, and what the driver knows about them."""
 
-    jobs: Sequence[ResolvedJob]
+    jobs: Sequence[Any]
+    run: NodeFunction
     workers: int
     timeout_minutes: float | None
     places: dict[str, str]
@@ -42,34 +43,56 @@ class Parcel:
     argv: list[str]
 
 
-def code_identity() -> dict[str, Any]:
+NodeFunction = Callable[[Parcel, str, str], Iterator[tuple[str, Any]]]
+"""Runs the jobs of a parcel, with the root of its files and a folder of its own; yields how the task goes on, and:
+
+- `REFUSED`: why this node cannot run them,
+- `STARTED`: nothing,
+- `NEWS`: what `RayWork.hear` takes, from a task of one job,
+- `FINISHED`: the outcome of a job, and its result.
+"""
+
+
+def code_identity(packages: Iterable[str] = ()) -> dict[str, Any]:
     """Returns what must be the same on every node: the engine and the packages that can change a result."""
     from brittlestar.cells.identity import engine_digest, versions
+    from brittlestar.envs.backends import package_version
 
-    return {"engine": engine_digest(), "python": ".".join(map(str, sys.version_info[:2])), **versions()}
+    own = {"engine": engine_digest(), "python": ".".join(map(str, sys.version_info[:2])), **versions()}
+    return {name: package_version(name) for name in packages} | own
 
 
 def compute_parcel(parcel: bytes, files: dict[str, Any], fetch: Callable[[Any], bytes]) -> Iterator[bytes]:
-    """Yields pickled pairs: how the task goes on, and an outcome with the record of the cell.
+    """Yields what the function of a parcel yields, pickled.
 
     `files` maps the absolute paths of files on the driver to digests of their content and what `fetch` takes.
     """
     sys.path += [path for path in [str(_FOLDER / MODULES)] if path not in sys.path]
     content: Parcel = pickle.loads(parcel)
     sys.argv = content.argv
-    with _temporary_store() as store, _without_main_module():
-        root, jobs, difference = "", list[ResolvedJob](), _other_code(content.code)
-        if not difference:
-            root = _place_files(files, fetch)
-            jobs = [_here(job, store, content.places, root) for job in content.jobs]
-            difference = _other_simulator(jobs)
+    with _temporary_folder() as folder, _without_main_module():
+        difference = _other_code(content.code)
         if difference:
             yield pickle.dumps((REFUSED, difference))
             return
-        yield pickle.dumps((STARTED, None))
-        for outcome, record in _compute(jobs, content, store):
-            outcome.error = outcome.error.replace(root, "")
-            yield pickle.dumps((FINISHED, (outcome, record)))
+        for item in content.run(content, _place_files(files, fetch), folder):
+            yield pickle.dumps(item)
+
+
+def run_cells(parcel: Parcel, root: str, folder: str) -> Iterator[tuple[str, Any]]:
+    """Computes cells into a store of their own; the result of each is its record."""
+    jobs = [_here(job, folder, parcel.places, root) for job in parcel.jobs]
+    for job in {str(job.config["env"]): job for job in jobs}.values():
+        fresh = copy.copy(job)
+        vars(fresh).pop("simulator")
+        difference = other_simulator(job.config["env"]["id"], fresh.simulator, job.simulator)
+        if difference:
+            yield REFUSED, difference
+            return
+    yield STARTED, None
+    for outcome, record in _compute(jobs, parcel, folder):
+        outcome.error = outcome.error.replace(root, "")
+        yield FINISHED, (outcome, record)
 
 
 def _compute(jobs: list[ResolvedJob], parcel: Parcel, store: str) -> Iterator[tuple[Outcome, bytes | None]]:
@@ -87,22 +110,18 @@ def _compute(jobs: list[ResolvedJob], parcel: Parcel, store: str) -> Iterator[tu
 
 def _other_code(code: dict[str, Any]) -> str:
     """Returns what differs here from the driver and can change a result; empty if nothing does."""
-    here = code_identity()
+    here = code_identity(code)
     for name, version in code.items():
         if here[name] != version:
             return f"the node {os.uname().nodename} has {name} {here[name]}, this sweep has {name} {version}"
     return ""
 
 
-def _other_simulator(jobs: list[ResolvedJob]) -> str:
-    """Returns which environment another simulator steps here than on the driver; empty if there is none."""
-    for job in {str(job.config["env"]): job for job in jobs}.values():
-        fresh = copy.copy(job)
-        vars(fresh).pop("simulator")
-        if fresh.simulator != job.simulator:
-            place = f"the node {os.uname().nodename} simulates {job.config['env']['id']}"
-            return f"{place} by {fresh.simulator}, this sweep by {job.simulator}"
-    return ""
+def other_simulator(env: str, here: dict[str, str], there: dict[str, str]) -> str:
+    """Returns that another simulator steps an environment here than on the driver; empty if it is the same."""
+    if here == there:
+        return ""
+    return f"the node {os.uname().nodename} simulates {env} by {here}, this sweep by {there}"
 
 
 def _here(job: ResolvedJob, store: str, places: dict[str, str], root: str) -> ResolvedJob:
@@ -140,8 +159,8 @@ def _write_content(content: Path, data: bytes, path: str) -> None:
 
 
 @contextlib.contextmanager
-def _temporary_store() -> Iterator[str]:
-    folder = tempfile.mkdtemp(prefix="cells-", dir=_FOLDER)
+def _temporary_folder() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="task-", dir=_FOLDER)
     try:
         yield folder
     finally:

@@ -18,7 +18,7 @@ class TaskQueue:
 
     def __init__(self, jobs: Sequence[ResolvedJob], minutes: float, cores: int, retries: int) -> None:
         self._waiting, self._alone = deque(jobs), deque[ResolvedJob]()
-        self._kinds = {job.cell: kind_of(job) for job in jobs}
+        self._kinds = dict[str, str]()
         self._minutes, self._cores, self._retries = minutes, cores, retries
         self._durations, self._deaths = Durations(), Counter[str]()
         self._plan: deque[int] = deque()
@@ -42,7 +42,7 @@ class TaskQueue:
     def add_finished(self, job: ResolvedJob, outcome: Outcome) -> None:
         """Learns from the duration of a cell."""
         if outcome.seconds:
-            self._durations.add(self._kinds[job.cell], job.config["episodes"], outcome.seconds)
+            self._durations.add(self._kind(job), job.config["episodes"], outcome.seconds)
 
     def put_back(self, jobs: Sequence[ResolvedJob], reason: str) -> Iterator[Outcome]:
         """Takes back the cells of a task that died; yields failed outcomes of those that ended too many tasks.
@@ -73,4 +73,10 @@ class TaskQueue:
         return self._plan.popleft()
 
     def _expected(self, job: ResolvedJob) -> float:
-        return self._durations.expected_of(self._kinds[job.cell], job.config["episodes"])
+        return self._durations.expected_of(self._kind(job), job.config["episodes"])
+
+    def _kind(self, job: ResolvedJob) -> str:
+        # Of work that is never measured, such as a training, no kind is asked for.
+        if job.cell not in self._kinds:
+            self._kinds[job.cell] = kind_of(job)
+        return self._kinds[job.cell]

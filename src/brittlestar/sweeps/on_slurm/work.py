@@ -14,6 +14,7 @@ from hydra.core.utils import JobReturn, JobStatus, run_job
 from brittlestar.cells.job import Outcome
 from brittlestar.cells.run import reuse
 from brittlestar.config import plain_config
+from brittlestar.sweeps.compose import compose_call
 from brittlestar.sweeps.progress import Progress
 from brittlestar.sweeps.workers import Death, pool, run_on_workers
 
@@ -69,11 +70,9 @@ def launch_calls(
 def _call(launcher: Any, overrides: Sequence[str], number: int) -> CommandCall:
     import cloudpickle
     from hydra.core.singleton import Singleton
-    from omegaconf import OmegaConf, open_dict
+    from omegaconf import OmegaConf
 
-    config = launcher.hydra_context.config_loader.load_sweep_config(launcher.config, list(overrides))
-    with open_dict(config):
-        config.hydra.job.id = config.hydra.job.num = number
+    config = compose_call(launcher, overrides, number)
     settings = plain_config(OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]))
     work = launcher.hydra_context, config, launcher.task_function, Singleton.get_state()
     return CommandCall(number, list(overrides), settings, cloudpickle.dumps(work))
