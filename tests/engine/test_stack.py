@@ -15,7 +15,8 @@ from brittlestar.engine.plan import Plan
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
-from brittlestar.envs.pixels import CameraEnv, Pixels
+from brittlestar.envs.camera_env import CameraEnv
+from brittlestar.envs.pixels import Pixels
 from brittlestar.errors import UserError
 from brittlestar.mitigations import ComposedMitigation, Ensemble, LowPass, Mitigation
 from brittlestar.perturbations import GaussianObservation, Perturbation, SensorBlackout

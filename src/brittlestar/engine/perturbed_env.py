@@ -9,7 +9,7 @@ import numpy as np
 from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.batches import as_batch, take_row
-from brittlestar.envs.pixels import CameraEnv
+from brittlestar.envs.camera_env import CameraEnv
 from brittlestar.envs.worlds import World
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,6 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.envs.batches import as_batch, take_row
 from brittlestar.envs.cameras import MujocoPainter
 from brittlestar.envs.pictures import grey, shrink
 from brittlestar.envs.scenes import SceneEdits
@@ -65,6 +65,28 @@ class Pixels:
     def is_rendered(self) -> bool:
         """Whether a picture is the environment's own, which needs its `render_mode`."""
         return RENDER in self.cameras
+
+
+def as_overrides(node: dict[str, Any]) -> list[str]:
+    """Returns the words of a command line that give an environment these pixels; none without a camera.
+
+    Example:
+        >>> print(*as_overrides({"camera": "track", "size": 64, "grey": False, "keep": ["state[0:3]"]}))
+        env.pixels.camera=track env.pixels.size=64 'env.pixels.keep=["state[0:3]"]'
+    """
+    if node.get("camera") is None:
+        return []
+    usual = vars(Pixels())
+    return [shlex.quote(f"env.pixels.{key}={_word(value)}") for key, value in node.items() if value != usual[key]]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_word(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_word, value)) + "]"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f'"{text}"' if "[" in text else text
 
 
 class View:
@@ -163,42 +185,6 @@ class View:
         """Frees the renderer."""
         if self._painter is not None:
             self._painter.close()
-
-
-class CameraEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
-    """Shows what cameras see of an environment in place of its state, for loops outside brittlestar.
-
-    `PerturbedEnv(CameraEnv(env, pixels), perturbation)` draws the perturbed scene only.
-
-    Example:
-        >>> env = CameraEnv(gym.make("Hopper-v5"), Pixels(camera="track", size=32))  # doctest: +SKIP
-        >>> env.reset(seed=0)[0].shape  # doctest: +SKIP
-        (32, 32, 3)
-    """
-
-    def __init__(self, env: gym.Env, pixels: Pixels) -> None:
-        gym.utils.RecordConstructorArgs.__init__(self, pixels=pixels)
-        gym.Wrapper.__init__(self, env)
-        self.view = View(pixels, env, 1)
-        self.observation_space = self.view.space
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
-        """Starts an episode."""
-        state, info = self.env.reset(seed=seed, options=options)
-        return self._look(state, True), info
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
-        """Steps the environment."""
-        state, *result = self.env.step(action)
-        return self._look(state, False), *result
-
-    def _look(self, state: Any, first: bool) -> Any:
-        return take_row(self.view.look(as_batch(state), [self.env], [0], np.array([first])), 0)
-
-    def close(self) -> None:
-        """Frees the renderer and closes the environment."""
-        self.view.close()
-        super().close()
 
 
 def _match(text: str) -> re.Match[str]:

@@ -11,6 +11,7 @@ from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config.hints import env_option
 from brittlestar.engine.cores import cores
 from brittlestar.envs.ids import plain_env
+from brittlestar.envs.pixels import as_overrides
 from brittlestar.errors import UserError
 from brittlestar.sweeps.deferred import Deferral, current_deferral
 from brittlestar.sweeps.progress import LiveLine, clock
@@ -40,7 +41,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
             _leave_to(deferral, spec, config, folder)
         is_new = _train_here(spec, config, folder, share, name)
     if is_new:
-        _print_result(folder, plain_env(config["env"]).get("module"))
+        _print_result(folder, plain_env(config["env"]))
     else:
         print(f"done before: {folder}")
     return folder
@@ -63,14 +64,15 @@ def _leave_to(deferral: Deferral, spec: TrainingSpec, config: dict[str, Any], fo
     raise UserError(outcome.error)
 
 
-def _print_result(folder: Path, module: str | None) -> None:
+def _print_result(folder: Path, env: dict[str, Any]) -> None:
     facts = json.loads((folder / METADATA).read_text())
     print(f"\n{facts['env']}, {facts['algorithm']}, {facts['steps']:,} steps in {facts['seconds']:.0f} s")
     for kind in ("clean", "disturbed"):
         if facts[kind]:
             print(f"{kind}: {score_line(facts[kind])}")
-    policy = folder / "final" / POLICY
-    print(f"policy {policy}\nrun it: brittlestar {env_option(facts['env'], module)} policy=sb3 policy.path={policy}")
+    policy, pixels = folder / "final" / POLICY, as_overrides(env.get("pixels") or {})
+    words = " ".join([env_option(facts["env"], env.get("module")), *pixels])
+    print(f"policy {policy}\nrun it: brittlestar {words} policy=sb3 policy.path={policy}")
 
 
 def run_session(spec: TrainingSpec, config: dict[str, Any], folder: Path, on_step: Callable[[Session], None]) -> None:
