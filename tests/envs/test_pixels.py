@@ -11,8 +11,9 @@ from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.pixels import Pixels, View
 from brittlestar.errors import UserError
-from brittlestar.perturbations import CameraView, GaussianImage, SceneLight
+from brittlestar.perturbations import CameraView, ComposedPerturbation, GaussianImage, SceneColour, SceneLight
 from brittlestar.policies import ConstantPolicy, as_policy
+from brittlestar.schedules import Bursts, Linear, StepSchedule
 
 REACH = "FetchReach-v4"
 CAMERA = "external_camera_0"
@@ -152,3 +153,32 @@ def test_the_picture_of_the_environment_itself_is_shrunk():
     too_large = View(Pixels(camera="render", size=9), env, 1)
     with pytest.raises(UserError, match="`env.pixels.size` must be at most 8x8, the environment's own picture"):
         too_large.look(np.zeros((1, 3)), [env.unwrapped], [0], np.ones(1, bool))
+
+
+@pytest.mark.parametrize(
+    "schedule", [Linear(warmup_steps=5), Bursts(onset_step=2, duration_steps=2), StepSchedule(onset_step=3)]
+)
+def test_a_scheduled_perturbation_is_measured_when_it_acts(gl, schedule):
+    parts = [Parts(ConstantPolicy(0.0), CameraView(0.15), schedule=schedule) for _ in range(2)]
+    runs = [run_episodes(spec(), part, Plan(5), lanes=n) for part, n in zip(parts, (1, 3), strict=True)]
+    assert (runs[0].effects["scene_pixels_changed"] > 0).all()
+    for name in ("scene_pixels_changed", "scene_difference"):
+        np.testing.assert_array_equal(runs[0].effects[name], runs[1].effects[name])
+
+
+@pytest.mark.parametrize("options", [{}, {"stack": 3}])
+def test_the_divergence_is_that_from_the_nominal_picture(gl, options):
+    plan = Plan(3, divergence=True)
+    perturbed = run_episodes(spec(**options), Parts(as_policy(follow_brightness), SceneLight(1.0)), plan)
+    nominal = run_episodes(spec(**options), Parts(as_policy(follow_brightness)), plan)
+    assert (perturbed.column("action_divergence") > 0).all() and not nominal.column("action_divergence").any()
+    blind = run_episodes(spec(**options), Parts(ConstantPolicy(0.0), SceneLight(1.0)), plan)
+    assert not blind.column("action_divergence").any()
+
+
+def test_a_name_that_the_scene_lacks_is_an_error(gl):
+    with pytest.raises(UserError, match="nothing in the scene is called 'tabel0'; did you mean `table0`"):
+        run_episodes(spec(), Parts(ConstantPolicy(0.0), SceneColour(0.5, names=["tabel0"])), Plan(1))
+    pair = ComposedPerturbation([SceneColour(0.5, names=["table0", "nothing*"])])
+    with pytest.raises(UserError, match="is called 'nothing\\*'"):
+        run_episodes(spec(), Parts(ConstantPolicy(0.0), pair), Plan(1))

@@ -67,6 +67,8 @@ class _Run:
             # A plain loop perturbs the observation after reset and after every step, and every action.
             for stream, extra in (("perturbation/observation", 1), ("perturbation/action", 0)):
                 self.stack.draws[stream] = SequentialDraws(seed, stream, count, lanes.max_steps + extra)
+        if plan.divergence:
+            self.stack.draw_nominal()
         self.metrics = EpisodeMetrics(lanes.spec, count, lanes.action_space, lanes.step_seconds)
         self.episode = np.zeros(count, dtype=np.int64)
         self.idle = np.zeros(count, dtype=bool)
@@ -210,6 +212,7 @@ class _Run:
 
     def _command(self, observed: Observed) -> np.ndarray:
         seen, true, clean = observed.mitigated, observed.true, None
+        true = true if self.stack.nominal is None else self.stack.nominal
         if self.plan.divergence and seen is not true:
             # A policy of the user may change the state that it gets.
             clean = self._ask(true, copy.deepcopy(self.policy_state))[0].copy()

@@ -158,6 +158,16 @@ class Stack:
         self.level, self.first = self.parts.schedule.levels(episodes, steps), steps == 0
         self.effects.clear()
 
+    @property
+    def nominal(self) -> Any:
+        """What a policy would see now without a scene perturbation; None where that is the true observation."""
+        return None if self._look is None else self._look.nominal
+
+    def draw_nominal(self) -> None:
+        """Has cameras draw the nominal scene too, for `nominal`."""
+        if self._look is not None:
+            self._look.draws_nominal = True
+
     def observe(self, state: Any, lanes: np.ndarray | None = None, remember: bool = True) -> Observed:
         """Returns the true observation, what the perturbation makes of it, and what the policy sees.
 

@@ -20,6 +20,8 @@ from brittlestar.errors import UserError, nearest, require
 RENDER = "render"
 """The camera that is the environment's own picture."""
 IMAGE, STATE = "image", "state"
+SEEN, NOMINAL = "seen", "nominal"
+"""Memories of pictures, on which later ones are stacked: those that a policy saw, and those of the nominal scene."""
 _ENTRY = re.compile(r"(?P<key>[^\[\]]+)(\[(?P<first>\d+):(?P<last>\d+)\])?")
 
 
@@ -140,11 +142,12 @@ class View:
         """Forgets all pictures, and makes room for those of some lanes."""
         image = self.space[self.keys[0]] if isinstance(self.space, spaces.Dict) else self.space
         assert image.shape is not None
-        self._pictures = {key: np.zeros((lanes, *image.shape), np.uint8) for key in self.keys}
+        empty = {key: np.zeros((lanes, *image.shape), np.uint8) for key in self.keys}
+        self._pictures = {SEEN: empty, NOMINAL: empty}
 
     def look(
         self, state: Any, envs: Sequence[gym.Env], lanes: Sequence[int], first: np.ndarray,
-        edits: Sequence[SceneEdits | None] | None = None, remember: bool = True,
+        edits: Sequence[SceneEdits | None] | None = None, remember: bool = True, memory: str = SEEN,
     ) -> Any:  # fmt: skip
         """Returns what policies see: pictures of some lanes; in the other lanes those of the last look remain.
 
@@ -155,17 +158,18 @@ class View:
             first: which lanes are at the start of an episode.
             edits: what differs from the nominal scene, one for each lane; None for nothing.
             remember: whether later pictures are stacked on these.
+            memory: `SEEN` or `NOMINAL`: whose pictures these are stacked on; empty leaves both.
         """
         seen: dict[str, np.ndarray] = {}
         for key, camera in zip(self.keys, self._cameras, strict=True):
-            pictures = self._pictures[key].copy()
+            pictures = self._pictures[memory or SEEN][key].copy()
             for lane in lanes:
                 frame = self._picture(envs[lane], camera, edits[lane] if edits else None)
                 depth = frame.shape[2]
                 past = np.zeros_like(pictures[lane]) if first[lane] else pictures[lane]
                 pictures[lane] = np.concatenate([past[:, :, depth:], frame], axis=2)
-            if remember:
-                self._pictures[key] = pictures
+            if remember and memory:
+                self._pictures[memory] = self._pictures[memory] | {key: pictures}
             seen[key] = pictures
         if not isinstance(self.space, spaces.Dict):
             return seen[IMAGE]

@@ -93,6 +93,9 @@ class Perturbation:
     def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
         """Edits what the cameras of every lane show in this step; nothing of it remains for the next one."""
 
+    def check_scene(self, names: Sequence[str]) -> None:
+        """Refuses a name that nothing in the scene has; `names` are those of geoms, bodies, sites and materials."""
+
     def episodes_to_rerun(self, episodes: int) -> list[int]:
         """Returns which of the first `episodes` must run again, if episodes pass state on; see `CarriedState`."""
         return []

@@ -103,6 +103,10 @@ class ComposedPerturbation(Composition, Perturbation):
                     step.report_effect(effect, values)
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
+    def check_scene(self, names: Sequence[str]) -> None:
+        for part in self.acting.values():
+            part.check_scene(names)
+
     def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
         for name, part in self.acting.items():
             if part.needs_scene and not part.is_identity:
@@ -176,6 +180,9 @@ class Scheduled(Composition, Perturbation):
 
     def perturb_world(self, worlds: Sequence[World], step: Step) -> None:
         self.perturbation.perturb_world(worlds, self._step(step))
+
+    def check_scene(self, names: Sequence[str]) -> None:
+        self.perturbation.check_scene(names)
 
     def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
         self.perturbation.perturb_scene(scenes, self._step(step))

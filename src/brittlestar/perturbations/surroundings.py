@@ -1,12 +1,14 @@
 """Other colours, and things that lie around; MuJoCo environments with `env.pixels`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import ClassVar
 
 import numpy as np
 
 from brittlestar.envs.scenes import Ornament, Paint, SceneEdits
-from brittlestar.errors import Fraction, NonNegative, PositiveInt
+from brittlestar.errors import Fraction, NonNegative, PositiveInt, UserError, nearest
 from brittlestar.perturbations.cameras import ScenePerturbation, both_ways
 
 _KINDS = ("sphere", "box", "cylinder")
@@ -30,6 +32,11 @@ class SceneColour(ScenePerturbation):
     amount: Fraction
     names: list[str] | None = None
     """Names or patterns of geoms, bodies or materials; None is everything, in one colour."""
+
+    def check_scene(self, names: Sequence[str]) -> None:
+        for pattern in self.names or ():
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise UserError(f"`names`: nothing in the scene is called {pattern!r}; {nearest(pattern, names)}")
 
     def edit(self, scene: SceneEdits, amount: float, draws: np.ndarray) -> None:
         scene.paints.append(Paint(self.names, draws.copy(), amount))
