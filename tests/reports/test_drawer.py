@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 
 import pytest
 
@@ -30,6 +32,12 @@ def die_elsewhere(parent: int) -> str:
     return "drawn here"
 
 
+def sleep_elsewhere(parent: int) -> str:
+    if os.getpid() != parent:
+        time.sleep(600)
+    return "drawn here"
+
+
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_picture_is_drawn_in_the_other_process(fresh):
     drawer.start_drawer(fresh)
@@ -46,3 +54,20 @@ def test_without_the_process_it_is_drawn_here():
 def test_what_fails_there_is_drawn_here(function):
     drawer.start_drawer()
     assert drawer.draw_apart(function, os.getpid())() == "drawn here"
+
+
+def test_a_process_that_hangs_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(drawer, "_PATIENCE_SECONDS", 0.2)
+    drawer.start_drawer()
+    assert drawer.draw_apart(sleep_elsewhere, os.getpid())() == "drawn here"
+
+
+def test_the_process_can_be_used_as_soon_as_it_is_there():
+    """It is started by another thread, so nothing may be sent to it before its first task."""
+    thread = threading.Thread(target=drawer.start_drawer, args=(True,))
+    thread.start()
+    while drawer._drawer is None:
+        time.sleep(0)
+    number, process = drawer.draw_apart(process_of, 3)()
+    thread.join()
+    assert number == 3 and process != os.getpid()

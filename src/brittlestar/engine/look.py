@@ -16,8 +16,8 @@ from brittlestar.perturbations.step import Step
 SCENE_CHANGED, SCENE_DIFFERENCE = "scene_pixels_changed", "scene_difference"
 """Effects: the share of pixels that differ from the nominal picture, and the mean difference of all, white being 1."""
 _MEASURED_STEPS, _MEASURED_LEVEL = 10, 0.2
-"""The nominal picture is drawn too at every tenth step, when a perturbation starts to act, and when its level has changed
-by so much: drawing takes longest."""
+"""The nominal picture is drawn too at every tenth step, when a perturbation starts to act, and when its level has
+changed by so much: drawing takes longest."""
 
 
 class Look:

@@ -12,6 +12,8 @@ from typing import Any
 from brittlestar.sweeps.workers import Death, Worker
 
 _MODULES = ("brittlestar.reports.pictures", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
+_PATIENCE_SECONDS = 600.0
+"""After so long the pictures are drawn in this process."""
 _drawer: Worker | None = None
 
 
@@ -19,8 +21,10 @@ def start_drawer(fresh: bool = False) -> None:
     """Starts the process; a fresh one if this command has not started the one that workers are forked from."""
     global _drawer
     if _drawer is None:
-        _drawer = Worker(fresh)
-        _drawer.give(_import, None)
+        drawer = Worker(fresh)
+        drawer.give(_import, None)
+        # Another thread may draw from now on.
+        _drawer = drawer
 
 
 def draw_apart(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
@@ -28,24 +32,28 @@ def draw_apart(function: Callable[..., Any], *arguments: Any) -> Callable[[], An
 
     Without the process, or if it fails there, the function runs in this one when the result is asked for.
     """
-    if _drawer is not None:
-        _drawer.give(_call, (function, arguments))
+    drawer = _drawer
+    if drawer is not None:
+        drawer.give(_call, (function, arguments))
 
     def result() -> Any:
-        drawn = _take()
+        drawn = [] if drawer is None else _take(drawer)
         return drawn[0] if drawn else function(*arguments)
 
     return result
 
 
-def _take() -> list[Any]:
+def _take(drawer: Worker) -> list[Any]:
     """Returns the last result of the process, in a list, and ends it; an empty list if there is none."""
-    if _drawer is None:
-        return []
+    result: Any = []
     # The first result is that of the import.
-    results = [_drawer.result(), _drawer.result()]
+    for _ in range(2):
+        if not drawer.pipe.poll(_PATIENCE_SECONDS):
+            result = []
+            break
+        result = drawer.result()
     end_drawer()
-    return [] if isinstance(results[-1], Death) else results[-1]
+    return [] if isinstance(result, Death) else result
 
 
 def end_drawer() -> None:

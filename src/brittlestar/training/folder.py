@@ -26,8 +26,10 @@ def training_folder(config: dict[str, Any]) -> Path:
     """Returns the folder of a training; its name depends on everything that decides the result."""
     identity = {key: value for key, value in config.items() if key not in _NOT_IN_NAME}
     env = plain_env(config["env"])
-    # Trainings from before the key existed keep their names.
-    identity["env"] = {key: value for key, value in env.items() if (key, value) != ("module", None)}
+    # Trainings from before the keys existed keep their names.
+    pixels = env.get("pixels") or {}
+    newer = {"module": env.get("module"), "pixels": pixels.get("camera")}
+    identity["env"] = {key: value for key, value in env.items() if newer.get(key, value) is not None}
     settings = config["algo"].get("by_env", {}).get(env.get("id"))
     identity["algo"] = config["algo"] | {"by_env": settings}
     files = contents(identity["algo"])

@@ -130,7 +130,7 @@ def _parameters(name: str, options: SlurmOptions) -> dict[str, Any]:
 
 def _import_lines() -> list[str]:
     """Returns the shell line by which a job imports the same brittlestar, if it is a checkout."""
-    source = Path(__file__).parents[2]
+    source = Path(__file__).parents[3]
     if "site-packages" in source.parts:
         return []
     return [f"export PYTHONPATH={shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}}"]
