@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from brittlestar.commands.interruption import is_own_process
+
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 START = """
 import os, signal, sys, time
@@ -148,3 +150,17 @@ def test_a_sweep_leaves_no_process_and_no_temporary_file(tmp_path, moment, numbe
     while members(process.pid):
         time.sleep(0.05)
     assert [path.name for path in tmp_path.rglob(".*")] == [] == list(short_folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "is_own"),
+    [
+        (["brittlestar", "-m"], True),
+        (["python", "-B", "-c", "from multiprocessing.forkserver import main; main(14, 17)"], False),
+        (["python", "-c", "from multiprocessing.spawn import spawn_main; spawn_main()"], False),
+    ],
+)
+def test_a_worker_that_imports_the_program_does_not_answer_for_it(monkeypatch, words, is_own):
+    """A worker takes over `sys.argv` before it knows its parent."""
+    monkeypatch.setattr(sys, "orig_argv", words)
+    assert is_own_process("/usr/bin/brittlestar") is is_own

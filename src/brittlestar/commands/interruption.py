@@ -36,8 +36,8 @@ def answer_signals() -> None:
 
 def is_own_process(program: str) -> bool:
     """Whether this process was started as the executable, not by another program that imports it, nor as a worker."""
-    processes = sys.modules.get("multiprocessing.process")
-    is_worker = processes is not None and processes.parent_process() is not None
+    # A worker imports the program before it knows its parent.
+    is_worker = any(word.startswith("from multiprocessing.") for word in sys.orig_argv)
     return not is_worker and os.path.basename(program) in ("brittlestar", "brittlestar.exe", "-m")
 
 

@@ -70,9 +70,13 @@ class Composer:
         return top in self._keys and (bool(dot) or top not in (*GROUPS, "study"))
 
     @functools.cached_property
-    def _own_groups(self) -> tuple[str, ...]:
-        """The overrides of the sweep that hold for all cells, and are no values."""
-        own = [text for text in self._config.hydra.overrides.task if not self._parse(text).is_sweep_override()]
+    def _own_groups(self) -> tuple[str, ...] | None:
+        """The overrides of the sweep that hold for all cells, and are no values; None if only Hydra resolves them."""
+        # Reading an item of the list would resolve it.
+        texts = cast("list[str]", OmegaConf.to_container(self._config.hydra.overrides.task))
+        if any("${" in text for text in texts):
+            return None
+        own = [text for text in texts if not self._parse(text).is_sweep_override()]
         return tuple(text for text in own if not self._is_value(text))
 
     def _base_of(self, groups: tuple[str, ...], values: Sequence[str]) -> _Base | None:
