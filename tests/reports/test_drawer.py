@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -71,3 +73,19 @@ def test_the_process_can_be_used_as_soon_as_it_is_there():
     number, process = drawer.draw_apart(process_of, 3)()
     thread.join()
     assert number == 3 and process != os.getpid()
+
+
+# The thread is still at work when the program ends.
+ENDING = """
+import threading
+from brittlestar.reports.drawer import start_drawer
+
+threading.Thread(target=start_drawer, daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5, 1.0, 1.5])
+def test_a_program_that_ends_while_the_process_starts_does_not_wait_for_it(seconds):
+    code = f"{ENDING}\nimport time\ntime.sleep({seconds})\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""

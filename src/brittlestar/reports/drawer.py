@@ -21,7 +21,8 @@ def start_drawer(fresh: bool = False) -> None:
     """Starts the process; a fresh one if this command has not started the one that workers are forked from."""
     global _drawer
     if _drawer is None:
-        drawer = Worker(fresh)
+        # A program that ends while another thread is here would wait for a process that nothing ends.
+        drawer = Worker(fresh, daemon=True)
         drawer.give(_import, None)
         # Another thread may draw from now on.
         _drawer = drawer

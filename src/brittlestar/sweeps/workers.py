@@ -44,12 +44,16 @@ class Death(NamedTuple):
 
 
 class Worker:
-    """A process that runs one task after the other; a fresh one has nothing of the engine imported."""
+    """A process that runs one task after the other.
 
-    def __init__(self, fresh: bool = False) -> None:
+    A fresh one has nothing of the engine imported. Python ends a daemon at its own end, and waits for any other one; a
+    daemon cannot start processes.
+    """
+
+    def __init__(self, fresh: bool = False, daemon: bool = False) -> None:
         context: Any = multiprocessing.get_context("forkserver" if not fresh and start_fork_server() else "spawn")
         self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(other,), daemon=False)
+        self.process: BaseProcess = context.Process(target=_serve, args=(other,), daemon=daemon)
         with without_interrupts():
             self.process.start()
         other.close()
