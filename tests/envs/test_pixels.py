@@ -121,6 +121,9 @@ def test_the_draw_of_an_episode_is_the_same_at_every_strength(gl):
 def test_an_entry_that_the_state_lacks_is_an_error(gl):
     with pytest.raises(UserError, match="the state has no entry 'observatoin'; did you mean `observation`"):
         Lanes(spec(keep=["observatoin"]), 1)
+    for part in ("[0:99]", "[5:3]"):
+        with pytest.raises(UserError, match="the entry has 10 numbers"):
+            Lanes(spec(keep=[f"observation{part}"]), 1)
     with pytest.raises(UserError, match="must be the name of an entry, or a part such as"):
         Lanes(spec(keep=["observation[3]"]), 1)
 

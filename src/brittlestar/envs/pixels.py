@@ -122,9 +122,15 @@ class View:
 
     def _check_kept(self, space: spaces.Space) -> None:
         valid = list(space.spaces) if isinstance(space, spaces.Dict) else [STATE]
-        for key in self._kept:
+        for key, part in self._kept.items():
             if key not in valid:
                 raise UserError(f"`env.pixels.keep`: the state has no entry {key!r}; {nearest(key, valid)}")
+            entry = space[key] if isinstance(space, spaces.Dict) else space
+            if not isinstance(entry, spaces.Box) or len(entry.shape) != 1:
+                raise UserError(f"`env.pixels.keep`: the entry {key!r} is no row of numbers: {entry}")
+            if part != slice(None) and not part.start < part.stop <= entry.shape[0]:
+                where = f"{key}[{part.start}:{part.stop}]"
+                raise UserError(f"`env.pixels.keep`: there is no {where!r}, the entry has {entry.shape[0]} numbers")
 
     def _space(self, state: spaces.Space) -> spaces.Space:
         channels = (1 if self.pixels.grey else 3) * self.pixels.stack
