@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from brittlestar.cells.files import write_file
 from brittlestar.cells.job import Job
 from brittlestar.sweeps import workers
-from brittlestar.sweeps.workers import Death, pool
+from brittlestar.sweeps.workers import Death, Worker, pool
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,17 @@ def die_once(folder: str) -> str:
         path.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return "survived"
+
+
+def write_to_a_busy_disk(path: str) -> None:
+    def wait(file):
+        # As in an fsync: the process receives its signals when the disk has answered.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        file.write(b"half")
+        time.sleep(3)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+    write_file(Path(path), wait)
 
 
 def test_outcomes_of_all_jobs_come_back():
@@ -109,3 +121,12 @@ def test_an_error_of_the_caller_leaves_no_task_behind():
     next(results)
     results.close()
     assert dict(pool(2).run(square, [7])) == {7: 49}
+
+
+def test_a_worker_that_waits_for_the_disk_removes_what_it_has_half_written(tmp_path):
+    worker = Worker()
+    worker.give(write_to_a_busy_disk, str(tmp_path / "cell"))
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    worker.end()
+    assert list(tmp_path.iterdir()) == []

@@ -14,9 +14,9 @@ import threading
 from typing import Any, NoReturn
 
 _NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-_CLEANUP_SECONDS = 15.0
+_CLEANUP_SECONDS = 20.0
 """Time for the code at work to end after a signal."""
-_EXIT_SECONDS = 5.0
+_EXIT_SECONDS = 12.0
 """Time for the functions that are registered with `atexit`."""
 _FAILED_SIGNAL = 128
 """An exit code is this plus the number of the signal."""

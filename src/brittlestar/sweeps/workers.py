@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from brittlestar.cells.job import Job, Outcome
 
-_GRACE_SECONDS, _TRIM_SECONDS = 2.0, 5.0
+_GRACE_SECONDS, _TRIM_SECONDS = 8.0, 5.0
 _pool: Pool | None = None
 _is_stopped = False
 """Whether this process is a worker that is to end."""
@@ -77,12 +77,20 @@ class Worker:
 
     def end(self) -> None:
         """Ends the process now, or after a moment in which it removes what it has half written."""
-        self.process.terminate()
-        self.process.join(_GRACE_SECONDS)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-        self.pipe.close()
+        end_workers([self])
+
+
+def end_workers(workers: Sequence[Worker]) -> None:
+    """Ends workers, all in the time that one may take: a busy disk can keep a process for seconds."""
+    for worker in workers:
+        worker.process.terminate()
+    last = time.monotonic() + _GRACE_SECONDS
+    for worker in workers:
+        worker.process.join(max(0.0, last - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+        worker.pipe.close()
 
 
 class Pool:
@@ -116,16 +124,15 @@ class Pool:
                     late = Death(f"it ran for longer than `timeout_minutes={minutes:g}`" if minutes else "", True)
                     result = worker.result() if worker.pipe.poll() else late
                     if isinstance(result, Death):
-                        self._remove(worker)
+                        self._remove([worker])
                     yield task, result
         finally:
             # An error of the caller leaves tasks behind.
-            for worker in self.busy:
-                self._remove(worker)
+            self._remove(self.busy)
 
-    def _remove(self, worker: Worker) -> None:
-        worker.end()
-        self.workers.remove(worker)
+    def _remove(self, workers: list[Worker]) -> None:
+        end_workers(workers)
+        self.workers = [worker for worker in self.workers if worker not in workers]
 
     @property
     def busy(self) -> list[Worker]:
@@ -151,11 +158,7 @@ class Pool:
 
     def end(self) -> None:
         """Ends all workers."""
-        for worker in self.workers:
-            worker.process.terminate()
-        for worker in self.workers:
-            worker.end()
-        self.workers.clear()
+        self._remove(self.workers)
 
 
 def pool(count: int) -> Pool:
