@@ -29,3 +29,36 @@ def tiny(tmp_path_factory):
         return home, training
 
     return make
+
+
+@pytest.fixture
+def train():
+    """Returns a function that trains in a folder, to the end or to a number of steps, and returns the folder."""
+    from brittlestar.training.session import Session
+
+    def run(spec, folder, stop_after=None):
+        session = Session(spec, folder)
+
+        def stop(running):
+            running.stop.received = stop_after is not None and running.model.num_timesteps >= stop_after
+
+        try:
+            session.run(stop)
+        except KeyboardInterrupt:
+            assert stop_after is not None
+        finally:
+            session.close()
+        return folder
+
+    return run
+
+
+@pytest.fixture
+def experts(tmp_path, monkeypatch):
+    """Makes `experts:lean` for CartPole, and `experts:brake` for Pendulum, policies to learn from."""
+    (tmp_path / "experts.py").write_text(
+        "import numpy as np\n\n\n"
+        "def lean(observation):\n    return int(observation[2] + observation[3] > 0)\n\n\n"
+        "def brake(observation):\n    return np.clip([-observation[2]], -2, 2)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)

@@ -22,35 +22,12 @@ from brittlestar.training.session import Session
 from brittlestar.training.spec import TrainingSpec
 
 OPTIONS = {"learning_rate": 0.003, "policy_kwargs": {"net_arch": {"pi": [16], "vf": []}}}
-POLE = "def lean(observation):\n    return int(observation[2] + observation[3] > 0)\n"
-SPEED = "import numpy as np\n\n\ndef brake(observation):\n    return np.clip([-observation[2]], -2, 2)\n"
 
 
-@pytest.fixture
-def experts(tmp_path, monkeypatch):
-    (tmp_path / "cloning_experts.py").write_text(POLE + SPEED)
-    monkeypatch.syspath_prepend(tmp_path)
-
-
-def make_spec(steps=60, env="CartPole-v1", expert="cloning_experts:lean", parts=None, save_every=30, **options):
+def make_spec(steps=60, env="CartPole-v1", expert="experts:lean", parts=None, save_every=30, **options):
     algo = Cloning(expert=expert, demonstrations=6, steps=steps, envs=1, batch=32, options=OPTIONS, **options)
     spec = EnvSpec(id=env, max_steps=40, backend="gymnasium")
     return TrainingSpec(spec, algo, parts or Parts(None), save_every=save_every, episodes=5)
-
-
-def train(spec, folder, stop_after=None):
-    session = Session(spec, folder)
-
-    def stop(running):
-        running.stop.received = stop_after is not None and running.model.num_timesteps >= stop_after
-
-    try:
-        session.run(stop)
-    except KeyboardInterrupt:
-        assert stop_after is not None
-    finally:
-        session.close()
-    return folder
 
 
 def weights(folder):
@@ -59,11 +36,11 @@ def weights(folder):
     return read_checkpoint(str(folder / "final" / "policy.zip")).weights
 
 
-def demonstrations(spec, folder):
-    return read_npz(train(spec, folder) / DEMONSTRATIONS).episodes
+def demonstrations(folder):
+    return read_npz(folder / DEMONSTRATIONS).episodes
 
 
-def test_it_learns_choices_from_an_expert_and_the_safe_loader_reads_it(experts, tmp_path):
+def test_it_learns_choices_from_an_expert_and_the_safe_loader_reads_it(experts, tmp_path, train):
     folder = train(make_spec(steps=400, save_every=200), tmp_path / "run")
     recording = read_npz(folder / DEMONSTRATIONS)
     assert len(recording.episodes) == 6
@@ -80,7 +57,7 @@ def test_it_learns_choices_from_an_expert_and_the_safe_loader_reads_it(experts, 
     assert facts["algorithm"] == "bc" and facts["steps"] == 400
 
 
-def test_the_whole_model_is_an_ordinary_one_of_ppo(experts, tmp_path):
+def test_the_whole_model_is_an_ordinary_one_of_ppo(experts, tmp_path, train):
     from stable_baselines3 import PPO
 
     folder = train(make_spec(), tmp_path / "run")
@@ -94,8 +71,8 @@ def test_the_whole_model_is_an_ordinary_one_of_ppo(experts, tmp_path):
 
 
 @pytest.mark.parametrize("normalise", [False, True, "pooled"])
-def test_continuous_actions_are_learned_with_the_spread_of_their_errors(normalise, experts, tmp_path):
-    spec = make_spec(300, "Pendulum-v1", "cloning_experts:brake", save_every=300, normalise=normalise)
+def test_continuous_actions_are_learned_with_the_spread_of_their_errors(normalise, experts, tmp_path, train):
+    spec = make_spec(300, "Pendulum-v1", "experts:brake", save_every=300, normalise=normalise)
     folder = train(spec, tmp_path / "run")
     policy = Sb3Policy(str(folder / "final" / "policy.zip"))
     env = EnvSpec(id="Pendulum-v1").make()
@@ -112,7 +89,7 @@ def test_continuous_actions_are_learned_with_the_spread_of_their_errors(normalis
     assert statistics.is_file() == bool(normalise)
 
 
-def test_the_same_seed_gives_the_same_network_also_after_a_stop(experts, tmp_path):
+def test_the_same_seed_gives_the_same_network_also_after_a_stop(experts, tmp_path, train):
     whole = weights(train(make_spec(), tmp_path / "whole"))
     folder = train(make_spec(), tmp_path / "stopped", stop_after=27)
     assert json.loads((folder / "last" / "progress.json").read_text())["steps"] == 27
@@ -125,25 +102,25 @@ def test_the_same_seed_gives_the_same_network_also_after_a_stop(experts, tmp_pat
     assert not np.array_equal(third["action_net.weight"], whole["action_net.weight"])
 
 
-def test_more_demonstrations_contain_the_fewer_ones_and_no_start_state_of_a_sweep(experts, tmp_path):
+def test_more_demonstrations_contain_the_fewer_ones_and_no_start_state_of_a_sweep(experts, tmp_path, train):
     few, many = make_spec(20), make_spec(20)
     many.algo.demonstrations = 9
-    first, second = demonstrations(few, tmp_path / "a"), demonstrations(many, tmp_path / "b")
+    first, second = (demonstrations(train(spec, tmp_path / name)) for spec, name in ((few, "a"), (many, "b")))
     assert [len(each) for each in first] == [len(each) for each in second[:6]]
     np.testing.assert_array_equal(first[3].observations, second[3].observations)
     starts = {tuple(EnvSpec(id="CartPole-v1").make().reset(seed=seed)[0]) for seed in reset_seeds(0, 9)}
     assert not starts & {tuple(each.observations[0]) for each in second}
 
 
-def test_the_expert_acts_under_the_perturbation_of_the_training(experts, tmp_path):
+def test_the_expert_acts_under_the_perturbation_of_the_training(experts, tmp_path, train):
     noise = Parts(None, GaussianObservation(sigma=1.0))
-    clean, noisy = (make_spec(20, "Pendulum-v1", "cloning_experts:brake", parts=parts) for parts in (None, noise))
-    first, second = demonstrations(clean, tmp_path / "a")[0], demonstrations(noisy, tmp_path / "b")[0]
+    clean, noisy = (make_spec(20, "Pendulum-v1", "experts:brake", parts=parts) for parts in (None, noise))
+    first, second = (demonstrations(train(spec, tmp_path / name))[0] for spec, name in ((clean, "a"), (noisy, "b")))
     # An angle has a cosine of at most 1.
     assert np.abs(first.observations[:, 0]).max() <= 1 < np.abs(second.observations[:, 0]).max()
 
 
-def test_a_recording_takes_the_place_of_an_expert(tmp_path, experts):
+def test_a_recording_takes_the_place_of_an_expert(tmp_path, experts, train):
     data = train(make_spec(20), tmp_path / "first") / DEMONSTRATIONS
     by_data = make_spec(20, expert=None, data=str(data))
     folder = train(by_data, tmp_path / "second")

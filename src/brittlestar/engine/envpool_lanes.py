@@ -79,6 +79,7 @@ class PoolLanes:
         with warnings.catch_warnings(action="ignore"):
             shape = self._envpool.make_spec(spec.id, **self._options)
             self.observation_space, self.action_space = map(_sorted, (shape.observation_space, shape.action_space))
+            self.state_space = self.observation_space
         if isinstance(self.action_space, spaces.Box) and self.action_space.dtype == np.float64:
             low, high = (bound.astype(np.float32) for bound in (self.action_space.low, self.action_space.high))
             self.action_space = spaces.Box(low, high, dtype=np.float32)

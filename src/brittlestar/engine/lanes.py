@@ -87,9 +87,9 @@ class Lanes:
         self.spec, self._own_models = spec, own_models
         self.envs: list[gym.Env] = [spec.make()]
         check_spaces(self.envs[0])
-        self._state_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
+        self.state_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
         self.view = View(spec.pixels, self.envs[0], count) if spec.pixels.cameras else None
-        self.observation_space = self.view.space if self.view else self._state_space
+        self.observation_space = self.view.space if self.view else self.state_space
         self.step_seconds = step_seconds(self.envs[0])
         self.max_steps = self.envs[0].spec.max_episode_steps if self.envs[0].spec else None
         self.registered_steps = registered_limit(spec.id)
@@ -113,7 +113,7 @@ class Lanes:
         self._steps = np.zeros(count, dtype=np.int64)
         self._infos, self._reset_infos = Infos(count), dict[int, dict[str, Any]]()
         self.count = count
-        self.observation = empty_batch(self._state_space, count)
+        self.observation = empty_batch(self.state_space, count)
         if self.view is not None:
             self.view.resize(count)
 

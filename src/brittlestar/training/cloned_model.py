@@ -8,27 +8,22 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from brittlestar.randomness import Jumper
+from brittlestar.training.imitating_model import ImitatingModel, pick
 from brittlestar.training.recordings import RecordedEpisode, Recording
 
 _HELD_OUT = 0.1
-_LAST_RATE = 0.1
-"""Share of the learning rate that remains at the end."""
-_LEAST_LOG_STD = -5.0
-"""An expert that never moves a joint would have a standard deviation of 0."""
 _ROWS = 4096
 
 
-class ClonedModel(PPO):
-    """Learns actions by supervised updates; `num_timesteps` counts updates. Its file is an ordinary one of PPO.
+class ClonedModel(ImitatingModel):
+    """Learns the actions of recorded episodes; `num_timesteps` counts updates.
 
-    The loss of continuous actions is the mean squared error of the mean action. After the updates, the standard
-    deviation is set to that of the errors in the episodes that were held out. The loss of choices is their negative
-    log likelihood. The batch of an update depends on the seed and the number of the update alone, so a training that
-    was stopped ends with the same network as one that was not.
+    After the updates, the standard deviation is set to that of the errors in the episodes that were held out. The batch
+    of an update depends on the seed and the number of the update alone, so a training that was stopped ends with the
+    same network as one that was not.
     """
 
     def learn_from(self, recording: Recording, batch: int, steps: int, seed: int) -> None:
@@ -56,10 +51,7 @@ class ClonedModel(PPO):
         rows = rows if normaliser is None else normaliser.normalize_obs(rows)
         tensor = self.policy.obs_to_tensor(rows)[0]
         actions = np.concatenate([each.actions for each in episodes])
-        return tensor, torch.as_tensor(actions, dtype=torch.float32).reshape(len(actions), *self._action_shape())
-
-    def _action_shape(self) -> tuple[int, ...]:
-        return () if isinstance(self.action_space, spaces.Discrete) else (-1,)
+        return tensor, self._as_targets(actions)
 
     def learn(self, total_timesteps: int, callback: Any = None, *_: Any, **options: Any) -> ClonedModel:
         """Runs updates until the callback returns False, or their number is reached."""
@@ -76,25 +68,9 @@ class ClonedModel(PPO):
         return self
 
     def _update(self) -> float:
-        self.policy.set_training_mode(True)
-        done = min(1.0, self.num_timesteps / self._updates)
-        for group in self.policy.optimizer.param_groups:
-            group["lr"] = float(self.learning_rate) * (1 - (1 - _LAST_RATE) * done)  # type: ignore[arg-type]
         rows, actions = self._train_rows
         places = torch.as_tensor(self._batches.to(self.num_timesteps).integers(len(actions), size=self._batch))
-        loss = self._loss(_pick(rows, places), actions[places])
-        self.policy.optimizer.zero_grad()
-        loss.backward()
-        self.policy.optimizer.step()
-        return float(loss.detach())
-
-    def _loss(self, rows: Any, actions: torch.Tensor) -> torch.Tensor:
-        if isinstance(self.action_space, spaces.Box):
-            return ((self._means(rows) - actions) ** 2).mean()
-        return -self.policy.evaluate_actions(rows, actions)[1].mean()
-
-    def _means(self, rows: Any) -> torch.Tensor:
-        return self.policy.get_distribution(rows).distribution.mean  # type: ignore[union-attr]
+        return self._improve(pick(rows, places), actions[places], self.num_timesteps / self._updates)
 
     @torch.no_grad()
     def held_out_loss(self) -> float:
@@ -102,7 +78,7 @@ class ClonedModel(PPO):
         self.policy.set_training_mode(False)
         rows, actions = self._held_out_rows
         pieces = [slice(i, i + _ROWS) for i in range(0, len(actions), _ROWS)]
-        losses = [float(self._loss(_pick(rows, piece), actions[piece])) * len(actions[piece]) for piece in pieces]
+        losses = [float(self._loss(pick(rows, piece), actions[piece])) * len(actions[piece]) for piece in pieces]
         return math.fsum(losses) / len(actions)
 
     @property
@@ -116,9 +92,8 @@ class ClonedModel(PPO):
         if isinstance(self.action_space, spaces.Box) and not self.use_sde:
             rows, actions = self._held_out_rows
             pieces = [slice(i, i + _ROWS) for i in range(0, len(actions), _ROWS)]
-            errors = [((self._means(_pick(rows, piece)) - actions[piece]) ** 2).sum(dim=0) for piece in pieces]
-            squares = torch.stack(errors).sum(dim=0) / len(actions)
-            self.policy.log_std.copy_(torch.clamp(0.5 * torch.log(squares + 1e-12), min=_LEAST_LOG_STD))
+            errors = [((self._means(pick(rows, piece)) - actions[piece]) ** 2).sum(dim=0) for piece in pieces]
+            self._set_spread(torch.stack(errors).sum(dim=0) / len(actions))
         super().save(*args, **kwargs)
 
     def _excluded_save_params(self) -> list[str]:
@@ -133,7 +108,3 @@ def scale_by(env: VecNormalize, recording: Recording) -> None:
     for key, running in env.obs_rms.items() if isinstance(env.obs_rms, dict) else [("", env.obs_rms)]:
         rows = np.concatenate([part[key] if key else part for part in seen]).astype(np.float64)
         running.mean, running.var = rows.mean(axis=0), rows.var(axis=0)
-
-
-def _pick(rows: Any, places: Any) -> Any:
-    return {key: part[places] for key, part in rows.items()} if isinstance(rows, dict) else rows[places]

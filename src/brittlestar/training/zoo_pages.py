@@ -59,7 +59,7 @@ def summary(name: str, home: Path = HOME) -> str:
     if not is_shipped(name, home):
         return f"{algorithm} on {env}; not trained yet: `brittlestar zoo train {name}`."
     card = read_card(name, home)
-    under = f" under {_noise(card)}" if card["perturbation"] else ""
+    under = f" under {_noise(card)}" if _noise(card) != "no noise" else ""
     rate = card["clean"].get("success_any")
     success = f", success {100 * rate['mean']:.1f} %" if rate else ""
     return f"{algorithm} on {env}, trained{under}: return {card['clean']['return']['mean']:.4g}{success}."
@@ -107,8 +107,16 @@ def _row(name: str, home: Path) -> dict[str, Any]:
 
 
 def _noise(card: dict[str, Any]) -> str:
-    node = card["perturbation"]
-    if not node:
-        return "no noise"
+    """Returns what the observations of a training had that a clean evaluation has not."""
+    augment = card["settings"].get("augment") or {}
+    changes = ", ".join(f"{name} {value:g}" for name, value in augment.items() if value)
+    parts = _parts(card["perturbation"]) if card["perturbation"] else []
+    return "; ".join([*parts, *([f"augmented pictures ({changes})"] if changes else [])]) or "no noise"
+
+
+def _parts(node: dict[str, Any]) -> list[str]:
+    """Returns a perturbation with its numbers; of a composed one, each part."""
+    if "parts" in node:
+        return [text for part in node["parts"].values() for text in _parts(part)]
     numbers = ", ".join(f"{key} {value:g}" for key, value in node.items() if type(value) in (int, float))
-    return f"{node['_target_'].rpartition('.')[2]} {numbers}".strip()
+    return [f"{node['_target_'].rpartition('.')[2]} {numbers}".strip()]
