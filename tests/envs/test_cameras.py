@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.cameras import MujocoPainter
-from brittlestar.envs.scenes import Ornament, Paint, SceneEdits
+from brittlestar.envs.pixels import Pixels, View
+from brittlestar.envs.scenes import LightPaint, Ornament, Paint, SceneEdits
 from brittlestar.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("gl")
@@ -48,8 +49,11 @@ def expected_place(point, edits):
     forward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     right = np.cross(forward, [0, 0, 1])
     right /= np.linalg.norm(right)
+    eye = pivot - CAMERA["distance"] * edits.distance * forward + edits.shift
+    up = np.cross(right, forward)
+    aim = Rotation.from_rotvec(np.radians(edits.pan) * up) * Rotation.from_rotvec(np.radians(edits.tilt) * right)
+    forward, right = aim.apply(forward), aim.apply(right)
     right = Rotation.from_rotvec(np.radians(edits.roll) * forward).apply(right)
-    eye = pivot - CAMERA["distance"] * forward + edits.shift
     gap = point - eye
     scale = SIZE / 2 / np.tan(np.radians(FIELD_OF_VIEW + edits.field_of_view) / 2) / (gap @ forward)
     return SIZE / 2 - 0.5 + scale * np.array([gap @ right, -(gap @ np.cross(right, forward))])
@@ -62,6 +66,11 @@ EDITS = [
     SceneEdits(elevation=10.0),
     SceneEdits(elevation=-10.0, azimuth=-15.0),
     SceneEdits(roll=25.0),
+    SceneEdits(pan=8.0),
+    SceneEdits(tilt=-6.0),
+    SceneEdits(pan=-5.0, tilt=4.0, roll=3.0),
+    SceneEdits(distance=1.5),
+    SceneEdits(distance=0.9, azimuth=12.0),
     SceneEdits(field_of_view=15.0),
     SceneEdits(shift=np.array([0.0, 0.1, 0.0]), azimuth=-10.0, elevation=5.0, roll=5.0, field_of_view=-5.0),
 ]
@@ -109,6 +118,64 @@ def test_a_tint_moves_the_colours(env, painter):
     warm = painter.draw(env, camera, SceneEdits(tint=np.array([1.0, 0.8, 0.5]))).mean(axis=(0, 1))
     nominal = painter.draw(env, camera).mean(axis=(0, 1))
     assert warm[0] == pytest.approx(nominal[0], abs=1) and warm[2] < 0.8 * nominal[2]
+
+
+@pytest.mark.parametrize(("lights", "terms"), [(["headlight"], ["diffuse"]), (["lamps"], ["ambient", "diffuse"])])
+def test_a_light_takes_another_colour(env, painter, lights, terms):
+    camera = painter.camera("external_camera_0")
+    dark = SceneEdits(light_paints=[LightPaint(lights, terms, np.zeros(3), 1.0)])
+    blue = SceneEdits(light_paints=[LightPaint(lights, terms, np.array([0.0, 0.0, 0.8]), 1.0)])
+    nominal, dark, blue = (painter.draw(env, camera, edits).mean(axis=(0, 1)) for edits in (None, dark, blue))
+    assert (dark < nominal).all() and blue[0] == pytest.approx(dark[0]) and blue[2] > dark[2]
+
+
+THING = Ornament("sphere", np.array([0.2, 0.1, 0.15]), 0.03, np.array([1.0, 0.0, 1.0]))
+
+
+def in_world(painter):
+    """Where the thing is in the scene that was drawn last."""
+    scene = painter._scene
+    return np.array(scene.geoms[scene.ngeom - 1].pos)
+
+
+def test_things_stay_where_they_are_when_the_camera_moves(env, painter):
+    camera, places = painter.camera("external_camera_0"), []
+    for edits in (SceneEdits(), SceneEdits(shift=np.array([0.1, -0.1, 0.1])), SceneEdits(azimuth=20.0), EDITS[-1]):
+        edits = SceneEdits(**vars(edits) | {"ornaments": [THING]})
+        painter.draw(env, camera, edits)
+        places.append(in_world(painter))
+    assert all((place == places[0]).all() for place in places)
+
+
+def test_things_do_not_follow_a_camera_that_tracks_a_robot():
+    env = EnvSpec(id="Hopper-v5").make()
+    env.reset(seed=0)
+    painter = MujocoPainter(env, 16, 16, samples=0)
+    places, eyes = [], []
+    for x in (0.0, 2.0):
+        env.unwrapped.data.qpos[0] = x
+        painter.draw(env, painter.camera("track"), SceneEdits(ornaments=[THING]))
+        places.append(in_world(painter))
+        eyes.append(np.array(painter._scene.camera[0].pos))
+    painter.close()
+    assert eyes[1][0] - eyes[0][0] == pytest.approx(2, abs=1e-4) and (places[0] == places[1]).all()
+
+
+def test_all_cameras_show_the_same_things(env):
+    view = View(Pixels(camera=[{"lookat": [1.3, 0.7, 0.5]}, "external_camera_0"], size=16, samples=0), env, 1)
+    places = []
+    for camera in view._cameras:
+        view._painter.draw(env, camera, SceneEdits(ornaments=[THING]))
+        places.append(in_world(view._painter))
+    view.close()
+    assert (places[0] == places[1]).all() and np.allclose(places[0], np.array([1.3, 0.7, 0.5]) + THING.position)
+
+
+def test_the_name_of_a_body_does_not_paint_the_goal_in_it(env, painter):
+    camera, red = painter.camera("external_camera_0"), np.array([0.0, 0.0, 1.0])
+    painter.draw(env, camera, SceneEdits(paints=[Paint(["floor0"], red, 1.0)]))
+    geoms = painter._scene.geoms[: painter._scene.ngeom]
+    assert geoms[0].rgba[2] == 1 and geoms[-1].rgba.tolist() == [1, 0, 0, 1], "the goal belongs to the floor"
 
 
 def test_only_named_things_are_painted(env, painter):

@@ -183,5 +183,5 @@ def test_a_name_that_the_scene_lacks_is_an_error(gl):
     with pytest.raises(UserError, match="nothing in the scene is called 'tabel0'; did you mean `table0`"):
         run_episodes(spec(), Parts(ConstantPolicy(0.0), SceneColour(0.5, names=["tabel0"])), Plan(1))
     pair = ComposedPerturbation([SceneColour(0.5, names=["table0", "nothing*"])])
-    with pytest.raises(UserError, match="is called 'nothing\\*'"):
+    with pytest.raises(UserError, match="^`parts.0`: `names`: nothing in the scene is called 'nothing\\*'"):
         run_episodes(spec(), Parts(ConstantPolicy(0.0), pair), Plan(1))

@@ -52,6 +52,21 @@ def test_parts_of_one_channel_act_from_first_to_last(make_step):
         np.testing.assert_allclose(whole.perturb_observation(np.full((1, 4), 0.4), make_step(1)), expected)
 
 
+@pytest.mark.parametrize(("only", "acting"), [("all", "ab"), ("a", "a"), (["b"], "b"), (["b", "a"], "ab"), ([], "")])
+def test_only_the_chosen_parts_act(only, acting, make_step):
+    parts = {"a": GaussianObservation(sigma=0.1), "b": GaussianAction(sigma=0.3)}
+    whole, chosen = ComposedPerturbation(parts), ComposedPerturbation(parts, only=only)
+    assert "".join(chosen.acting) == acting and chosen.is_identity == (not acting)
+    clean = np.zeros((3, 4))
+    seen, all_seen = (part.perturb_observation(clean, make_step()) for part in (chosen, whole))
+    assert np.array_equal(seen, all_seen if "a" in acting else clean), "a part draws the same, whatever the others"
+
+
+def test_a_part_that_does_not_exist_cannot_act():
+    with pytest.raises(UserError, match="`only` cannot be 'sensr'; did you mean `sensor`"):
+        ComposedPerturbation({"sensor": GaussianObservation(sigma=0.1)}, only=["sensr"])
+
+
 def test_scale_multiplies_every_part(make_step):
     parts = {"a": GaussianObservation(sigma=0.1), "b": GaussianObservation(sigma=0.3)}
     full, half = (

@@ -224,6 +224,14 @@ def make_step_for(lanes, make_step):
         (spaces.Box(0.0, 7.0, (8, 8)), "needs an image"),
         (spaces.Box(0, 255, (8, 8), np.int64), "needs an image"),
         (spaces.Box(0, 255, (2, 8, 8, 3), np.uint8), "needs an image"),
+        (
+            spaces.Dict({"observation": spaces.Box(-1.0, 1.0, (4,)), "image_0": BYTES, "image_1": BYTES}),
+            r"needs an image, and the entry 'observation' is none; set `perturbation.keys=\[image_0,image_1\]`$",
+        ),
+        (
+            spaces.Dict({"goal": spaces.Box(-1.0, 1.0, (3,)), "image": BYTES}),
+            r"needs an image, and the entry 'observation' is none; set `perturbation.keys=\[image\]`$",
+        ),
         (spaces.Dict({"observation": spaces.Box(-1.0, 1.0, (3,))}), r"floats in \[0, 1\], `observation` is Box"),
         (spaces.Discrete(16), "needs a Box observation, the observation is Discrete"),
     ],

@@ -12,6 +12,7 @@ import numpy as np
 
 from brittlestar.envs.gl import make_context
 from brittlestar.envs.scenes import SceneEdits
+from brittlestar.envs.textures import TextureShelf
 from brittlestar.errors import UserError, nearest
 
 _MOST_GEOMS = 10_000
@@ -39,7 +40,10 @@ class MujocoPainter:
         self._renderer = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._renderer)
         self._viewport = mujoco.MjrRect(0, 0, width, height)
-        self._distances: dict[int, float] = {}
+        self._shelf: TextureShelf | None = None
+        self._starts: dict[int, tuple[float, np.ndarray]] = {}
+        self.home: Any = None
+        """The camera around whose point things lie, the same things in all pictures; None is the one that draws."""
         if not _open:
             # Behind the context: MuJoCo frees the display when Python ends, and the last function runs first.
             atexit.register(_close_all)
@@ -74,9 +78,9 @@ class MujocoPainter:
         mujoco.mjv_updateScene(
             self.model, self._data, self._option, None, camera, mujoco.mjtCatBit.mjCAT_ALL.value, scene
         )
-        if edits is not None:
-            edits.apply(scene, self.model, self._pivot(camera, env.unwrapped))
         self._context.make_current()
+        if edits is not None:
+            self._edit(scene, edits, camera, env.unwrapped)
         picture = np.empty((*self._size, 3), np.uint8)
         mujoco.mjr_render(self._viewport, scene, self._renderer)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._renderer)
@@ -101,25 +105,37 @@ class MujocoPainter:
             finally:
                 env.model, env.data = model, state
 
-    def _pivot(self, camera: Any, env: Any) -> np.ndarray:
-        """Returns the point that a camera looks at; for one of the model, what is in front of it at the start."""
-        if camera.type == self._mujoco.mjtCamera.mjCAMERA_FREE:
-            return np.array(camera.lookat)
-        number = camera.fixedcamid
-        if number not in self._distances:
-            self._distances[number] = self._distance_at_start(number, env)
-        eye, forward = self._line_of_sight(self._data, number)
-        return np.asarray(eye + self._distances[number] * forward)
+    def _edit(self, scene: Any, edits: SceneEdits, camera: Any, env: Any) -> None:
+        _, home = self._start(self.home or camera, env)
+        edits.apply(scene, self.model, self._pivot(camera, env), home)
+        if edits.textures:
+            self._shelf = self._shelf or TextureShelf(self.model, self._renderer)
+            self._shelf.cover(scene, edits.textures)
 
-    def _distance_at_start(self, number: int, env: Any) -> float:
-        """Returns how far the model is in front of a camera, in metres, in the initial state of the environment."""
-        mujoco, start = self._mujoco, self._mujoco.MjData(self.model)
-        qpos = getattr(env, "initial_qpos", getattr(env, "init_qpos", None))
-        if isinstance(qpos, np.ndarray) and qpos.shape == start.qpos.shape:
-            start.qpos[:] = qpos
-        mujoco.mj_forward(self.model, start)
-        distance = mujoco.mj_ray(self.model, start, *self._line_of_sight(start, number), None, 1, -1, None)
-        return float(distance) if distance > 0 else float(self.model.stat.extent)
+    def _pivot(self, camera: Any, env: Any) -> np.ndarray:
+        """Returns the point that a camera looks at; for one of the model, as far away as at the start."""
+        distance, point = self._start(camera, env)
+        if camera.type == self._mujoco.mjtCamera.mjCAMERA_FREE:
+            return point
+        eye, forward = self._line_of_sight(self._data, camera.fixedcamid)
+        return np.asarray(eye + distance * forward)
+
+    def _start(self, camera: Any, env: Any) -> tuple[float, np.ndarray]:
+        """Returns how far a camera looks, in metres, and at which point, in the initial state of the environment."""
+        if camera.type == self._mujoco.mjtCamera.mjCAMERA_FREE:
+            return float(camera.distance), np.array(camera.lookat)
+        number = camera.fixedcamid
+        if number not in self._starts:
+            mujoco, start = self._mujoco, self._mujoco.MjData(self.model)
+            qpos = getattr(env, "initial_qpos", getattr(env, "init_qpos", None))
+            if isinstance(qpos, np.ndarray) and qpos.shape == start.qpos.shape:
+                start.qpos[:] = qpos
+            mujoco.mj_forward(self.model, start)
+            eye, forward = self._line_of_sight(start, number)
+            hit = mujoco.mj_ray(self.model, start, eye, forward, None, 1, -1, None)
+            distance = float(hit) if hit > 0 else float(self.model.stat.extent)
+            self._starts[number] = distance, eye + distance * forward
+        return self._starts[number]
 
     @staticmethod
     def _line_of_sight(data: Any, number: int) -> tuple[np.ndarray, np.ndarray]:

@@ -101,6 +101,8 @@ class View:
         drawn = [camera for camera in pixels.cameras if camera != RENDER]
         self._painter = MujocoPainter(env, pixels.height, pixels.width, pixels.samples) if drawn else None
         self._cameras = [c if c == RENDER or self._painter is None else self._painter.camera(c) for c in pixels.cameras]
+        if self._painter is not None:
+            self._painter.home = next(camera for camera in self._cameras if camera != RENDER)
         self.keys = [IMAGE] if len(self._cameras) == 1 else [f"{IMAGE}_{i}" for i in range(len(self._cameras))]
         self.space = self._space(env.observation_space)
         self.resize(lanes)

@@ -4,22 +4,65 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
+from brittlestar.envs.scene_names import is_chosen, material_number
+
 _UP, _ACROSS = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
 _VERTICAL = 0.999
+HEADLIGHT, LAMPS = "headlight", "lamps"
+"""The light of the camera, and the lights of the model."""
+TERMS = ("ambient", "diffuse", "specular")
+"""The colours of a light."""
 
 
 @dataclass
 class Paint:
-    """Moves the colour of some geoms towards another: `(1 - amount) * colour + amount * rgb`."""
+    """Moves the colour of some geoms towards another: `(1 - amount) * colour + amount * rgb`.
+
+    If it `shifts`, the colour moves by up to `amount` either way, within [0, 1], and `rgb` is its place in that range.
+    """
 
     names: list[str] | None
     """Names or patterns of geoms, materials or bodies; None is everything."""
     rgb: np.ndarray
+    """One colour, `(3,)`, or several, `(colours, 3)`, of which each material takes one."""
+    amount: float
+    shifts: bool = False
+
+    def colour(self, before: np.ndarray, number: int) -> np.ndarray:
+        """Returns the new colour of something with the number of its material."""
+        rgb = self.rgb if self.rgb.ndim == 1 else self.rgb[number % len(self.rgb)]
+        if not self.shifts:
+            return np.asarray((1 - self.amount) * before + self.amount * rgb)
+        low, high = (np.clip(before + sign * self.amount, 0, 1) for sign in (-1, 1))
+        return np.asarray(low + rgb * (high - low))
+
+
+@dataclass
+class LightPaint:
+    """Moves the colour of some lights towards another: `(1 - amount) * colour + amount * rgb`."""
+
+    lights: list[str]
+    """`HEADLIGHT`, `LAMPS`, or both."""
+    terms: list[str]
+    """Which of its colours, see `TERMS`."""
+    rgb: np.ndarray
+    amount: float
+
+
+@dataclass
+class Texture:
+    """Moves the look of some geoms towards a pattern: `(1 - amount) * colour + amount * pattern`."""
+
+    names: list[str] | None
+    """Names or patterns of geoms, sites, materials or bodies; None is every geom, and no site."""
+    patterns: list[str]
+    """The kinds of patterns, of which each material takes one; see `brittlestar.envs.textures`."""
+    seed: int
+    """What the kinds, the colours and the sizes of the patterns are drawn from."""
     amount: float
 
 
@@ -29,7 +72,7 @@ class Ornament:
 
     kind: str
     position: np.ndarray
-    """Metres from the point that the camera looks at."""
+    """Metres from the point that the camera looks at in the initial state."""
     size: float
     """Metres."""
     rgb: np.ndarray
@@ -44,6 +87,9 @@ class SceneEdits:
         azimuth: turns the camera around the vertical axis through the point it looks at, in degrees.
         elevation: lifts the camera around that point, in degrees.
         roll: turns the camera around its line of sight, in degrees.
+        pan: turns the camera to the left where it is, in degrees.
+        tilt: turns the camera up where it is, in degrees.
+        distance: factor of the distance from the camera to the point that it looks at.
         field_of_view: degrees that are added to the vertical field of view.
         brightness: factor of all lights.
         light_azimuth: turns the lights around the vertical axis, in degrees; a light that shines straight down would
@@ -55,35 +101,48 @@ class SceneEdits:
     azimuth: float = 0.0
     elevation: float = 0.0
     roll: float = 0.0
+    pan: float = 0.0
+    tilt: float = 0.0
+    distance: float = 1.0
     field_of_view: float = 0.0
     brightness: float = 1.0
     light_azimuth: float = 0.0
     tint: np.ndarray = field(default_factory=lambda: np.ones(3))
     paints: list[Paint] = field(default_factory=list)
+    light_paints: list[LightPaint] = field(default_factory=list)
+    textures: list[Texture] = field(default_factory=list)
     ornaments: list[Ornament] = field(default_factory=list)
 
     @property
     def acts(self) -> bool:
         """Whether anything differs from the nominal picture."""
-        numbers = self.azimuth, self.elevation, self.roll, self.field_of_view, self.light_azimuth, self.brightness - 1
-        return bool(any(numbers) or self.paints or self.ornaments or self.shift.any() or (self.tint != 1).any())
+        numbers = [getattr(self, name) for name in _ADDED] + [getattr(self, name) - 1 for name in _MULTIPLIED]
+        return any(np.any(number) for number in numbers) or any(getattr(self, name) for name in _LISTED)
 
     def add(self, other: SceneEdits) -> None:
         """Adds the edits of another perturbation."""
-        self.shift = self.shift + other.shift
-        for name in ("azimuth", "elevation", "roll", "field_of_view", "light_azimuth"):
+        for name in (*_ADDED, *_LISTED):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.brightness, self.tint = self.brightness * other.brightness, self.tint * other.tint
-        self.paints, self.ornaments = self.paints + other.paints, self.ornaments + other.ornaments
+        for name in _MULTIPLIED:
+            setattr(self, name, getattr(self, name) * getattr(other, name))
 
-    def apply(self, scene: Any, model: Any, pivot: np.ndarray) -> None:
-        """Changes a scene that shows the present state; `pivot` is the point that the camera looks at."""
+    def apply(self, scene: Any, model: Any, pivot: np.ndarray, home: np.ndarray) -> None:
+        """Changes a scene that shows the present state, all but its textures.
+
+        Args:
+            scene: MuJoCo's scene.
+            model: the model that it shows.
+            pivot: the point that the camera looks at.
+            home: the point around which things lie; it never moves.
+        """
         self._move_camera(scene, pivot)
-        self._change_lights(scene, pivot)
+        self._change_lights(scene, home)
         for paint in self.paints:
-            _paint(scene, model, paint)
+            for geom in scene.geoms[: scene.ngeom]:
+                if is_chosen(geom, model, paint.names):
+                    geom.rgba[:3] = paint.colour(geom.rgba[:3], material_number(geom, model))
         for ornament in self.ornaments:
-            _add(scene, pivot, ornament)
+            _add(scene, home, ornament)
 
     def _move_camera(self, scene: Any, pivot: np.ndarray) -> None:
         # Two cameras, for two eyes; without stereo the picture is that of their mean.
@@ -92,22 +151,35 @@ class SceneEdits:
             if self.azimuth or self.elevation:
                 turn = _rotation(_UP, self.azimuth) @ _rotation(np.cross(forward, up), -self.elevation)
                 eye, forward, up = pivot + turn @ (eye - pivot), turn @ forward, turn @ up
+            if self.distance != 1:
+                eye = pivot + self.distance * (eye - pivot)
+            if self.pan or self.tilt:
+                turn = _rotation(up, self.pan) @ _rotation(np.cross(forward, up), self.tilt)
+                forward, up = turn @ forward, turn @ up
             if self.roll:
                 up = _rotation(forward, self.roll) @ up
             camera.pos, camera.forward, camera.up = eye + self.shift, forward, up
             if self.field_of_view:
                 _widen(camera, self.field_of_view)
 
-    def _change_lights(self, scene: Any, pivot: np.ndarray) -> None:
+    def _change_lights(self, scene: Any, home: np.ndarray) -> None:
         for light in scene.lights[: scene.nlight]:
-            factor = self.brightness * self.tint
-            for name in ("ambient", "diffuse", "specular"):
-                setattr(light, name, factor * getattr(light, name))
+            for paint in self.light_paints:
+                for term in paint.terms if (HEADLIGHT if light.headlight else LAMPS) in paint.lights else ():
+                    setattr(light, term, (1 - paint.amount) * getattr(light, term) + paint.amount * paint.rgb)
+            for term in TERMS:
+                setattr(light, term, self.brightness * self.tint * getattr(light, term))
             # The headlight is where the camera is.
             if self.light_azimuth and not light.headlight:
                 is_vertical = abs(light.dir[2]) > _VERTICAL * np.linalg.norm(light.dir)
                 turn = _rotation(_ACROSS if is_vertical else _UP, self.light_azimuth)
-                light.dir, light.pos = turn @ light.dir, pivot + turn @ (light.pos - pivot)
+                light.dir, light.pos = turn @ light.dir, home + turn @ (light.pos - home)
+
+
+_ADDED = ("shift", "azimuth", "elevation", "roll", "pan", "tilt", "field_of_view", "light_azimuth")
+_MULTIPLIED = ("distance", "brightness", "tint")
+_LISTED = ("paints", "light_paints", "textures", "ornaments")
+"""How the edits of two perturbations become one."""
 
 
 def _rotation(axis: np.ndarray, degrees: float) -> np.ndarray:
@@ -128,27 +200,7 @@ def _widen(camera: Any, degrees: float) -> None:
         setattr(camera, name, factor * getattr(camera, name))
 
 
-def _paint(scene: Any, model: Any, paint: Paint) -> None:
-    for geom in scene.geoms[: scene.ngeom]:
-        if paint.names is None or any(fnmatchcase(n, p) for n in names_of(geom, model) for p in paint.names):
-            geom.rgba[:3] = (1 - paint.amount) * geom.rgba[:3] + paint.amount * paint.rgb
-
-
-def names_of(geom: Any, model: Any) -> list[str]:
-    """Returns the names by which something in a scene can be chosen: its own, its body's and its material's."""
-    import mujoco
-
-    if geom.objtype == mujoco.mjtObj.mjOBJ_SITE:
-        own, body = model.site(geom.objid).name, model.site_bodyid[geom.objid]
-    elif geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-        own, body = model.geom(geom.objid).name, model.geom_bodyid[geom.objid]
-    else:
-        return []
-    material = model.mat(geom.matid).name if geom.matid >= 0 else ""
-    return [name for name in (own, model.body(body).name, material) if name]
-
-
-def _add(scene: Any, pivot: np.ndarray, ornament: Ornament) -> None:
+def _add(scene: Any, home: np.ndarray, ornament: Ornament) -> None:
     import mujoco
 
     if scene.ngeom >= scene.maxgeom:
@@ -156,6 +208,6 @@ def _add(scene: Any, pivot: np.ndarray, ornament: Ornament) -> None:
     kinds = {"sphere": mujoco.mjtGeom.mjGEOM_SPHERE, "box": mujoco.mjtGeom.mjGEOM_BOX}
     kind = kinds.get(ornament.kind, mujoco.mjtGeom.mjGEOM_CYLINDER)
     rgba = np.append(ornament.rgb, 1.0).astype(np.float32)
-    size, place = np.full(3, ornament.size), pivot + ornament.position
+    size, place = np.full(3, ornament.size), home + ornament.position
     mujoco.mjv_initGeom(scene.geoms[scene.ngeom], kind, size, place, np.eye(3).ravel(), rgba)
     scene.ngeom += 1

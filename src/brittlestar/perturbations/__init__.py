@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.base import Perturbation
     from brittlestar.perturbations.camera_blurs import GlassBlurredImage, MotionBlurredImage, ZoomBlurredImage
     from brittlestar.perturbations.camera_faults import BlurredImage, ErasedImage, JpegImage, PatchImage
-    from brittlestar.perturbations.cameras import CameraFieldOfView, CameraRotation, CameraView, ScenePerturbation
+    from brittlestar.perturbations.cameras import (
+        CameraAim,
+        CameraDistance,
+        CameraFieldOfView,
+        CameraRotation,
+        CameraView,
+        ScenePerturbation,
+    )
     from brittlestar.perturbations.commands import DelayedAction, DroppedAction, ScaledAction, StickyAction
     from brittlestar.perturbations.compose import ComposedPerturbation, Scheduled
     from brittlestar.perturbations.crosstalk import MixedAction, SwappedAction
@@ -37,7 +44,13 @@ if TYPE_CHECKING:
     from brittlestar.perturbations.goals import GoalNoise
     from brittlestar.perturbations.images import BrightnessImage, ContrastImage, GaussianImage, ImagePerturbation
     from brittlestar.perturbations.libero_plus import LiberoPlusImage
-    from brittlestar.perturbations.lights import LightAzimuth, LightBrightness, LightTemperature, SceneLight
+    from brittlestar.perturbations.lights import (
+        LightAzimuth,
+        LightBrightness,
+        LightColour,
+        LightTemperature,
+        SceneLight,
+    )
     from brittlestar.perturbations.masking import MaskObservation
     from brittlestar.perturbations.model_changes import ModelChange, NamedChange
     from brittlestar.perturbations.observation_stressors import ConceptDrift, ObservationNoise, SensorBlackout
@@ -62,7 +75,7 @@ if TYPE_CHECKING:
         UniformObservation,
     )
     from brittlestar.perturbations.step import Step
-    from brittlestar.perturbations.surroundings import Distractors, SceneColour
+    from brittlestar.perturbations.surroundings import Distractors, SceneColour, SceneTexture
     from brittlestar.perturbations.world import ControlTimestep, EnvParameter, WorldChange
     from brittlestar.perturbations.world_fields import (
         ActuatorGain,

@@ -1,15 +1,33 @@
-"""Cameras that are shifted, turned or zoomed; MuJoCo environments with `env.pixels`."""
+"""Cameras that are shifted, turned, bumped or zoomed; MuJoCo environments with `env.pixels`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from brittlestar.envs.scenes import SceneEdits
-from brittlestar.errors import NonNegative
+from brittlestar.errors import Bound, Fraction, NonNegative
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.step import Step
+
+
+def _is_range(values: list[float]) -> bool:
+    return len(values) == 2 and 0 <= values[0] <= values[1] < np.inf
+
+
+LowHigh = Annotated[list[float], Bound("[low, high] with low at least 0", _is_range)]
+"""The lowest and the highest value of what is drawn."""
+
+
+def some_of(*names: str) -> Bound:
+    """Returns the bound of a list that has at least one of some names, and no other.
+
+    Example:
+        >>> some_of("checker", "noise").holds(["noise"]), some_of("checker", "noise").holds(["nose"])
+        (True, False)
+    """
+    return Bound(f"a list of some of {', '.join(names)}", lambda values: bool(values) and set(values) <= set(names))
 
 
 @dataclass
@@ -91,6 +109,46 @@ class CameraRotation(ScenePerturbation):
         scene.azimuth += azimuth
         scene.elevation += self.elevation_ratio * elevation
         scene.roll += self.roll_ratio * roll
+
+
+@dataclass
+class CameraAim(ScenePerturbation):
+    """Turns the camera where it is, by `level * degrees * U(-1, 1)` each to the side, up and around its line of sight.
+
+    Example:
+        >>> scene = SceneEdits()
+        >>> CameraAim(degrees=3).perturb_scene([scene], Step.full())
+        >>> abs(scene.pan) <= 3, abs(scene.tilt) <= 3, abs(scene.roll) <= 3
+        (True, True, True)
+    """
+
+    strength_field: ClassVar[str] = "degrees"
+    draws_per_episode: ClassVar[int] = 3
+    degrees: NonNegative
+
+    def edit(self, scene: SceneEdits, amount: float, draws: np.ndarray) -> None:
+        pan, tilt, roll = (amount * both_ways(draws)).tolist()
+        scene.pan, scene.tilt, scene.roll = scene.pan + pan, scene.tilt + tilt, scene.roll + roll
+
+
+@dataclass
+class CameraDistance(ScenePerturbation):
+    """Multiplies the distance to the point that the camera looks at by `1 + level * amount * (f - 1)`, f in `factors`.
+
+    Example:
+        >>> scene = SceneEdits()
+        >>> CameraDistance(amount=1.0).perturb_scene([scene], Step.full())
+        >>> 0.5 <= scene.distance <= 2.5
+        True
+    """
+
+    strength_field: ClassVar[str] = "amount"
+    amount: Fraction
+    factors: LowHigh = field(default_factory=lambda: [0.5, 2.5])
+
+    def edit(self, scene: SceneEdits, amount: float, draws: np.ndarray) -> None:
+        low, high = self.factors
+        scene.distance *= 1 + amount * (low + (high - low) * float(draws[0]) - 1)
 
 
 @dataclass

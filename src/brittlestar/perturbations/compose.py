@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from brittlestar.errors import NonNegative, UserError
+from brittlestar.errors import NonNegative, UserError, require_choice
 from brittlestar.perturbations.base import Perturbation, scheduled_fields
 from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.step import Step
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from brittlestar.envs.scenes import SceneEdits
     from brittlestar.envs.worlds import World
 
+ALL_PARTS = "all"
 DELIVERED = "delivered/"
 """Prefix of the effects of a composition: the share of the steps in which a part changed anything."""
 
@@ -53,13 +54,23 @@ class ComposedPerturbation(Composition, Perturbation):
     parts: dict[str, Perturbation]
     """Name to perturbation; the names of a list are its positions."""
     scale: NonNegative = 1.0
+    only: str | list[str] = ALL_PARTS
+    """The part that acts, or a list of them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.parts = named_parts(self.parts, Perturbation)
-        self.acting = {name: self._scaled(name, part) for name, part in self.parts.items()}
+        self.acting = {name: self._scaled(name, self.parts[name]) for name in self._chosen()}
         self.needs_world = any(part.needs_world for part in self.acting.values())
         self.needs_scene = any(part.needs_scene for part in self.acting.values())
+
+    def _chosen(self) -> list[str]:
+        if self.only == ALL_PARTS:
+            return list(self.parts)
+        chosen = [self.only] if isinstance(self.only, str) else self.only
+        for name in chosen:
+            require_choice("only", name, [ALL_PARTS, *self.parts])
+        return [name for name in self.parts if name in chosen]
 
     def _scaled(self, name: str, part: Perturbation) -> Perturbation:
         # With scale 1 the parts are used as they are, whatever their class.
@@ -104,8 +115,11 @@ class ComposedPerturbation(Composition, Perturbation):
                     step.report_effect(DELIVERED + name, (values != 0).astype(np.float64))
 
     def check_scene(self, names: Sequence[str]) -> None:
-        for part in self.acting.values():
-            part.check_scene(names)
+        for name, part in self.acting.items():
+            try:
+                part.check_scene(names)
+            except UserError as error:
+                raise UserError(f"`parts.{name}`: {error}") from None
 
     def perturb_scene(self, scenes: Sequence[SceneEdits], step: Step) -> None:
         for name, part in self.acting.items():

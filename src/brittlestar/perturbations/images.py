@@ -26,8 +26,14 @@ class ImagePerturbation(ObservationPerturbation):
         raise NotImplementedError
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
+        parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
+        images = [key for key, space in parts.items() if _white(space)]
+        for key in self.keys:
+            if images and key not in images:
+                hint = f"set `perturbation.keys=[{','.join(images)}]`"
+                raise UserError(f"{type(self).__name__} needs an image, and the entry {key!r} is none; {hint}")
         super().bind(observation_space, action_space, lanes)
-        self._whites = {key: self._white(key, space) for key, space in self.touched(observation_space)}
+        self._whites = {key: self._check_white(key, space) for key, space in self.touched(observation_space)}
 
     def observation_space(self, space: spaces.Space) -> spaces.Space:
         return space
@@ -53,12 +59,9 @@ class ImagePerturbation(ObservationPerturbation):
         """Returns a parameter of every lane, `(lanes,)`."""
         return np.broadcast_to(step.of(self, name, step.level), step.level.shape)
 
-    def _white(self, key: str, space: spaces.Space) -> float:
-        assert isinstance(space, spaces.Box)
-        white = float(space.high.max())
-        bounded = (space.low == 0).all() and (space.high == white).all()
-        kind = space.dtype == np.uint8 or np.issubdtype(space.dtype, np.floating)
-        if len(space.shape) in (2, 3) and bounded and white in _WHITES and kind:
+    def _check_white(self, key: str, space: spaces.Space) -> float:
+        white = _white(space)
+        if white:
             return white
         raise UserError(
             f"{type(self).__name__} needs an image (H, W), (H, W, C) or (C, H, W), uint8 in 0..255 or floats in "
@@ -123,6 +126,16 @@ class ContrastImage(ImagePerturbation):
         floats, loss = self.in_floats(pixels, "loss", step)
         mean = floats.reshape(len(pixels), -1).mean(axis=1, dtype=np.float64)[:, None, None, None]
         return floats * (1 - loss) + mean.astype(floats.dtype) * loss
+
+
+def _white(space: spaces.Space) -> float:
+    """Returns the largest value of a pixel; 0 for a space without pictures."""
+    if not isinstance(space, spaces.Box):
+        return 0.0
+    white = float(space.high.max())
+    bounded = (space.low == 0).all() and (space.high == white).all()
+    kind = space.dtype == np.uint8 or np.issubdtype(space.dtype, np.floating)
+    return white if len(space.shape) in (2, 3) and bounded and white in _WHITES and kind else 0.0
 
 
 def _as_pixels(array: np.ndarray) -> np.ndarray:

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from brittlestar.envs.scenes import SceneEdits
-from brittlestar.errors import Bound, Fraction, NonNegative, require
-from brittlestar.perturbations.cameras import ScenePerturbation, both_ways
+from brittlestar.envs.scenes import HEADLIGHT, LAMPS, TERMS, LightPaint, SceneEdits
+from brittlestar.errors import Bound, Fraction, NonNegative
+from brittlestar.perturbations.cameras import LowHigh, ScenePerturbation, both_ways, some_of
 
 _DAYLIGHT = 6500.0
 """Kelvin of the nominal light."""
@@ -33,16 +33,11 @@ class SceneLight(ScenePerturbation):
     strength_field: ClassVar[str] = "amount"
     draws_per_episode: ClassVar[int] = 3
     amount: Fraction
-    brightness: list[float] = field(default_factory=lambda: [0.2, 2.0])
-    """Lowest and highest factor."""
+    brightness: LowHigh = field(default_factory=lambda: [0.2, 2.0])
+    """Factors."""
     azimuth: NonNegative = 30.0
     """Degrees."""
     kelvin: Kelvin = 1500.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        pair = len(self.brightness) == 2 and 0 <= self.brightness[0] <= self.brightness[1] < np.inf
-        require(pair, "brightness", "[low, high] with low at least 0", self.brightness)
 
     def edit(self, scene: SceneEdits, amount: float, draws: np.ndarray) -> None:
         low, high = self.brightness
@@ -107,6 +102,35 @@ class LightTemperature(ScenePerturbation):
 
     def edit(self, scene: SceneEdits, amount: float, draws: np.ndarray) -> None:
         scene.tint = scene.tint * tint(_DAYLIGHT + amount * float(both_ways(draws)[0]))
+
+
+@dataclass
+class LightColour(ScenePerturbation):
+    """Moves lights towards another colour: `(1 - level * amount) * colour + level * amount * U(low, high)^3`.
+
+    Example:
+        >>> from brittlestar.perturbations.step import Step
+        >>> scene = SceneEdits()
+        >>> LightColour(amount=1.0, rgb=[0.0, 0.5]).perturb_scene([scene], Step.full())
+        >>> bool((scene.light_paints[0].rgb <= 0.5).all())
+        True
+    """
+
+    strength_field: ClassVar[str] = "amount"
+    draws_per_episode: ClassVar[int] = 3
+    amount: Fraction
+    rgb: LowHigh = field(default_factory=lambda: [0.0, 1.0])
+    grey: bool = False
+    """Whether red, green and blue are the same."""
+    lights: Annotated[list[str], some_of(HEADLIGHT, LAMPS)] = field(default_factory=lambda: [HEADLIGHT, LAMPS])
+    """The light of the camera, the lights of the model, or both."""
+    terms: Annotated[list[str], some_of(*TERMS)] = field(default_factory=lambda: list(TERMS))
+    """Which colours of a light."""
+
+    def edit(self, scene: SceneEdits, amount: float, draws: np.ndarray) -> None:
+        low, high = self.rgb
+        rgb = low + (high - low) * (draws[[0, 0, 0]] if self.grey else draws)
+        scene.light_paints.append(LightPaint(self.lights, self.terms, rgb, amount))
 
 
 def tint(kelvin: float) -> np.ndarray:
