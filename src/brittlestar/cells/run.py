@@ -65,11 +65,11 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
     from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 
     started, clock = time.time(), time.perf_counter()
-    plan = _plan(job)
+    plan = plan_of(job)
     with own_process_state(plan.seed, new_variables=True):
         # First the environment: without it, what a policy lacks does not matter.
         lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
-        parts = _parts(job)
+        parts = parts_of(job)
     with own_process_state(plan.seed):
         rows = _roll(job, lanes, parts, plan, on_episode)
     seconds = time.perf_counter() - clock
@@ -131,7 +131,8 @@ def _strength(job: Job) -> dict[str, Any]:
     return {"name": None, "value": None}
 
 
-def _plan(job: ResolvedJob) -> Any:
+def plan_of(job: ResolvedJob) -> Any:
+    """Returns the `Plan` of a cell."""
     from brittlestar.engine.plan import Plan
 
     config = job.config
@@ -145,7 +146,8 @@ def _plan(job: ResolvedJob) -> Any:
     return plan
 
 
-def _parts(job: ResolvedJob) -> Any:
+def parts_of(job: ResolvedJob) -> Any:
+    """Returns the `Parts` of a cell."""
     from brittlestar.engine.stack import Parts
     from brittlestar.perturbations import Perturbation
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "zoo": "List the trained policies that brittlestar contains; train and check them.",
     "plan": "Compute how many episodes a success rate needs, and draw it.",
     "inspect": "Print what a checkpoint or a recorded sweep contains, without running anything in it.",
+    "replay": "Run recorded episodes again, check that they come out bit for bit, and film them.",
     "verify": "Check that the recorded cells of a store or of sweeps are as they were written.",
     "list": "Print the options of a config group and their parameters.",
     "bench": "Measure the speed of brittlestar on this machine.",

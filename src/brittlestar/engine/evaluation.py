@@ -8,6 +8,7 @@ from brittlestar.engine.lanes import Lanes, even_lanes
 from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.rollout import rollout
 from brittlestar.engine.stack import Parts
+from brittlestar.engine.watcher import Watcher
 from brittlestar.envs import EnvSpec
 from brittlestar.perturbations.context import Calibration
 
@@ -30,12 +31,14 @@ def run_episodes(
     threads: int | None = None,
     calibration: Calibration | None = None,
     on_episode: Callable[[int], None] = lambda done: None,
+    watcher: Watcher | None = None,
 ) -> Rows:
     """Runs the planned episodes; the rows depend on the environment, the parts and the plan alone.
 
     The lanes of an environment are made here, and closed even on an error; open lanes remain open. There are at most
     `lanes` of them (`spec.lanes` by default), stepped by `threads` (1 by default). `calibration`
-    replaces the clean pass of the policy. `on_episode` gets the number of finished episodes after each one.
+    replaces the clean pass of the policy. `on_episode` gets the number of finished episodes after each one. A `watcher`
+    looks on.
 
     Example:
         >>> from brittlestar.policies import RandomPolicy
@@ -49,8 +52,8 @@ def run_episodes(
         needs_model = parts.perturbation.needs_world
         made = make_lanes(env, count, threads or 1, consecutive=plan.consecutive, needs_model=needs_model)
         with closing(made):
-            return rollout(made, parts, plan, on_episode, calibration)
+            return rollout(made, parts, plan, on_episode, calibration, watcher)
     env.resize(count)
     if threads is not None:
         env.use_threads(threads)
-    return rollout(env, parts, plan, on_episode, calibration)
+    return rollout(env, parts, plan, on_episode, calibration, watcher)

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class EpisodeMetrics:
         self._first_success = np.zeros(lanes, dtype=np.int64)
         self._now, self._at_reset, self._completion, self._start_distance = np.full((4, lanes), np.nan)
         self._shows_collisions = False
-        self._observation_size = 1
+        self._perturbed_sizes: dict[str, int] = {}
 
     def begin(self, lane: int, observation: Any) -> None:
         """Starts an episode; `observation` holds the true first observations of all lanes."""
@@ -80,10 +81,10 @@ class EpisodeMetrics:
             path.update(observation, first)
         self._stressed = self._calm
         if pairs := _changed_arrays(true, seen):
-            change = _squared_change(pairs)
-            self._observation_size = sum(before[0].size for before, _ in pairs)
+            change = _squared_change(pairs.values())
+            self._perturbed_sizes |= {key: before[0].size for key, (before, _) in pairs.items()}
             self._sums["observation"] += change
-            self._sums["touched"] += _count_changes(pairs)
+            self._sums["touched"] += _count_changes(pairs.values())
             self._stressed = change > 0
 
     def act(self, acted: Acted) -> None:
@@ -97,7 +98,7 @@ class EpisodeMetrics:
         if self._jerk is not None:
             self._jerk.update(commanded.reshape(len(first), -1), self.length)
         if pairs := _changed_arrays(mitigated, executed):
-            change = _squared_change(pairs)
+            change = _squared_change(pairs.values())
             self._sums["action"] += change
             self._stressed = self._stressed | (change > 0)
         if edited is not None:
@@ -115,10 +116,10 @@ class EpisodeMetrics:
         self.length += 1
         self._sums["return"] += batch.reward
         self._recovery.update(self._stressed, batch.reward)
+        self._sums["return_observed"] += seen_reward
         if seen_reward is not batch.reward:
             self._rewards_seen = True
             self._sums["reward"] += (seen_reward - batch.reward) ** 2
-            self._sums["return_observed"] += seen_reward
         spec = self._spec
         now = spec.success.at_step(batch.observation, batch.infos, batch.terminated) if spec.success else None
         if now is not None:
@@ -146,15 +147,15 @@ class EpisodeMetrics:
             "truncated": batch.truncated[lane],
             "return": total,
             **self._success(lane, length, total),
-            "observation_change": _rms(self._sums["observation"][lane], length * self._observation_size),
-            "observation_touched": self._sums["touched"][lane] / (length * self._observation_size),
+            # `finish` divides these by the size of what was perturbed, which only the whole run shows.
+            "observation_change": self._sums["observation"][lane],
+            "observation_touched": self._sums["touched"][lane],
+            "return_observed": self._sums["return_observed"][lane],
+            "reward_change": _rms(self._sums["reward"][lane], length),
             "action_change": _rms(self._sums["action"][lane], length * self._action_size),
             # An environment may end an episode because its task is done.
             **self._recovery.values(lane, length, bool(batch.terminated[lane]) and self._now[lane] != 1),
         }
-        if self._rewards_seen:
-            row["return_observed"] = self._sums["return_observed"][lane]
-            row["reward_change"] = _rms(self._sums["reward"][lane], length)
         if self._diverges:
             row["action_divergence"] = self._sums["divergence"][lane] / length
         if self._spec.returns.is_complete:
@@ -177,10 +178,18 @@ class EpisodeMetrics:
             row |= {"collision_any": float(collisions > 0), "collision_rate": collisions / length}
         return row
 
-    def clear_unknown(self, rows: np.ndarray) -> None:
-        """Makes columns missing in all rows of a run: collisions, if no step has shown the key that they come from."""
+    def finish(self, rows: np.ndarray) -> None:
+        """Completes the rows of a run by what only all of its steps show, whatever the number of lanes.
+
+        Collisions are missing if no step has shown their key, and perturbed rewards if there are none.
+        """
+        change, touched = COLUMNS.index("observation_change"), COLUMNS.index("observation_touched")
+        numbers = rows[:, COLUMNS.index("length")] * max(1, sum(self._perturbed_sizes.values()))
+        rows[:, change], rows[:, touched] = np.sqrt(rows[:, change] / numbers), rows[:, touched] / numbers
+        missing = [] if self._rewards_seen else ["return_observed", "reward_change"]
         if self._spec.signals.collision_key and not self._shows_collisions:
-            rows[:, [COLUMNS.index("collision_any"), COLUMNS.index("collision_rate")]] = np.nan
+            missing += ["collision_any", "collision_rate"]
+        rows[:, [COLUMNS.index(name) for name in missing]] = np.nan
 
     def _approach(self, lane: int, distance: float) -> float:
         """Returns the share of the way to the goal that an episode has gone: 1 at the goal, 0 if it is no nearer."""
@@ -216,22 +225,22 @@ def _has_goals(observation: Any) -> bool:
     return isinstance(observation, dict) and {"achieved_goal", "desired_goal"} <= observation.keys()
 
 
-def _changed_arrays(before: Any, after: Any) -> list[_Pair]:
+def _changed_arrays(before: Any, after: Any) -> dict[str, _Pair]:
     """Returns the arrays, before and after, that a part has replaced; untouched entries keep their identity."""
     if after is before:
-        return []
+        return {}
     if not isinstance(before, dict):
-        return [(before, after)]
-    return [(before[key], after[key]) for key in before if after[key] is not before[key]]
+        return {"": (before, after)}
+    return {key: (before[key], after[key]) for key in before if after[key] is not before[key]}
 
 
-def _squared_change(pairs: list[_Pair]) -> np.ndarray:
+def _squared_change(pairs: Iterable[_Pair]) -> np.ndarray:
     """Returns per lane the sum of the squared differences."""
     gaps = (after.astype(np.float64) - before for before, after in pairs)
     return functools.reduce(np.add, (row_squares(gap.reshape(len(gap), -1)) for gap in gaps))
 
 
-def _count_changes(pairs: list[_Pair]) -> np.ndarray:
+def _count_changes(pairs: Iterable[_Pair]) -> np.ndarray:
     """Returns per lane how many numbers differ."""
     return np.sum([(before != after).reshape(len(before), -1).sum(axis=1) for before, after in pairs], axis=0)
 

@@ -25,6 +25,8 @@ class Plan:
     """Ask the policy once more at every step, on the true observation."""
     record: str | None = None
     """One of `RECORDS`."""
+    only: tuple[int, ...] | None = None
+    """Run these of the episodes; the others have rows of nan. Their rows are those of a run of all episodes."""
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
@@ -33,6 +35,8 @@ class Plan:
             raise UserError(f"`seed` must be at least 0, got {self.seed}")
         if self.record not in RECORDS:
             raise UserError(f"`record` must be null, behaviour or trajectories, got {self.record}")
+        if self.only is not None and not all(0 <= episode < self.episodes for episode in self.only):
+            raise UserError(f"there are the episodes 0 to {self.episodes - 1}, got {list(self.only)}")
 
 
 @dataclass

@@ -19,6 +19,7 @@ from brittlestar.engine.metrics import COLUMNS, EpisodeMetrics
 from brittlestar.engine.plan import Plan, Rows
 from brittlestar.engine.reward_recorder import RewardRecorder
 from brittlestar.engine.stack import Observed, Parts, Stack
+from brittlestar.engine.watcher import Watcher
 from brittlestar.envs.batches import entries
 from brittlestar.errors import HarnessError
 from brittlestar.perturbations.context import Calibration
@@ -35,6 +36,7 @@ def rollout(
     plan: Plan,
     on_episode: Callable[[int], None] = lambda done: None,
     calibration: Calibration | None = None,
+    watcher: Watcher | None = None,
 ) -> Rows:
     """Runs the planned episodes in open lanes, and returns one row per episode, in order; see `run_episodes`.
 
@@ -42,12 +44,12 @@ def rollout(
     that imported torch for it, runs again with seeds. For anything else there is a note.
     """
     before = global_states()
-    rows = _Run(lanes, parts, plan, calibration).rows(on_episode)
+    rows = _Run(lanes, parts, plan, calibration, watcher).rows(on_episode)
     used = used_generators(before)
     assert parts.policy is not None
     if used and (parts.policy.seed_global_draws() or any(name not in before for name in used)):
         before = global_states()
-        rows = _Run(lanes, parts, plan, calibration).rows(on_episode)
+        rows = _Run(lanes, parts, plan, calibration, watcher).rows(on_episode)
         used = used_generators(before)
     if used:
         where = " and ".join(f"`{name}`" for name in used)
@@ -59,8 +61,11 @@ def rollout(
 class _Run:
     """State of one rollout: the episode and step of each lane."""
 
-    def __init__(self, lanes: Lanes | PoolLanes, parts: Parts, plan: Plan, calibration: Calibration | None) -> None:
+    def __init__(
+        self, lanes: Lanes | PoolLanes, parts: Parts, plan: Plan, calibration: Calibration | None, watcher: Any = None
+    ) -> None:
         self.lanes, self.parts, self.plan, self.calibration = lanes, parts, plan, calibration
+        self.watcher = watcher
         count, seed = lanes.count, plan.seed
         self.stack = Stack(lanes, parts, seed)
         if plan.consecutive and lanes.max_steps:
@@ -92,12 +97,15 @@ class _Run:
             measure_noise=self._measure_noise,
         )
         try:
-            self._roll(list(range(self.plan.episodes)), on_episode)
-            self._rerun()
+            self._roll(list(range(self.plan.episodes) if self.plan.only is None else self.plan.only), on_episode)
+            if self.plan.only is None:
+                self._rerun()
         finally:
             self.stack.restore()
-        self.metrics.clear_unknown(self.values)
+        self.metrics.finish(self.values)
         rows = Rows(self.values, self.phases, self.effects.means)
+        if self.plan.only is not None:
+            return rows
         lengths, phases = (rows.column(name).astype(np.int64) for name in ("length", "phase"))
         rows.rewards = self.rewards.summary(lengths, rows.column("return"), phases)
         if self.recorder:
@@ -178,10 +186,14 @@ class _Run:
             self._check_numbers(observed.mitigated, "the perturbed observation")
         acted = stack.act(self._command(observed), self.active)
         metrics.act(acted)
+        if self.watcher is not None:
+            self.watcher.before(stack, observed, acted, self.episode)
         batch = self.lanes.step(acted.executed, self.active)
         self._check_numbers(batch.observation, "the environment's observation")
         seen_reward = stack.reward(batch.reward, batch.observation)
         metrics.update(batch, seen_reward)
+        if self.watcher is not None:
+            self.watcher.after(batch)
         self.rewards.update(metrics.length, metrics.cumulative_reward)
         if self.recorder:
             self.recorder.update(acted.commanded, batch.reward, seen_reward)

@@ -1,0 +1,169 @@
+"""The frames of a film: the environment, what the policy saw, and the reward so far."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brittlestar.cells.replay import Moment, Replay
+from brittlestar.reports.drawing import COLOURS
+
+_PANEL, _EDGE, _LINE = 400, 14, 17
+_INK, _PALE, _MARK = (30, 30, 30), (150, 150, 150), (213, 94, 0)
+_PAPER = (255, 255, 255)
+_BOLD, _PLAIN = "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"
+_CHANGED = 1e-9
+
+
+@dataclass
+class Backdrop:
+    """Mean cumulative reward over steps of the other levels of a sweep, behind that of a film."""
+
+    curves: list[tuple[float, np.ndarray, np.ndarray]] = field(default_factory=list)
+    """Strength, steps and mean rewards."""
+    name: str = ""
+    """Of the strength."""
+
+
+@dataclass
+class FilmSheet:
+    """Draws the frames of one episode, all of the same size."""
+
+    replay: Replay
+    title: Sequence[str]
+    """Lines above the panels."""
+    size: int
+    backdrop: Backdrop = field(default_factory=Backdrop)
+
+    def frames(self) -> Iterator[np.ndarray]:
+        """Yields a frame for each step."""
+        totals = np.cumsum([moment.reward for moment in self.replay.moments])
+        for moment in self.replay.moments:
+            yield self._frame(moment, totals)
+
+    def _frame(self, moment: Moment, totals: np.ndarray) -> np.ndarray:
+        from PIL import Image, ImageDraw
+
+        height, left = self.size + self.size % 2, self._left_width(moment)
+        sheet = Image.new("RGB", (left + _PANEL, height), _PAPER)
+        pen = ImageDraw.Draw(sheet)
+        if left:
+            picture = Image.fromarray(moment.frame).convert("RGB") if moment.frame is not None else None
+            self._place(sheet, picture, left, height)
+        x, y = left + _EDGE, _EDGE
+        y = self._header(pen, x, y, moment)
+        plot_top = height - 150
+        pictures = {key: part for key, part in moment.seen.items() if part.ndim == 3}
+        if pictures:
+            self._pictures(sheet, x, y, plot_top - y - 6, pictures)
+        else:
+            self._table(pen, x, y, moment, (plot_top - y) // _LINE - 1)
+        self._plot(pen, (x, plot_top, left + _PANEL - _EDGE, height - _EDGE), moment.step, totals)
+        return np.asarray(sheet)
+
+    def _left_width(self, moment: Moment) -> int:
+        return 0 if moment.frame is None else self.size + self.size % 2
+
+    @staticmethod
+    def _place(sheet: Any, picture: Any, width: int, height: int) -> None:
+        if picture is None:
+            return
+        scale = min(width / picture.width, height / picture.height)
+        small = picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))
+        sheet.paste(small, ((width - small.width) // 2, (height - small.height) // 2))
+
+    def _header(self, pen: Any, x: int, y: int, moment: Moment) -> int:
+        for number, line in enumerate(self.title):
+            pen.text((x, y), line, _INK if number == 0 else _PALE, font(_BOLD if number == 0 else _PLAIN, 13))
+            y += _LINE
+        phase = f", phase {self.replay.phase}" if self.replay.phase else ""
+        pen.text(
+            (x, y),
+            f"step {moment.step + 1} of {len(self.replay.moments)}, level {moment.level:g}{phase}",
+            _INK,
+            font(_PLAIN, 13),
+        )
+        return y + _LINE + 8
+
+    @staticmethod
+    def _pictures(sheet: Any, x: int, y: int, height: int, pictures: dict[str, np.ndarray]) -> None:
+        """Places what the policy saw: the last three channels, or the last one, of each picture."""
+        from PIL import Image
+
+        side = min(height, (_PANEL - 2 * _EDGE) // len(pictures) - 4)
+        for number, part in enumerate(pictures.values()):
+            part = part if part.shape[2] <= part.shape[0] else np.moveaxis(part, 0, 2)
+            last = part[..., -3:] if part.shape[2] % 3 == 0 else np.repeat(part[..., -1:], 3, axis=2)
+            picture = Image.fromarray(last.astype(np.uint8)).resize((side, side), Image.Resampling.NEAREST)
+            sheet.paste(picture, (x + number * (side + 4), y))
+
+    @staticmethod
+    def _table(pen: Any, x: int, y: int, moment: Moment, most: int) -> None:
+        """Writes name, true and seen number of each observed number, those first that differ most."""
+        rows = feature_rows(moment)
+        columns = (x, x + 190, x + 285)
+        for place, name in zip(columns, ("observed", "true", "seen"), strict=True):
+            pen.text((place, y), name, _PALE, font(_PLAIN, 12))
+        shown = rows if len(rows) <= most - 1 else rows[: most - 2]
+        for name, true, seen, differs in shown:
+            y += _LINE
+            for place, text in zip(columns, (name, true, seen), strict=True):
+                pen.text((place, y), text, _MARK if differs else _INK, font(_PLAIN, 12))
+        if len(shown) < len(rows):
+            pen.text((x, y + _LINE), f"and {len(rows) - len(shown)} more", _PALE, font(_PLAIN, 12))
+
+    def _plot(self, pen: Any, box: tuple[int, int, int, int], step: int, totals: np.ndarray) -> None:
+        """Draws the reward so far over that of all levels."""
+        left, top, right, bottom = box
+        top += _LINE
+        values = [totals, *(mean for _, _, mean in self.backdrop.curves)]
+        low, high = min(0.0, *(float(v.min()) for v in values)), max(0.0, *(float(v.max()) for v in values))
+        last = max([len(totals), *(float(steps[-1]) for _, steps, _ in self.backdrop.curves)])
+        scale = (bottom - top) / (high - low or 1.0)
+
+        def points(steps: np.ndarray, numbers: np.ndarray) -> list[tuple[float, float]]:
+            across, up = left + steps / last * (right - left), bottom - (numbers - low) * scale
+            return list(zip(across.tolist(), up.tolist(), strict=True))
+
+        pen.text((left, top - _LINE), f"reward so far {totals[step]:.4g}", _INK, font(_PLAIN, 12))
+        if self.backdrop.curves:
+            levels = ", ".join(f"{strength:g}" for strength, _, _ in self.backdrop.curves)
+            note = f"grey: mean at {self.backdrop.name} = {levels}"
+            pen.text((right, top - _LINE), note, _PALE, font(_PLAIN, 11), anchor="ra")
+        for _, steps, mean in self.backdrop.curves:
+            pen.line(points(steps, mean), _PALE, 1)
+        pen.line([(left, bottom), (right, bottom)], _PALE, 1)
+        steps = np.arange(step + 2)
+        pen.line(points(steps, np.concatenate([[0.0], totals[: step + 1]])), COLOURS[0], 3)
+
+
+def feature_rows(moment: Moment) -> list[tuple[str, str, str, bool]]:
+    """Returns name, true number, seen number and whether they differ, those first that differ.
+
+    Example:
+        >>> true, seen = {"": np.array([1.0, 2.0])}, {"": np.array([1.0, 0.0])}
+        >>> feature_rows(Moment(0, 1.0, true, seen, np.zeros(1), np.zeros(1), None))
+        [('[1]', '2', '0', True), ('[0]', '1', '1', False)]
+    """
+    rows = []
+    for key, values in moment.seen.items():
+        true = moment.true.get(key)
+        for place in range(values.size):
+            now = float(values.flat[place])
+            before = float(true.flat[place]) if true is not None and true.size == values.size else now
+            rows.append((f"{key}[{place}]", f"{before:.4g}", f"{now:.4g}", abs(now - before) > _CHANGED))
+    return sorted(rows, key=lambda row: not row[3])
+
+
+@functools.cache
+def font(name: str, size: int) -> Any:
+    """Returns a font that matplotlib brings."""
+    import matplotlib
+    from PIL import ImageFont
+
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name), size)

@@ -1,0 +1,119 @@
+"""Films of recorded episodes: run again, compared with their record, drawn and written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from brittlestar.cells.replay import Replay, replay
+from brittlestar.engine.reward_recorder import REWARD_COLUMNS
+from brittlestar.reports.film_choice import Chosen, clean_twin, same_curve
+from brittlestar.reports.film_sheet import Backdrop, FilmSheet
+from brittlestar.reports.video import write_film
+from brittlestar.results.load import Cell
+
+FILMS = "films"
+"""Folder of the films, in that of the sweep."""
+_SECONDS_PER_STEP = 0.04
+_LONGEST_STEP, _SHORTEST_STEP = 0.2, 0.02
+
+
+@dataclass
+class FilmOptions:
+    """How films look."""
+
+    size: int = 480
+    """Pixels of a side of the picture of the environment."""
+    slow: float = 1.0
+    """How many times slower than the simulation."""
+    side_by_side: bool = False
+    """Beside the same episode without the perturbation."""
+    gif: bool = False
+    frames: bool = False
+    """Write every frame as a PNG, too."""
+
+
+@dataclass
+class Film:
+    """A written film, and the episode that it shows."""
+
+    chosen: Chosen
+    replay: Replay
+    path: Path
+
+    @property
+    def lines(self) -> list[str]:
+        """What to tell about it: whether the row is the recorded one, and where the film is."""
+        cell, again = self.chosen.cell, self.replay
+        name = f"cell {cell.manifest['number']}, episode {self.chosen.episode} ({self.chosen.why})"
+        if again.differences:
+            pairs = [f"{column} was {old:g}, now {new:g}" for column, (old, new) in list(again.differences.items())[:5]]
+            lines = [f"{name}: not the recorded row: {'; '.join(pairs)}", *(f"  {change}" for change in again.changes)]
+        else:
+            lines = [f"{name}: the recorded row, bit for bit"]
+        note = f" (without pictures: {again.no_pictures})" if again.no_pictures else ""
+        return [*lines, f"  {self.path}{note}"]
+
+
+def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptions) -> Film:
+    """Runs an episode again and films it; `cells` are those of its sweep."""
+    cell, episode = chosen.cell, chosen.episode
+    again = replay(cell.manifest, cell.rows(), episode, options.size)
+    sheets = [_sheet(cells, cell, episode, again, options)]
+    twin = clean_twin(cells, cell) if options.side_by_side and cell.strength != 0 else None
+    if twin is not None:
+        beside = replay(twin.manifest, twin.rows(), episode, options.size)
+        sheets.insert(0, _sheet(cells, twin, episode, beside, options))
+    stem = f"cell_{cell.manifest['number']}_episode_{episode}" + ("_beside_clean" if twin is not None else "")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{stem}.{'gif' if options.gif else 'mp4'}"
+    frames = list(_joined([list(sheet.frames()) for sheet in sheets]))
+    write_film(path, frames, _rate(again, cell) / options.slow)
+    if options.frames:
+        _write_frames(folder / stem, frames)
+    return Film(chosen, again, path)
+
+
+def _sheet(cells: Sequence[Cell], cell: Cell, episode: int, again: Replay, options: FilmOptions) -> FilmSheet:
+    strength = f"{cell.strength_name} = {cell.strength:g}" if cell.strength else "none"
+    place = f"{cell.choice('perturbation')} {strength}"
+    title = [cell.choice("policy"), f"{place}, seed {cell.seed}, episode {episode}"]
+    if cell.choice("mitigation") != "none":
+        title.append(f"mitigation {cell.choice('mitigation')}")
+    return FilmSheet(again, title, options.size, _backdrop(same_curve(cells, cell)))
+
+
+def _backdrop(cells: list[Cell]) -> Backdrop:
+    step, mean = (REWARD_COLUMNS.index(name) for name in ("step", "mean"))
+    curves = []
+    for cell in sorted(cells, key=lambda cell: cell.strength):
+        record = cell.rewards()
+        if record is not None:
+            steps, means = (np.concatenate([[0.0], record[:, place]]) for place in (step, mean))
+            curves.append((cell.strength, steps, means))
+    return Backdrop(curves, next((str(cell.strength_name) for cell in cells if cell.strength_name), ""))
+
+
+def _joined(films: list[list[np.ndarray]]) -> list[np.ndarray]:
+    """Returns frames side by side; a film that ends earlier keeps its last frame."""
+    length = max(map(len, films))
+    return [np.concatenate([frames[min(i, len(frames) - 1)] for frames in films], axis=1) for i in range(length)]
+
+
+def _rate(again: Replay, cell: Cell) -> float:
+    """Returns frames per second: as fast as the simulation, where that can be watched."""
+    cycle = again.metrics.get("cycle_time", float("nan"))
+    steps = again.metrics.get("length", float("nan"))
+    seconds = cycle / steps if np.isfinite(cycle) and steps else _SECONDS_PER_STEP
+    return 1 / min(max(seconds, _SHORTEST_STEP), _LONGEST_STEP)
+
+
+def _write_frames(folder: Path, frames: list[np.ndarray]) -> None:
+    from PIL import Image
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, frame in enumerate(frames):
+        Image.fromarray(frame).save(folder / f"{number:04d}.png")
