@@ -47,6 +47,8 @@ class Replay:
     """Columns whose number is another one than in the record: the recorded number and this one."""
     changes: list[str] = field(default_factory=list)
     """What else differs from the run of the record: code, versions, files."""
+    step_seconds: float | None = None
+    """Simulated time of a step, where it is known."""
     no_pictures: str = ""
     """Why there are no pictures of the environment; empty if there are."""
 
@@ -102,7 +104,8 @@ def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, a
         with closing(watcher):
             values = run_episodes(lanes, parts, plan, lanes=1, watcher=watcher).values[episode]
     row = np.array([values[COLUMNS.index(name)] if name in COLUMNS else np.nan for name in columns])
-    return Replay(watcher.moments, job.schedule.phase(episode), columns, row, no_pictures=watcher.no_pictures)
+    phase, seconds = job.schedule.phase(episode), lanes.step_seconds
+    return Replay(watcher.moments, phase, columns, row, step_seconds=seconds, no_pictures=watcher.no_pictures)
 
 
 class _Watcher:

@@ -17,8 +17,8 @@ from brittlestar.results.load import Cell
 
 FILMS = "films"
 """Folder of the films, in that of the sweep."""
-_SECONDS_PER_STEP = 0.04
-_LONGEST_STEP, _SHORTEST_STEP = 0.2, 0.02
+_USUAL_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.04, 0.2, 0.02
+"""Seconds."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{stem}.{'gif' if options.gif else 'mp4'}"
     frames = list(_joined([list(sheet.frames()) for sheet in sheets]))
-    write_film(path, frames, _rate(again, cell) / options.slow)
+    write_film(path, frames, _rate(again) / options.slow)
     if options.frames:
         _write_frames(folder / stem, frames)
     return Film(chosen, again, path)
@@ -103,12 +103,9 @@ def _joined(films: list[list[np.ndarray]]) -> list[np.ndarray]:
     return [np.concatenate([frames[min(i, len(frames) - 1)] for frames in films], axis=1) for i in range(length)]
 
 
-def _rate(again: Replay, cell: Cell) -> float:
+def _rate(again: Replay) -> float:
     """Returns frames per second: as fast as the simulation, where that can be watched."""
-    cycle = again.metrics.get("cycle_time", float("nan"))
-    steps = again.metrics.get("length", float("nan"))
-    seconds = cycle / steps if np.isfinite(cycle) and steps else _SECONDS_PER_STEP
-    return 1 / min(max(seconds, _SHORTEST_STEP), _LONGEST_STEP)
+    return 1 / min(max(again.step_seconds or _USUAL_STEP, _SHORTEST_STEP), _LONGEST_STEP)
 
 
 def _write_frames(folder: Path, frames: list[np.ndarray]) -> None:
