@@ -12,7 +12,7 @@ from brittlestar.results.load import read_cells
 
 SWEEP = [
     *("env=cartpole", "env.max_steps=60", "env.success.threshold=60", "env.backend=gymnasium"),
-    *("policy=zoo/cartpole_ppo", "perturbation.sigma=0,2", "episodes=6"),
+    *("policy=zoo/cartpole_ppo", "perturbation.sigma=0,2", "episodes=6", "videos=1"),
 ]
 HELP = "see `brittlestar replay --help`"
 
@@ -43,6 +43,11 @@ def frames(path):
 
 def returns(sweep, number):
     return read_cells(sweep)[number].column("return")
+
+
+def test_a_sweep_ends_with_films_of_the_worst(sweep):
+    lowest = int(np.argmin(returns(sweep, 1)))
+    assert len(frames(sweep / "films" / f"cell_1_episode_{lowest}.mp4")) == returns(sweep, 1)[lowest]
 
 
 def test_an_episode_by_number(call, sweep):

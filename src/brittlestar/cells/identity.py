@@ -22,7 +22,7 @@ HASHED = (
 )  # fmt: skip
 """Rooms whose code can change a result; an edit in any of them computes cells again."""
 
-NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads", "timeout_minutes")
+NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads", "timeout_minutes", "videos")
 """Top-level keys that change where, how fast and under which name a cell runs, or other keys of its config."""
 
 LABEL = "model"

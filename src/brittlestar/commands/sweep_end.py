@@ -85,6 +85,8 @@ def _aggregate(config: Any) -> None:
     failures = tables.failures
     # The table of models has the reasons.
     print(f"\n{models_table(tables) if config.check == 'models' else overview}", flush=True)
+    if config.get("videos"):
+        _film(folder, int(config.videos))
     if failures and config.check == "models":
         raise UserError(f"{len(failures)} of {counted(len(failures) + len(tables.cells), 'cell')} failed")
     if failures or errors:
@@ -92,6 +94,15 @@ def _aggregate(config: Any) -> None:
     mismatches = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []
     if mismatches:
         raise UserError("; ".join(mismatches))
+
+
+def _film(folder: Path, count: int) -> None:
+    """Films the worst episodes of each curve."""
+    from brittlestar.reports.films import FILMS, film_worst
+    from brittlestar.results.load import read_cells
+
+    for film in film_worst(read_cells(folder), folder / FILMS, count):
+        print(*film.lines, sep="\n", flush=True)
 
 
 def failure_lines(failures: list[dict[str, Any]]) -> str:

@@ -12,7 +12,13 @@ GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
 HUB = "hub:"
 """Prefix of a path that names a repository of the Hugging Face hub."""
 
-_RANGES = {"episodes": (1, 10**6), "seed": (0, 2**62 - 1), "lanes": (1, 2**16), "threads": (1, 1024)}
+_RANGES = {
+    "episodes": (1, 10**6),
+    "seed": (0, 2**62 - 1),
+    "lanes": (1, 2**16),
+    "threads": (1, 1024),
+    "videos": (0, 100),
+}
 """Smallest and largest value of a key. A cell holds one row per episode in memory; calibration passes have the seed
 2**62."""
 _SWITCHES = ("deterministic", "divergence", "clean")
@@ -41,6 +47,7 @@ class Config:
     threads: int | None = None
     timeout_minutes: float | None = None
     store: str = "outputs/store"
+    videos: int = 0
     study: Any = None
     role: str | None = None
     check: str | None = None

@@ -76,6 +76,15 @@ def same_curve(cells: Iterable[Cell], cell: Cell) -> list[Cell]:
     return [other for other in cells if other.done and _key(other) == key]
 
 
+def curves_of(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Returns the finished cells of each curve: those that differ in strength and seed alone."""
+    curves: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.done and cell.role is None:
+            curves.setdefault(_key(cell)[1], []).append(cell)
+    return list(curves.values())
+
+
 def _key(cell: Cell) -> tuple[int, str]:
     return cell.seed, json.dumps(cell.flat, sort_keys=True, default=str)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from brittlestar.cells.replay import Replay, replay
 from brittlestar.engine.reward_recorder import REWARD_COLUMNS
-from brittlestar.reports.film_choice import Chosen, clean_twin, same_curve
+from brittlestar.reports.film_choice import Chosen, clean_twin, curves_of, same_curve, worst
 from brittlestar.reports.film_sheet import Backdrop, FilmSheet
 from brittlestar.reports.video import write_film
 from brittlestar.results.load import Cell
@@ -75,6 +75,14 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
     if options.frames:
         _write_frames(folder / stem, frames)
     return Film(chosen, again, path)
+
+
+def film_worst(cells: Sequence[Cell], folder: Path, count: int) -> Iterator[Film]:
+    """Films the worst perturbed episodes of each curve."""
+    for curve in curves_of(cells):
+        perturbed = [cell for cell in curve if cell.strength != 0] or curve
+        for chosen in worst(perturbed, count):
+            yield film(cells, chosen, folder, FilmOptions())
 
 
 def _sheet(cells: Sequence[Cell], cell: Cell, episode: int, again: Replay, options: FilmOptions) -> FilmSheet:
