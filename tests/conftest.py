@@ -29,6 +29,7 @@ from brittlestar.randomness import LaneDraws
 from brittlestar.results.load import Cell
 from brittlestar.results.ranges import range_of
 from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.memory import trim_memory
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -56,6 +57,13 @@ class Shell:
 
     def table(self, sweep: str, name: str) -> list[dict]:
         return json.loads((self.folder / sweep / f"{name}.json").read_text())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def return_memory():
+    """Gives memory back after each module, as workers do: closed simulators are few objects that hold much memory."""
+    yield
+    trim_memory()
 
 
 @pytest.fixture

@@ -8,11 +8,18 @@ SHIPPED = shipped_envs()
 GYM = SHIPPED[BY_HAND]
 
 
-@pytest.mark.parametrize("name", sorted(SHIPPED.keys() - {"auto", BY_HAND, "pong", "breakout"}))
+@pytest.mark.parametrize("name", sorted(SHIPPED.keys() - {"auto", BY_HAND, "pong", "breakout", "fetch_reach_vision"}))
 def test_an_id_by_hand_is_the_option_that_knows_it(name):
     env, notes = complete_env(GYM | {"id": SHIPPED[name]["id"]})
     assert env | {"lanes": 0} == SHIPPED[name] | {"lanes": 0}
     assert len(notes) == 1 and f"of `env={name}`" in notes[0]
+
+
+def test_a_variant_has_the_settings_of_its_option_and_its_own():
+    plain, seen = SHIPPED["fetch_reach"], SHIPPED["fetch_reach_vision"]
+    assert seen["id"] == plain["id"] and seen["signals"] == plain["signals"] and "defaults" not in seen
+    assert seen["pixels"]["size"] == 64 and seen["success"] == plain["success"] | {"when": "final"}
+    assert known_env("FetchReach-v4")[0] == "fetch_reach"
 
 
 def test_an_atari_game_by_hand_has_the_returns_but_keeps_its_frames():

@@ -49,6 +49,28 @@ def test_a_bug_keeps_its_traceback():
 
 def test_the_number_of_threads_of_the_user_wins(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    for name in ("MKL_NUM_THREADS", "LP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
     use_one_thread()
-    assert (os.environ["OMP_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("3", "1")
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "LP_NUM_THREADS")
+    assert [os.environ[name] for name in names] == ["3", "1", "0"]
+
+
+_PRINT_DIGEST = """
+import contextlib, hashlib
+import gymnasium as gym
+from brittlestar.envs.camera_env import CameraEnv
+from brittlestar.envs.pixels import Pixels
+
+with contextlib.closing(CameraEnv(gym.make("Hopper-v5"), Pixels(camera="track", size=48))) as env:
+    print(hashlib.sha256(env.reset(seed=0)[0].tobytes()).hexdigest())
+"""
+
+
+def test_pictures_do_not_depend_on_the_number_of_threads():
+    digests = set()
+    for threads in ("0", "1", "3"):
+        command_line, settings = [sys.executable, "-c", _PRINT_DIGEST], os.environ | {"LP_NUM_THREADS": threads}
+        done = subprocess.run(command_line, env=settings, capture_output=True, text=True, check=True)
+        digests.add(done.stdout)
+    assert len(digests) == 1

@@ -34,8 +34,9 @@ SHORT = {
     "a2c": ROLLOUTS,
     "ars": {"n_delta": 2, "n_top": 2},
     "bc": {"learning_rate": 0.001},
+    "dagger": {"learning_rate": 0.001},
 }
-OPEN = {"bc": {"expert": "random", "demonstrations": 3}}
+OPEN = {"bc": {"expert": "random", "demonstrations": 3}, "dagger": {"expert": "random"}}
 """What the user must set."""
 
 

@@ -22,8 +22,12 @@ def shipped_envs() -> dict[str, dict[str, Any]]:
     """Returns the config of every shipped option, by its name."""
     from omegaconf import OmegaConf
 
-    nodes = {name: OmegaConf.to_container(OmegaConf.load(file)) for name, file in options("env").items()}
-    return cast("dict[str, dict[str, Any]]", nodes)
+    loaded = {name: OmegaConf.load(file) for name, file in options("env").items()}
+    for name, node in loaded.items():
+        # An option may be a variant of others.
+        above = [loaded[base] for base in node.pop("defaults", ()) if base != "_self_"]
+        loaded[name] = OmegaConf.merge(*above, node)
+    return cast("dict[str, dict[str, Any]]", {name: OmegaConf.to_container(node) for name, node in loaded.items()})
 
 
 @functools.cache

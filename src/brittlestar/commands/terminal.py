@@ -77,9 +77,11 @@ def _report(error: BaseException) -> NoReturn:
 
 
 def use_one_thread() -> None:
-    """Keeps numerical libraries to one thread per process, unless the user set another number.
+    """Keeps numerical libraries and drawing to one thread per process, unless the user set another number.
 
-    Call it before numpy is imported. Results never depend on the number of BLAS threads.
+    Call it before numpy is imported. Results never depend on the number of threads.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    # Mesa, which draws without a graphics card, counts the threads beside the one that asks for a picture.
+    os.environ.setdefault("LP_NUM_THREADS", "0")

@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from brittlestar.checkpoints.spaces_text import Space, describe_space
 from brittlestar.policies.base import Moments, Observation, Starts
-from brittlestar.policies.extractors import Extractor
+from brittlestar.policies.cnn import Extractor
 from brittlestar.policies.input_entry import image_refusal, is_image
 from brittlestar.policies.inputs import Inputs, check_width
 
@@ -26,7 +26,7 @@ class FeatureInputs:
         scaled: whether bytes are divided by 255.
 
     Example:
-        >>> from brittlestar.policies.extractors import FlatImage
+        >>> from brittlestar.policies.cnn import FlatImage
         >>> space = spaces.Box(0, 255, (1, 1, 2), np.uint8)
         >>> features = FeatureInputs(Inputs(), space, {"": FlatImage(space.shape)})
         >>> features.read(np.array([[[[51, 255]]]], np.uint8), None, None)[0][0].round(2)

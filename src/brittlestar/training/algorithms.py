@@ -11,10 +11,13 @@ from typing import Any, Self
 from gymnasium import spaces
 
 from brittlestar.checkpoints.algorithms import ALGORITHMS, AlgorithmFacts
+from brittlestar.config.build import locate
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, require, require_choice
 
 POOLED = "pooled"
+CLASS_ARGUMENTS = ("features_extractor_class", "activation_fn", "optimizer_class")
+"""Arguments in `policy_kwargs` that are classes, which a config names: `package.module.Class`."""
 
 
 @dataclass
@@ -91,7 +94,7 @@ class Algorithm:
     def make(self, env: Any, seed: int, log_folder: str | None = None, defer: Callable[..., None] | None = None) -> Any:
         """Returns a new model; one with a replay buffer calls `defer` with every update, in place of the update."""
         self.check_actions(env.action_space)
-        options = copy.deepcopy(self.options)
+        options = _with_classes(copy.deepcopy(self.options))
         is_dict = isinstance(env.observation_space, spaces.Dict)
         policy = options.pop("policy", self.facts.dict_policy if is_dict else self.facts.policy)
         if self.goals:
@@ -135,3 +138,16 @@ class Algorithm:
 
         goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"} | options.get("replay_buffer_kwargs", {})
         return {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}
+
+
+def _with_classes(options: dict[str, Any]) -> dict[str, Any]:
+    """Imports the classes in `policy_kwargs`."""
+    settings = options.get("policy_kwargs") or {}
+    for key in CLASS_ARGUMENTS:
+        if isinstance(settings.get(key), str):
+            try:
+                settings[key] = locate(settings[key], f"algo.options.policy_kwargs.{key}")
+            except UserError as error:
+                # The option itself is the name, not a node with `_target_`.
+                raise UserError(str(error).replace("._target_", "")) from None
+    return options

@@ -38,6 +38,11 @@ def test_an_agent_learns_as_it_learnt(tmp_path):
     assert teach("CartPole-v1", **node)[0] == "a2c"
     (tmp_path / "config.json").write_text(json.dumps(noted | {"algo": {"_target_": "os.system", "command": "ls"}}))
     assert teach("CartPole-v1", **node)[0] == "a2c", "a file next to an agent names no code to run"
+    for name, used in (("os.system", "a2c"), ("torch.nn.ReLU", "trpo")):
+        options = {"policy_kwargs": {"activation_fn": name}}
+        for where in ({"options": options}, {"by_env": {"CartPole-v1": options}}):
+            (tmp_path / "config.json").write_text(json.dumps(noted | {"algo": algo | where}))
+            assert teach("CartPole-v1", **node)[0] == used
 
 
 def test_a_policy_of_the_zoo_learns_by_its_recipe():

@@ -11,9 +11,11 @@ from brittlestar.config import config_folder
 from brittlestar.config.build import build, targets_in
 from brittlestar.config.yaml_files import shipped_targets
 from brittlestar.studies.hardening.setup import SHARED, Setup
+from brittlestar.training.algorithms import CLASS_ARGUMENTS
 from brittlestar.training.folder import RESOLVED_CONFIG
 from brittlestar.training.schema import TrainConfig
 
+_LIBRARIES = ("brittlestar", "stable_baselines3", "sb3_contrib", "torch")
 _GOALS = ("sac_her",)
 _DISCRETE = ("ppo", "dqn", "a2c")
 _CONTINUOUS = ("sac", "td3", "ppo")
@@ -104,10 +106,17 @@ def _own_config(path: Path | None, env_id: str) -> dict[str, Any] | None:
         training = {"algo": config["algo"], "steps": config["steps"]}
         # The file may come with an agent of another person: only shipped classes are built from it.
         targets = {*targets_in(config["algo"])}
-        is_shipped = bool(targets) and targets <= shipped_targets("algo")
+        is_shipped = bool(targets) and targets <= shipped_targets("algo") and _has_known_classes(config["algo"])
         return training if config["env"]["id"] == env_id and is_shipped else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _has_known_classes(algo: dict[str, Any]) -> bool:
+    """Whether the classes that an algorithm's options name are those of brittlestar or of its libraries."""
+    settings = (algo.get("options") or {}, *(algo.get("by_env") or {}).values())
+    named = [(options.get("policy_kwargs") or {}).get(key) for options in settings for key in CLASS_ARGUMENTS]
+    return all(str(name).partition(".")[0] in _LIBRARIES for name in named if name is not None)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from brittlestar.engine.cores import cores
 from brittlestar.results.format import markdown
 
 from .one_core import cartpole, framework, half_cheetah
+from .perception import perception
 from .perturbations import perturbations
 from .scale import scale
 from .timing import Figure
@@ -22,15 +23,16 @@ SECTIONS: Mapping[str, Callable[[bool], list[Figure]]] = {
     section.__name__: section
     for section in (
         fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,
-        training, stress, framework, first_result, cached, scale,
+        perception, training, stress, framework, first_result, cached, scale,
     )
 } | {"aggregate": aggregate_cells, "help": help_page}  # fmt: skip
 
 _NOTES = """\
 Compared measurements take turns (A B A B). Speeds and times are medians over the rounds, ratios medians of the ratios
 of each round. The bare loop is `env.step` of the registered environment, replaying the reset seeds and actions of the
-same episodes: both sides reset, and both sides simulate the same states. cartpole, half_cheetah and perturbations run
-in one thread and are measured in processor time; all else is wall time."""
+same episodes: both sides reset, and both sides simulate the same states. That of perception also draws with
+`mujoco.Renderer` and evaluates the network with Stable-Baselines3. cartpole, half_cheetah and perturbations run in one
+thread and are measured in processor time; all else is wall time."""
 
 
 def print_speeds(only: str | None = None, quick: bool = False) -> None:

@@ -5,7 +5,8 @@ import copy
 import hashlib
 import io
 import itertools
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,30 @@ def on_workers(launcher: CellLauncher, function: Callable[..., Any], items: Iter
     """Calls a function on the very workers that sweeps run on."""
     count = launcher.n_jobs if launcher.n_jobs > 0 else cores()
     return [result for _, result in workers.pool(count).run(function, list(items))]
+
+
+class SeedSweep:
+    """Cells that differ in the seed, on all cores, in new folders at every call."""
+
+    def __init__(self, folder: str, cells: int, *words: str) -> None:
+        self._folders = (Path(folder) / str(number) for number in itertools.count())
+        self._words, self._cells = words, cells
+
+    def launcher(self) -> CellLauncher:
+        """Returns a launcher of its own for one sweep."""
+        return make_launcher(next(self._folders))
+
+    def overrides(self) -> Iterator[list[str]]:
+        """Yields the words of each cell, with a store of their own."""
+        store = next(self._folders)
+        return ([*self._words, f"store={store}", f"seed={seed}"] for seed in range(self._cells))
+
+    def __call__(self) -> float:
+        """Runs the sweep and returns its steps per second."""
+        launcher, overrides = self.launcher(), list(self.overrides())
+        started = time.perf_counter()
+        steps = run_sweep(launcher, overrides)
+        return steps / (time.perf_counter() - started)
 
 
 def write_cells(folder: Path, seeds: int, episodes: int) -> int:

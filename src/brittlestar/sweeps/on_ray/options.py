@@ -10,7 +10,9 @@ from typing import Any
 from brittlestar.errors import UserError
 
 _GIGABYTE = 1_000_000_000
-_PASSED_ON = ("MUJOCO_GL", "PYOPENGL_PLATFORM", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_PASSED_ON = (
+    "MUJOCO_GL", "PYOPENGL_PLATFORM", "LP_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+)  # fmt: skip
 """Environment variables of the driver that the nodes get too."""
 _KINDS: dict[str, tuple[type, str]] = {
     "resources": (Mapping, "names with numbers, as in {a100: 1}"),
