@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.commands.terminal import Parser
-from brittlestar.config import GROUPS, config_folder
+from brittlestar.config import GROUPS
+from brittlestar.config.compositions import compose_words
 from brittlestar.errors import UserError
 
 _FLAGS_WITH_VALUE = {"-cd", "--config-dir", "-cp", "--config-path", "-cn", "--config-name", "-c", "--cfg", "-p",
@@ -90,15 +91,7 @@ def expand_list(word: str) -> list[str]:
     options = [option.strip() for option in match[1].split(",") if option.strip()]
     if not options:
         raise UserError(f"`{word}` names no option; `{group}=none` is without any")
-    import yaml  # type: ignore[import-untyped]
-
-    defaults = yaml.safe_load((config_folder() / group / "compose.yaml").read_text())["parts"]
-    words = [f"{group}=compose", *(f"~{group}.parts.{name}" for name in defaults)]
-    for place, option in enumerate(options):
-        # A repeated option gets a number in its name.
-        count = options[:place].count(option)
-        words.append(f"+{group}@{group}.parts.{option}{f'_{count + 1}' if count else ''}={option}")
-    return words
+    return compose_words(group, options)
 
 
 def read_sweeps(parser: Parser) -> tuple[Namespace, list[str], dict[str, Any]]:
@@ -132,7 +125,7 @@ def split_settings(words: list[str]) -> tuple[list[str], dict[str, Any]]:
         >>> split_settings(["multirun/a", "study.alpha=0.01", "study.scoring=compat_1_4"])
         (['multirun/a'], {'alpha': 0.01, 'scoring': 'compat_1_4'})
     """
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     folders = [word for word in words if not re.match(r"study\.\w+=", word)]
     if not folders:

@@ -62,7 +62,7 @@ class FilmCamera:
 
 def with_pictures(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Returns arguments of `gymnasium.make` with which an environment can draw itself, if it knows how to."""
-    # The library behind classic control and toy text looks for a screen, unless it is told that there is none.
+    # The library behind classic control and toy text looks for a screen unless this names none.
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
     modes = _render_modes(env_id)

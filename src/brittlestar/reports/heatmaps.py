@@ -68,24 +68,37 @@ def _draw_map(axes: Axes, rows: list[Row], second: str, measure: str) -> int:
     values = np.full((len(y), len(x)), np.nan)
     for row in rows:
         values[y.index(row[second]), x.index(row["strength"])] = row[measure]
-    limits: dict[str, Any] = {"vmin": 0, "vmax": 1} if measure in RATES else {}
+    texts = {place: f"{v:.0f}" if abs(v) >= 100 else f"{v:.3g}" for place, v in np.ndenumerate(values) if v == v}
+    label = "mean return" if measure == "return" else measure.replace("_", " ")
+    draw_fields(axes, values, (x, y), texts, label, is_rate=measure in RATES)
+    axes.set_xlabel(next((row["strength_name"] for row in rows if row["strength_name"]), "strength"))
+    axes.set_ylabel(second.rpartition(".")[2])
+    return values.size - len(texts)
+
+
+def draw_fields(
+    axes: Axes, values: np.ndarray, ticks: tuple[list[Any], list[Any]], texts: dict[tuple[int, ...], str], label: str,
+    is_rate: bool = True,
+) -> None:  # fmt: skip
+    """Draws values `(rows, columns)` as coloured fields with texts in them; one that is nan remains blank.
+
+    `ticks` are the values along x and y, and `label` names the colours.
+    """
+    x, y = ticks
+    limits: dict[str, Any] = {"vmin": 0, "vmax": 1} if is_rate else {}
     image = axes.imshow(values, origin="lower", aspect="auto", cmap="viridis", **limits)
     low, high = image.get_clim()
-    texts = {place: f"{v:.0f}" if abs(v) >= 100 else f"{v:.3g}" for place, v in np.ndenumerate(values) if v == v}
     size = _font_size([*texts.values(), *map(text, x)], len(x), len(y))
     for (i, j), number in texts.items():
         colour = "white" if values[i, j] < (low + high) / 2 else "black"
         axes.text(j, i, number, ha="center", va="center", fontsize=size, color=colour)
     axes.set_xticks(range(len(x)), [text(v) for v in x], fontsize=size)
     axes.set_yticks(range(len(y)), [text(v) for v in y], fontsize=size)
-    axes.set_xlabel(next((row["strength_name"] for row in rows if row["strength_name"]), "strength"))
-    axes.set_ylabel(second.rpartition(".")[2])
-    label = "mean return" if measure == "return" else measure.replace("_", " ")
     axes.figure.colorbar(image, ax=axes, label=label, fraction=0.05)
-    return values.size - len(texts)
 
 
 def _font_size(texts: Iterable[str], across: int, down: int) -> float:
-    """Returns the size, in points, at which numbers fit into the fields of a map of 2.6 by 2.2 inches."""
-    longest = max(map(len, texts), default=1)
-    return min(8.0, 2.6 * 72 / across / (0.75 * longest), 2.2 * 72 / down / 1.4)
+    """Returns the size, in points, at which texts fit into the fields of a map of 2.6 by 2.2 inches."""
+    lines = [field.splitlines() for field in texts]
+    longest, most = max((len(line) for field in lines for line in field), default=1), max(map(len, lines), default=1)
+    return min(8.0, 2.6 * 72 / across / (0.75 * longest), 2.2 * 72 / down / (1.4 * most))

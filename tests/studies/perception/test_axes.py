@@ -4,9 +4,13 @@ import pytest
 import yaml
 
 from brittlestar.config import config_folder
+from brittlestar.config.build import build
 from brittlestar.errors import UserError
 from brittlestar.studies.perception.axes import Axis, read_axes, standard_dr_sweeps
+from brittlestar.studies.perception.joint import JointPerception
 from brittlestar.studies.perception.study import Perception
+
+STUDIES = ("perception", "perception_joint")
 
 
 def test_levels_go_from_0_to_1():
@@ -14,9 +18,10 @@ def test_levels_go_from_0_to_1():
     assert axis.levels == [0, 0.2, 0.4, 0.6, 0.8, 1] and axis.strengths == [0, 4, 8, 12, 16, 20]
 
 
-def test_the_config_has_the_standard_axes():
-    node = yaml.safe_load((config_folder() / "study" / "perception.yaml").read_text())
+def test_the_configs_have_the_standard_axes():
+    node, joint = (yaml.safe_load((config_folder() / "study" / f"{n}.yaml").read_text()) for n in STUDIES)
     assert read_axes(node["axes"], node["steps"]) == standard_dr_sweeps() == Perception()._axes
+    assert joint["axes"] == node["axes"] and build(joint, "study") == JointPerception()
 
 
 @pytest.mark.parametrize(

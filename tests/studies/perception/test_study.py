@@ -1,69 +1,91 @@
 """A perception sweep, by one command and in Python."""
 
 import json
-import textwrap
 
 import numpy as np
 import pytest
 from matplotlib import image
 
 from brittlestar import dr_sweep, standard_dr_sweeps
+from brittlestar.commands.run import main
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.pixels import Pixels
 from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
+from brittlestar.studies.perception.study import Perception
 
-FEW = ["episodes=3", "env.max_steps=4", "env.pixels.size=32", "env.pixels.samples=0", "study.steps=2"]
 SEEN = Pixels(camera="external_camera_0", size=32, samples=0)
-
-# It moves by the mean colour of the picture, so that what it does depends on what it sees.
-SIGHTED = textwrap.dedent("""
-    import numpy as np
-
-    def act(observation):
-        red, green, blue = np.asarray(observation, dtype=float).mean(axis=(0, 1)) / 255
-        return np.array([red - 0.5, green - 0.5, blue - 0.5, 0.0], dtype=np.float32)
-""")
-
-
-@pytest.fixture
-def sighted(shell):
-    (shell.folder / "sighted.py").write_text(SIGHTED)
-    return ["policy=callable", "policy.path=sighted:act"]
+CAMERA = ["env=fetch_reach", "env.pixels.camera=external_camera_0"]
 
 
 def test_one_command_gives_areas_points_and_pictures(shell, gl, sighted):
-    done, folder = shell.sweep("experiment=perception", *FEW, *sighted)
+    done, folder = shell.sweep("experiment=perception", *sighted)
     result = json.loads((folder / "perception.json").read_text())["perception"]
     assert set(result["ausc"]) == set(result["curve_points"]) == {"light", "view", "rotation"}
     assert result["overall"] == pytest.approx(np.mean(list(result["ausc"].values())))
     assert [level for level, _ in result["curve_points"]["view"]] == [0, 1]
-    assert "7 cells" in done.stdout or "7/7 cells" in done.stderr
+    # Level 0 is computed once for all axes.
+    assert "7/7 cells: 4 done, 0 failed, 3 cached" in done.stderr
     rows = shell.table("sweep", "perception_axes")
     assert [row["axis"] for row in rows] == ["light", "view", "rotation", "overall"]
-    sheet = image.imread(folder / "contact_sheet.png")
-    assert sheet.std() > 0.05 and "contact_sheet.png" in (folder / "report.md").read_text()
+    levels = shell.table("sweep", "perception_levels")
+    assert [(row["axis"], row["strength"]) for row in levels[2:4]] == [("view", 0), ("view", 0.15)]
+    assert {row["in_training"] for row in levels} == {"unknown"}
+    assert result["in_training"]["light"] == [[0, "unknown"], [1, "unknown"]]
+    report = (folder / "report.md").read_text()
+    for name in ("contact_sheet", "perception_curves"):
+        assert image.imread(folder / f"{name}.png").std() > 0.05 and f"{name}.png" in report
     clean = {row["strength"]: row for row in shell.table("sweep", "curve") if row["perturbation"] == "camera_view"}
     assert set(clean) == {0, 0.15}
-
-
-def test_level_0_of_every_axis_is_computed_once(shell, gl, sighted):
-    done, _ = shell.sweep("experiment=perception", *FEW, *sighted)
-    assert "4 done, 0 failed, 3 cached" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["perturbation=camera_view"], "`study=perception` adds its perturbations by itself"),
-        (["study.steps=1"], "`steps` must be at least 2"),
-        (["study.axes.view.maximun=1"], "maximun"),
-        (["env.pixels.camera=null"], "the policy sees no camera of FetchReach-v4"),
+        (["policy=random", *CAMERA, "perturbation=camera_view"], "a perception sweep adds its perturbations by itself"),
+        (["policy=random", *CAMERA, "study.steps=1"], "`steps` must be at least 2"),
+        (["policy=random", *CAMERA, "study.axes.view.maximun=1"], "maximun"),
+        (["policy=random"], "`policy=random`: the policy sees no camera of FetchReach-v4: set `env.pixels.camera`"),
+        (
+            ["policy=p_controller", *CAMERA],
+            "needs desired_goal and observation of the state, and `env.pixels` replaces",
+        ),
+        (["policy=zoo/fetch_reach_sac_0"], "`policy=zoo/fetch_reach_sac_0` was trained on the state of FetchReach-v4"),
+        (["policy=zoo/fetch_reach_sac_0", *CAMERA], "not on pictures: it cannot see"),
     ],
 )
-def test_mistakes_are_one_line(shell, words, message):
-    done = shell("-m", "experiment=perception", *FEW, *words, check=False)
-    assert done.returncode != 0 and message in done.stderr and "Traceback" not in done.stderr
+def test_mistakes_are_one_line_before_anything_runs(call, words, message):
+    code, output, error = call(main, "-m", "experiment=perception", *words)
+    assert code != 0 and message in error and error.count("\n") == 1 and output == ""
+
+
+def test_a_policy_that_fails_leaves_the_results_of_another_one(shell, gl, sighted):
+    (shell.folder / "broken.py").write_text("def act(observation):\n    raise ValueError('it broke')\n")
+    both = [word for word in sighted if "policy.path" not in word]
+    done, _ = shell.sweep("experiment=perception", *both, "policy.path=sighted:act,broken:act", check=False)
+    assert done.returncode == 1 and "broken:act: the axis `light` lacks 2 cells: no area" in done.stdout
+    assert {row["policy.path"] for row in shell.table("sweep", "perception_axes")} == {"sighted:act"}
+
+
+def test_levels_of_the_training_are_marked(make_cell, tmp_path):
+    """A policy from a folder of `brittlestar train` that had half of the view, and a policy of another origin."""
+    config = {"env": {}, "perturbation": {"_target_": "brittlestar.perturbations.CameraView", "shift": 0.075}}
+    (tmp_path / "config.json").write_text(json.dumps(config | {"stress_schedule": None}))
+    study = Perception(axes={"view": {"perturbation": "camera_view", "strength": "shift", "maximum": 0.15}}, steps=3)
+    cells = [
+        make_cell(
+            np.arange(20) < 20 * (1 - strength), strength=strength, name="shift",
+            choices={"perturbation": "camera_view", "policy": "sb3"}, config={"policy": {"path": path}},
+        )
+        for strength in (0, 0.075, 0.15) for path in (str(tmp_path / "final" / "policy.zip"), "other.zip")
+    ]  # fmt: skip
+    (section,) = study.analyse(cells, tmp_path)
+    rows = json.loads((tmp_path / "perception_levels.json").read_text())
+    assert [row["in_training"] for row in rows] == ["yes", "yes", "no", "unknown", "unknown", "unknown"]
+    first, second = json.loads((tmp_path / "perception.json").read_text())["policies"]
+    assert first["perception"]["in_training"] == {"view": [[0, "yes"], [0.5, "yes"], [1, "no"]]}
+    assert second["perception"]["in_training"]["view"][0] == [0, "unknown"]
+    assert "levels 0 to 0.5" in section.body and any("fit, not generalisation" in line for line in section.limits)
 
 
 def test_the_same_sweep_in_python(gl):

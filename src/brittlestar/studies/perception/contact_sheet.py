@@ -1,4 +1,4 @@
-"""A sheet of what a policy sees at the start of an episode: a row per axis, a column per level."""
+"""A sheet of what a policy sees at the start of an episode."""
 
 from __future__ import annotations
 
@@ -14,37 +14,47 @@ from brittlestar.engine.lanes import Lanes
 from brittlestar.engine.stack import Parts, Stack
 from brittlestar.errors import UserError
 from brittlestar.randomness import reset_seeds
-from brittlestar.reports.drawing import make_figure, save_figure
-from brittlestar.results.format import text
+from brittlestar.reports.drawing import make_figure, remove_pictures, save_figure
 from brittlestar.results.load import Cell
-from brittlestar.studies.perception.axes import Axis
 
 _INCHES = 1.5
+"""Side of a picture that is a square; another one has the same area."""
 
 
-def draw_contact_sheet(axes: dict[str, Axis], cells: list[Cell], path: Path) -> bool:
-    """Draws the first episode of the first seed at every level; returns whether pictures could be drawn."""
-    rows: dict[str, list[np.ndarray]] = {}
+def draw_contact_sheet(rows: dict[str, list[tuple[str, Cell]]], path: Path) -> list[str]:
+    """Draws the first episode of some cells, in rows of titles and cells; returns the names of the pictures.
+
+    There are none where nothing can be drawn.
+    """
+    remove_pictures(path.parent, path.name)
     try:
-        for name, axis in axes.items():
-            members = [cell for cell in cells if cell.done and cell.choice("perturbation") == axis.perturbation]
-            first = {cell.strength: cell for cell in sorted(members, key=lambda cell: -cell.seed)}
-            rows[name] = [frame_of(first[strength]) for strength in axis.strengths]
+        frames = {name: [(title, frame_of(cell)) for title, cell in line] for name, line in rows.items()}
     except UserError:
         # Without OpenGL the sweep can still be aggregated.
-        return False
-    figure = make_figure(0.8 + _INCHES * max(map(len, rows.values())), 0.4 + (_INCHES + 0.2) * len(rows))
-    grid = figure.subplots(len(rows), max(map(len, rows.values())), squeeze=False)
-    for line, (name, frames) in zip(grid, rows.items(), strict=True):
-        for place, (picture, frame) in enumerate(zip(line, frames, strict=False)):
-            picture.imshow(frame, cmap="grey", vmin=0, vmax=255)
-            picture.set_xticks([])
-            picture.set_yticks([])
-            strength = text(axes[name].strengths[place])
-            picture.set_title(f"{axes[name].strength} = {strength}" if place == 0 else strength, fontsize=8)
+        return []
+    across = max(map(len, frames.values()), default=0)
+    if not across:
+        return []
+    height, width = next(frame.shape[:2] for line in frames.values() for _, frame in line)
+    wide, high = _INCHES * (width / height) ** 0.5, _INCHES * (height / width) ** 0.5
+    figure = make_figure(0.8 + wide * across, 0.4 + (high + 0.2) * len(frames))
+    grid = figure.subplots(len(frames), across, squeeze=False)
+    for axes in grid.flat:
+        axes.set_xticks([])
+        axes.set_yticks([])
+    for line, (name, pictures) in zip(grid, frames.items(), strict=True):
+        for axes, (title, frame) in zip(line, pictures, strict=False):
+            axes.imshow(frame, cmap="grey", vmin=0, vmax=255)
+            axes.set_title(title, fontsize=8)
         line[0].set_ylabel(name, fontsize=10)
     save_figure(figure, path)
-    return True
+    return [path.name]
+
+
+def first_seed(cells: list[Cell]) -> list[Cell]:
+    """Returns the finished cells of the first seed."""
+    finished = [cell for cell in cells if cell.done]
+    return [cell for cell in finished if cell.seed == min(other.seed for other in finished)]
 
 
 def frame_of(cell: Cell) -> np.ndarray:
@@ -57,7 +67,7 @@ def frame_of(cell: Cell) -> np.ndarray:
         consecutive = config.get("episode_seeds") == "consecutive"
         lanes.reset(0, reset_seeds(cell.seed, int(config["episodes"]), consecutive)[0])
         stack.at(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-        return _picture(stack.observe(lanes.observation).true, lanes)
+        return _picture(stack.observe(lanes.observation).perturbed, lanes)
     finally:
         lanes.close()
 

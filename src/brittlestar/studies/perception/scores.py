@@ -8,13 +8,14 @@ import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.statistics.curves import normalised_auc
-from brittlestar.statistics.intervals import t_interval, wilson
+from brittlestar.statistics.intervals import Interval, at_least_wilson, t_interval, wilson
 
 _ROUNDING = 1e-9
 METHODS = [
     "AUSC: the area under success over the level, 0 to 1, by the trapezoid rule. Its interval: Student's t over the "
     "areas of episodes, which are the same at every level; with several seeds over their means; at least Wilson's "
     "interval of as many episodes.",
+    "Success at a level: Wilson's interval; with several seeds at least Student's t over their means.",
 ]
 
 
@@ -31,6 +32,8 @@ class Area:
     episodes: int
     points: list[tuple[float, float]]
     """Level and success."""
+    bounds: list[Interval]
+    """The interval of each point."""
 
     @property
     def retained(self) -> float:
@@ -94,12 +97,12 @@ def score(successes: dict[str, dict[float, dict[int, np.ndarray]]]) -> Perceptio
         parts = {seed: np.stack([table[level][seed] for level in levels]) for seed in seeds}
         per_episode[axis] = {s: np.asarray(normalised_auc(levels, rows.T)) for s, rows in parts.items()}
         rates = [float(np.mean(np.concatenate(list(table[level].values())))) for level in levels]
-        low, high = _interval(per_episode[axis])
+        low, high = area_interval(per_episode[axis])
         worst = int(np.argmin(rates))
         value, count = float(normalised_auc(levels, rates)), sum(rows.shape[1] for rows in parts.values())
-        points = list(zip(levels, rates, strict=True))
-        areas[axis] = Area(value, low, high, rates[0], rates[worst], levels[worst], count, points)
-    low, high = _interval(_mean_over_axes(per_episode))
+        points, bounds = list(zip(levels, rates, strict=True)), [rate_interval(table[level]) for level in levels]
+        areas[axis] = Area(value, low, high, rates[0], rates[worst], levels[worst], count, points, bounds)
+    low, high = area_interval(_mean_over_axes(per_episode))
     return PerceptionScores(areas, float(np.mean([area.value for area in areas.values()])), low, high)
 
 
@@ -125,8 +128,19 @@ def _mean_over_axes(per_episode: dict[str, dict[int, np.ndarray]]) -> dict[int, 
     return {seed: np.mean([areas[seed] for areas in per_episode.values()], axis=0) for seed in first}
 
 
-def _interval(areas: dict[int, np.ndarray]) -> tuple[float, float]:
-    """Returns the interval of the mean of areas by seed."""
+def rate_interval(successes: dict[int, np.ndarray]) -> Interval:
+    """Returns the interval of a success rate, from the success of each episode by seed.
+
+    Example:
+        >>> np.round(rate_interval({0: np.ones(10)}), 2).tolist()
+        [0.72, 1.0]
+    """
+    every, means = np.concatenate(list(successes.values())), [values.mean() for values in successes.values()]
+    return at_least_wilson(*t_interval(means), every.sum(), len(every))
+
+
+def area_interval(areas: dict[int, np.ndarray]) -> tuple[float, float]:
+    """Returns the interval of the mean of areas, from that of each episode by seed."""
     every = np.concatenate(list(areas.values()))
     means = [values.mean() for values in areas.values()]
     low, high = t_interval(means if len(means) > 1 else every)
