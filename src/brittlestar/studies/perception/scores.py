@@ -11,6 +11,8 @@ from brittlestar.statistics.curves import normalised_auc
 from brittlestar.statistics.intervals import Interval, at_least_wilson, t_interval, wilson
 
 _ROUNDING = 1e-9
+OVERALL = "overall"
+"""The mean of all axes, as the name of an axis."""
 METHODS = [
     "AUSC: the area under success over the level, 0 to 1, by the trapezoid rule. Its interval: Student's t over the "
     "areas of episodes, which are the same at every level; with several seeds over their means; at least Wilson's "
@@ -49,6 +51,8 @@ class PerceptionScores:
     mean: float
     low: float
     high: float
+    episode_areas: dict[str, dict[int, np.ndarray]]
+    """The area of every episode: by axis, the mean of all axes last, and by seed."""
 
     @property
     def ausc(self) -> dict[str, float]:
@@ -102,8 +106,9 @@ def score(successes: dict[str, dict[float, dict[int, np.ndarray]]]) -> Perceptio
         value, count = float(normalised_auc(levels, rates)), sum(rows.shape[1] for rows in parts.values())
         points, bounds = list(zip(levels, rates, strict=True)), [rate_interval(table[level]) for level in levels]
         areas[axis] = Area(value, low, high, rates[0], rates[worst], levels[worst], count, points, bounds)
-    low, high = area_interval(_mean_over_axes(per_episode))
-    return PerceptionScores(areas, float(np.mean([area.value for area in areas.values()])), low, high)
+    per_episode[OVERALL] = _mean_over_axes(per_episode)
+    low, high = area_interval(per_episode[OVERALL])
+    return PerceptionScores(areas, float(np.mean([area.value for area in areas.values()])), low, high, per_episode)
 
 
 def _table(axis: str, curve: dict[float, dict[int, np.ndarray]]) -> dict[float, dict[int, np.ndarray]]:

@@ -18,12 +18,14 @@ from brittlestar.results.write import write_rows
 from brittlestar.studies.base import Study
 from brittlestar.studies.perception.axes import read_axes, standard_dr_sweeps
 from brittlestar.studies.perception.contact_sheet import draw_contact_sheet, first_seed
+from brittlestar.studies.perception.differences import DIFFERENCE_METHODS, difference_rows, differences_table
 from brittlestar.studies.perception.level_curves import draw_level_curves
 from brittlestar.studies.perception.scores import METHODS, PerceptionScores, score
 from brittlestar.studies.perception.swept_cells import SweptPolicy, agents_of, check_cell, successes_of, write_scores
 from brittlestar.studies.perception.tables import axes_table, axis_rows, level_rows, training_marks
 
 RESULT, TABLE, LEVELS = "perception.json", "perception_axes", "perception_levels"
+DIFFERENCES = "perception_differences"
 CURVES, SHEET = "perception_curves", "contact_sheet"
 _FIT = (
     "Success at levels that were in training is fit, not generalisation. These levels are known of policies of the zoo "
@@ -74,8 +76,13 @@ class Perception(Study):
         write_scores(out / RESULT, "perception", results)
         draw_level_curves({agent.name: levels for agent, _, levels in scored}, out / CURVES)
         pictures = [CURVES, *draw_contact_sheet(self._frames(scored[0][0]), out / SHEET)]
-        body = "\n\n".join([axes_table(rows), *missing])
-        return [Section("Perception", body, pictures, [TABLE, LEVELS], METHODS, [_BETWEEN, *LIMITS])]
+        gaps = difference_rows({agent.name: scores for agent, scores, _ in scored})
+        body, tables, methods = [axes_table(rows)], [TABLE, LEVELS], METHODS
+        if gaps:
+            write_rows(gaps, out / DIFFERENCES)
+            body, tables = [*body, differences_table(gaps)], [*tables, DIFFERENCES]
+            methods = METHODS + DIFFERENCE_METHODS
+        return [Section("Perception", "\n\n".join(body + missing), pictures, tables, methods, [_BETWEEN, *LIMITS])]
 
     def _scores(
         self, agents: list[SweptPolicy]

@@ -8,7 +8,7 @@ from brittlestar.results.format import bounded, markdown, text
 from brittlestar.results.load import Row
 from brittlestar.results.rows import group_rows
 from brittlestar.studies.perception.axes import Axis
-from brittlestar.studies.perception.scores import PerceptionScores
+from brittlestar.studies.perception.scores import OVERALL, PerceptionScores
 from brittlestar.studies.perception.swept_cells import SweptPolicy, varied_columns_before
 from brittlestar.studies.perception.training_ranges import NOT_KNOWN, SEEN_BEFORE, was_trained
 
@@ -36,7 +36,7 @@ def axis_rows(agent: SweptPolicy, scores: PerceptionScores, levels: list[Row]) -
         trained = {"in_training": _trained_levels(marks[(name,)])}
         rows.append(agent.label | {"axis": name} | numbers | {"retained": area.retained} | worst | trained)
     total = {"ausc": scores.overall, "ausc_low": scores.low, "ausc_high": scores.high}
-    return [*rows, agent.label | {"axis": "overall"} | total]
+    return [*rows, agent.label | {"axis": OVERALL} | total]
 
 
 def _trained_levels(rows: list[Row]) -> str:
