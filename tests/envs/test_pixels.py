@@ -36,11 +36,27 @@ def follow_brightness(observation):
         ({"size": [8]}, "`env.pixels.size` must be"),
         ({"stack": 0}, "`env.pixels.stack` must be at least 1, got 0"),
         ({"samples": -1}, "`env.pixels.samples` must be at least 0, got -1"),
+        ({"size": 5000}, "`env.pixels.size` must be at most 4096, got 5000"),
+        ({"size": 64}, "`env.pixels.size` needs `env.pixels.camera`"),
+        ({"camera": [], "keep": ["observation"]}, "`env.pixels.keep` needs `env.pixels.camera`"),
     ],
 )
 def test_wrong_options_are_errors(options, message):
     with pytest.raises(ValueError, match=message):
         Pixels(**options)
+
+
+@pytest.mark.parametrize(
+    ("camera", "message"),
+    [
+        ({"lookat": [1, 1]}, "`env.pixels.camera.lookat` must be \\[x, y, z\\] in metres"),
+        ({"distance": "abc"}, "`env.pixels.camera.distance` must be a number above 0, got abc"),
+        ({"distance": -1}, "`env.pixels.camera.distance` must be a number above 0, got -1"),
+    ],
+)
+def test_a_free_camera_needs_numbers(gl, camera, message):
+    with pytest.raises(UserError, match=message):
+        Lanes(spec(camera=camera), 1)
 
 
 def test_a_mistyped_option_names_the_nearest():

@@ -114,6 +114,19 @@ def test_mistakes_get_one_line(words, message, tmp_path):
         Session(TrainingSpec.build(config, 1), tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["algo=dagger", "env.pixels.size=10"], "do not fit DaggerModel: .* Kernel size"),
+        (["algo=dagger", "algo.normalise=true"], "`algo.normalise` does not go with pictures"),
+    ],
+)
+def test_mistakes_with_pictures_get_one_line(gl, words, message, tmp_path):
+    config = compose_training(["env=fetch_reach_vision", "algo.envs=1", *words, f"store={tmp_path}"])
+    with pytest.raises(UserError, match=message):
+        Session(TrainingSpec.build(config, 1), tmp_path / "run")
+
+
 def test_the_expert_of_an_environment_can_be_replaced(tmp_path):
     words = ["algo=dagger", "env=fetch_reach", f"store={tmp_path}"]
     usual = TrainingSpec.build(compose_training(words), 1)

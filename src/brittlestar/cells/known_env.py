@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Any, cast
 
 from brittlestar.config import MISSING, options
+from brittlestar.config.yaml_files import read_option
 from brittlestar.envs.atari import is_atari
 from brittlestar.envs.ids import family
 
@@ -22,12 +23,8 @@ def shipped_envs() -> dict[str, dict[str, Any]]:
     """Returns the config of every shipped option, by its name."""
     from omegaconf import OmegaConf
 
-    loaded = {name: OmegaConf.load(file) for name, file in options("env").items()}
-    for name, node in loaded.items():
-        # An option may be a variant of others.
-        above = [loaded[base] for base in node.pop("defaults", ()) if base != "_self_"]
-        loaded[name] = OmegaConf.merge(*above, node)
-    return cast("dict[str, dict[str, Any]]", {name: OmegaConf.to_container(node) for name, node in loaded.items()})
+    nodes = {name: OmegaConf.to_container(read_option("env", name)) for name in options("env")}
+    return cast("dict[str, dict[str, Any]]", nodes)
 
 
 @functools.cache

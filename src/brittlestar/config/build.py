@@ -12,16 +12,13 @@ import sys
 import types
 import typing
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from brittlestar.config.hints import train_hint
 from brittlestar.config.imports import import_module_in_place
 from brittlestar.config.schema import MISSING
-from brittlestar.config.yaml_files import config_folder, options
+from brittlestar.config.yaml_files import options, read_option
 from brittlestar.errors import UserError, nearest
-
-if TYPE_CHECKING:
-    from omegaconf import DictConfig
 
 _PLAIN: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), bool: (bool,), str: (str,)}
 
@@ -110,12 +107,11 @@ def load(group: str, name: str, **values: Any) -> Any:
     """
     from omegaconf import OmegaConf
 
-    path = config_folder() / group / f"{name}.yaml"
-    if not path.is_file():
+    if name not in options(group):
         raise UserError(f"`{group}` has no {name!r}; {nearest(name, options(group))}")
-    node = cast("DictConfig", OmegaConf.load(path))
-    # `values` may set what the file leaves open. `defaults` are about other groups.
-    keys = [str(key) for key in node if key not in values and key != "defaults"]
+    node = read_option(group, name)
+    # `values` may set what the file leaves open.
+    keys = [str(key) for key in node if key not in values]
     return build(plain_config(OmegaConf.masked_copy(node, keys)) | values, group)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 
 def config_folder() -> Path:
@@ -19,6 +20,20 @@ def shipped_targets(group: str) -> set[str]:
     """
     texts = [path.read_text() for path in options(group).values()]
     return {target for text in texts for target in re.findall(r"_target_: ([\w.]+)", text)}
+
+
+def read_option(group: str, name: str) -> Any:
+    """Returns the file of an option, with what it takes from options of the same group; other `defaults` are left out.
+
+    Example:
+        >>> read_option("env", "fetch_reach_vision").id
+        'FetchReach-v4'
+    """
+    from omegaconf import OmegaConf
+
+    node: Any = OmegaConf.load(options(group)[name])
+    bases = [base for base in node.pop("defaults", ()) if isinstance(base, str) and base != "_self_"]
+    return OmegaConf.merge(*(read_option(group, base) for base in bases), node)
 
 
 def options(group: str, folder: Path | None = None) -> dict[str, Path]:

@@ -72,7 +72,7 @@ def measure(perturbation: Perturbation, rows: Rows, schedule: StressSchedule | N
     if not may_be_idle and not any(delivered.get(name) for name in _PROOFS):
         raise HarnessError(
             f"{type(perturbation).__name__} with {perturbation.strength_field} = {perturbation.strength} changed "
-            f"nothing: {_why(schedule, rows)}. Its result would pass for robustness"
+            f"nothing: {_why(schedule, rows)}. Its result would pass for robustness; `perturbation=none` is without any"
         )
     parts = perturbation.acting if isinstance(perturbation, ComposedPerturbation) else {}
     for name, part in parts.items():

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from brittlestar.envs.backends import BACKENDS, choose_backend, package_version
 from brittlestar.envs.batches import ARRAY_SPACES
 from brittlestar.envs.fast import accelerate
+from brittlestar.envs.gl import draw_without_screen
 from brittlestar.envs.ids import register_id, split_id
 from brittlestar.envs.model_sharing import share_model
 from brittlestar.envs.pixels import Pixels
@@ -116,6 +117,8 @@ class EnvSpec:
     def make(self, like: gym.Env | None = None) -> gym.Env:
         """Makes one environment with Gymnasium, whatever the backend; it shares the MuJoCo model of `like`, if any."""
         register_id(self.id, self.module)
+        if self.pixels.is_rendered:
+            draw_without_screen()
         try:
             with warnings.catch_warnings(), share_model(like):
                 # Warnings about older ids: published studies use them, and the manifest records the id.

@@ -58,6 +58,7 @@ class MujocoPainter:
         for key in node:
             if key not in _FREE:
                 raise UserError(f"`env.pixels.camera.{key}` does not exist; {nearest(str(key), _FREE)}")
+        _check_free(node)
         camera.type = self._mujoco.mjtCamera.mjCAMERA_FREE
         camera.lookat[:] = node.get("lookat", self.model.stat.center)
         camera.distance = node.get("distance", 1.5 * self.model.stat.extent)
@@ -149,6 +150,16 @@ class MujocoPainter:
             self._renderer.free()
             self._context.free()
             self._context = None
+
+
+def _check_free(node: dict[str, Any]) -> None:
+    numbers = {key: [*node[key]] if isinstance(node[key], list | tuple) else [node[key]] for key in node}
+    for key, values in numbers.items():
+        length, what = (3, "[x, y, z] in metres") if key == "lookat" else (1, "a number")
+        what += " above 0" if key == "distance" else ""
+        valid = len(values) == length and all(type(v) in (int, float) and np.isfinite(v) for v in values)
+        if not valid or (key == "distance" and values[0] <= 0):
+            raise UserError(f"`env.pixels.camera.{key}` must be {what}, got {node[key]}")
 
 
 def camera_names(model: Any) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from brittlestar.envs.cameras import MujocoPainter, camera_names
+from brittlestar.envs.gl import draw_without_screen
 from brittlestar.errors import UserError
 
 _TRACK = "track"
@@ -62,9 +62,7 @@ class FilmCamera:
 
 def with_pictures(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Returns arguments of `gymnasium.make` with which an environment can draw itself, if it knows how to."""
-    # The library behind classic control and toy text looks for a screen unless this names none.
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
+    draw_without_screen()
     modes = _render_modes(env_id)
     return kwargs | {"render_mode": "rgb_array"} if "rgb_array" in modes else kwargs
 

@@ -11,6 +11,12 @@ _LIBRARIES = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 _INSTALL = "apt-get install libegl1 libegl-mesa0 libgl1-mesa-dri"
 
 
+def draw_without_screen() -> None:
+    """Has the library behind classic control and toy text draw without looking for a screen or a loudspeaker."""
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
+
+
 def make_context(width: int, height: int) -> Any:
     """Returns a context to draw in: by EGL, else by OSMesa, or by the one that MUJOCO_GL names."""
     wanted = os.environ.get("MUJOCO_GL", "").lower()

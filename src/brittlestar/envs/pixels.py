@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import gymnasium as gym
@@ -19,6 +19,7 @@ from brittlestar.errors import UserError, nearest, require
 
 RENDER = "render"
 """The camera that is the environment's own picture."""
+_LARGEST = 4096
 IMAGE, STATE = "image", "state"
 SEEN, NOMINAL = "seen", "nominal"
 """Memories of pictures, on which later ones are stacked: those that a policy saw, and those of the nominal scene."""
@@ -53,8 +54,15 @@ class Pixels:
         is_valid = len(sides) == 2 and all(type(side) is int and side >= 1 for side in sides)
         require(is_valid, "env.pixels.size", "a whole number above 0, or [height, width]", self.size)
         self.height, self.width = sides
+        largest = max(self.height, self.width)
+        require(largest <= _LARGEST, "env.pixels.size", f"at most {_LARGEST}", self.size)
         require(type(self.stack) is int and self.stack >= 1, "env.pixels.stack", "at least 1", self.stack)
         require(type(self.samples) is int and self.samples >= 0, "env.pixels.samples", "at least 0", self.samples)
+        if not self.cameras:
+            for part in fields(self):
+                usual = [] if part.name == "keep" else part.default
+                if part.name != "camera" and getattr(self, part.name) != usual:
+                    raise ValueError(f"`env.pixels.{part.name}` needs `env.pixels.camera`: there are no pictures")
 
     @property
     def cameras(self) -> list[Any]:

@@ -25,7 +25,7 @@ from brittlestar.envs.ids import plain_env
 from brittlestar.errors import UserError
 from brittlestar.perturbations import Perturbation
 from brittlestar.perturbations.base import scheduled_fields
-from brittlestar.policies import as_policy
+from brittlestar.policies import Policy, as_policy
 from brittlestar.schedules import Constant, StressSchedule
 
 
@@ -52,8 +52,8 @@ def run_in_memory(
     """
     policy, mitigation, schedule = parts[0], _part("mitigation", parts[1]), parts[2] or Constant()
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
-    policy = as_policy(load("policy", policy) if isinstance(policy, str) else policy, name=f"policy `{name}`")
-    spec, notes = _env(env, policy)
+    policy = find_policy(policy)
+    spec, notes = find_env(env, policy)
     choices = {
         "env": env if isinstance(env, str) and env in options("env") and env != AUTO else spec.id,
         "policy": name,
@@ -92,12 +92,19 @@ def _manifest(spec: EnvSpec, choices: dict[str, str], perturbation: Perturbation
     }
 
 
-def _env(env: str | EnvSpec, policy: Any) -> tuple[EnvSpec, list[str]]:
-    """Returns an environment, and a note on where its success and returns come from."""
+def find_policy(policy: Any) -> Policy:
+    """Returns a policy, or a shipped one by its name."""
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
+    return as_policy(load("policy", policy) if isinstance(policy, str) else policy, name=f"policy `{name}`")
+
+
+def find_env(env: str | EnvSpec, policy: Any) -> tuple[EnvSpec, list[str]]:
+    """Returns an environment by its name, with a note on where its success and returns come from."""
     if isinstance(env, EnvSpec):
         return env, []
     if env == AUTO:
-        env = getattr(policy, "trained_in", None) or env
+        # The option of a policy of the zoo also has its cameras.
+        env = getattr(policy, "env_option", None) or getattr(policy, "trained_in", None) or env
         if env == AUTO:
             raise UserError(f"`env` {env!r} needs a policy that names the environment of its training: give an id")
     if env in options("env"):

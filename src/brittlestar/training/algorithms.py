@@ -102,7 +102,10 @@ class Algorithm:
         kind = self._model_class(defer)
         try:
             return kind(policy, env, seed=seed, device="cpu", tensorboard_log=log_folder, verbose=0, **options)
-        except (TypeError, ValueError) as error:
+        except MemoryError as error:
+            where = "the replay buffer does not fit into memory: set a smaller `algo.options.buffer_size`"
+            raise UserError(f"{where} ({error})") from None
+        except (TypeError, ValueError, RuntimeError) as error:
             raise UserError(f"`algo.options` do not fit {kind.__name__}: {' '.join(str(error).split())}") from None
         except AssertionError:
             raise UserError(f"`algo.name: {self.name}` cannot learn actions of {env.action_space}") from None

@@ -11,7 +11,9 @@ from brittlestar.engine.evaluation import run_episodes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
 from brittlestar.envs import EnvSpec
+from brittlestar.errors import UserError
 from brittlestar.perturbations.context import Calibration
+from brittlestar.policies.input_entry import is_image
 from brittlestar.policies.simple import RandomPolicy
 from brittlestar.training.algorithms import POOLED
 from brittlestar.training.spec import TrainingSpec
@@ -30,6 +32,9 @@ def normalised(lanes: Any, spec: TrainingSpec, statistics: Path | None = None) -
     algo = spec.algo
     if not algo.normalise:
         return lanes
+    spaces = getattr(lanes.observation_space, "spaces", None) or {"": lanes.observation_space}
+    if any(is_image(space) for space in spaces.values()):
+        raise UserError("`algo.normalise` does not go with pictures: set it to false")
     if statistics is not None:
         return VecNormalize.load(str(statistics), lanes)
     if algo.normalise == POOLED:

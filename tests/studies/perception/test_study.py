@@ -13,6 +13,7 @@ from brittlestar.envs.pixels import Pixels
 from brittlestar.envs.success import GoalReached
 from brittlestar.errors import UserError
 from brittlestar.studies.perception.study import Perception
+from brittlestar.studies.perception.swept_cells import agents_of
 
 SEEN = Pixels(camera="external_camera_0", size=32, samples=0)
 CAMERA = ["env=fetch_reach", "env.pixels.camera=external_camera_0"]
@@ -43,6 +44,8 @@ def test_one_command_gives_areas_points_and_pictures(shell, gl, sighted):
     ("words", "message"),
     [
         (["policy=random", *CAMERA, "perturbation=camera_view"], "a perception sweep adds its perturbations by itself"),
+        (["policy=random", *CAMERA, "stress_schedule=linear"], "a perception sweep sets the level by itself"),
+        (["policy=random", "env=cartpole", "env.pixels.camera=render"], "so no light or camera can be changed"),
         (["policy=random", *CAMERA, "study.steps=1"], "`steps` must be at least 2"),
         (["policy=random", *CAMERA, "study.axes.view.maximun=1"], "maximun"),
         (["policy=random"], "`policy=random`: the policy sees no camera of FetchReach-v4: set `env.pixels.camera`"),
@@ -67,6 +70,20 @@ def test_a_policy_that_fails_leaves_the_results_of_another_one(shell, gl, sighte
     assert {row["policy.path"] for row in shell.table("sweep", "perception_axes")} == {"sighted:act"}
 
 
+def test_with_other_cameras_no_level_is_known_to_be_in_training(make_cell, tmp_path):
+    seen = {"camera": "external_camera_0", "size": 64}
+    (tmp_path / "config.json").write_text(
+        json.dumps({"env": {"pixels": seen}, "perturbation": None, "stress_schedule": None})
+    )
+    greatest = {}
+    for size in (64, 32):
+        config = {"policy": {"path": str(tmp_path / "final" / "policy.zip")}, "env": {"pixels": seen | {"size": size}}}
+        cells = [make_cell([1, 0], strength=s, name="shift", config=config) for s in (0, 0.15)]
+        (agent,) = agents_of(cells, {"view": standard_dr_sweeps()["view"]})
+        greatest[size] = agent.trained
+    assert greatest == {64: {"view": 0.0}, 32: {"view": None}}
+
+
 def test_levels_of_the_training_are_marked(make_cell, tmp_path):
     """A policy from a folder of `brittlestar train` that had half of the view, and a policy of another origin."""
     config = {"env": {}, "perturbation": {"_target_": "brittlestar.perturbations.CameraView", "shift": 0.075}}
@@ -86,6 +103,18 @@ def test_levels_of_the_training_are_marked(make_cell, tmp_path):
     assert first["perception"]["in_training"] == {"view": [[0, "yes"], [0.5, "yes"], [1, "no"]]}
     assert second["perception"]["in_training"]["view"][0] == [0, "unknown"]
     assert "levels 0 to 0.5" in section.body and any("fit, not generalisation" in line for line in section.limits)
+
+
+def test_the_shipped_policy_in_python(gl):
+    axes = {"view": standard_dr_sweeps()["view"]}
+    axes["view"].steps = 2
+    assert dr_sweep("auto", "zoo/fetch_reach_vision", episodes_per_step=1, configs=axes).curve_points["view"][0][0] == 0
+    for wrong, message in (({"view": 3}, "as `standard_dr_sweeps` returns them"), ([1], "must be axes by name")):
+        with pytest.raises(UserError, match=message):
+            dr_sweep("fetch_reach_vision", "zoo/fetch_reach_vision", configs=wrong)
+    axes["view"].steps = 1
+    with pytest.raises(ValueError, match="at least 2"):
+        dr_sweep("fetch_reach_vision", "zoo/fetch_reach_vision", configs=axes)
 
 
 def test_the_same_sweep_in_python(gl):

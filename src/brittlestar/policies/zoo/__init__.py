@@ -22,6 +22,7 @@ class ZooPolicy(DelegatingPolicy):
         card = zoo.read_card(self.name)
         self.path = f"zoo/{self.name}"
         self.trained_in: str = card["env"]
+        self.env_option = zoo.choice(self.name, "env")
         clean = card["clean"]
         self.record = RecordedReturn(clean["return"]["mean"], clean["return"]["std"], clean["episodes"])
         self._policy = Sb3Policy(str(zoo.HOME / self.name / POLICY), adapter=self.adapter)

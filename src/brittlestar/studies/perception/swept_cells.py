@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from brittlestar.cells.files import write_file
-from brittlestar.cells.identity import NO_PERTURBATION
+from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION
 from brittlestar.cells.job import Job, resolve
 from brittlestar.config.build import locate
+from brittlestar.envs.pixels import RENDER
 from brittlestar.errors import UserError
 from brittlestar.policies.controllers import PController
 from brittlestar.reports.curve_names import curve_names
@@ -45,6 +46,8 @@ def check_cell(cell: Job) -> None:
     """
     if cell.config["perturbation"] != NO_PERTURBATION:
         raise UserError("a perception sweep adds its perturbations by itself: leave `perturbation=none`")
+    if cell.config["stress_schedule"] != CONSTANT:
+        raise UserError("a perception sweep sets the level by itself: leave `stress_schedule=constant`")
     try:
         config = resolve(cell).config
         policy, env, pixels = config["policy"], config["env"], config["env"].get("pixels") or {}
@@ -55,6 +58,8 @@ def check_cell(cell: Job) -> None:
     name, kept, training = cell.choices.get("policy"), set(pixels.get("keep") or ()), read_training(policy)
     if training is not None and not kept and (training["env"].get("pixels") or {}).get("camera") is None:
         raise UserError(f"`policy={name}` was trained on the state of {env['id']}, not on pictures: it cannot see")
+    if pixels.get("camera") == RENDER:
+        raise UserError(f"`env.pixels.camera=render`: {env['id']} draws itself, so no light or camera can be changed")
     if pixels.get("camera") is None:
         raise UserError(f"`policy={name}`: the policy sees no camera of {env['id']}: set `env.pixels.camera`")
     if is_scripted and not kept >= _STATE:
@@ -74,7 +79,10 @@ def agents_of(cells: list[Cell], axes: dict[str, Axis]) -> list[SweptPolicy]:
     names = curve_names(columns, [tuple(value for _, value in label) for label in members])
     agents = []
     for (label, own), name in zip(members.items(), names.values(), strict=True):
-        trained = trained_strengths(read_training(own[0].setting("policy")), axes)
+        training, seen = read_training(own[0].setting("policy")), own[0].setting("env").get("pixels")
+        # With other cameras, no level was in training.
+        known = training if training is None or training["env"].get("pixels") == seen else None
+        trained = trained_strengths(known, axes)
         agents.append(SweptPolicy(dict(label), name or own[0].choice("policy"), own, trained))
     return agents
 
