@@ -33,6 +33,7 @@ from brittlestar.sweeps.memory import trim_memory
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
+MUCH_MEMORY = 10**9
 AGENTS = Path(os.environ.get("BRITTLESTAR_AGENTS", ROOT.parent / "shared/checkpoints/rl-trained-agents"))
 
 
@@ -61,9 +62,11 @@ class Shell:
 
 @pytest.fixture(autouse=True, scope="module")
 def return_memory():
-    """Gives memory back after each module, as workers do: closed simulators are few objects that hold much memory."""
+    """Gives memory back after a module, as workers do: closed simulators are few objects that hold much memory."""
     yield
-    trim_memory()
+    status = Path("/proc/self/statm")
+    if status.is_file() and int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MUCH_MEMORY:
+        trim_memory()
 
 
 @pytest.fixture

@@ -201,7 +201,10 @@ def start(shell, *arguments: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-SLOWER = ["env=pendulum", "policy=random", "episodes=40", "perturbation.sigma=0,0.1,0.3", "seed=0,1,2,3", "lanes=1"]
+SLOWER = [
+    *("env=pendulum", "policy=random", "episodes=16", "lanes=1"),
+    *("perturbation.sigma=0,0.1,0.3", "seed=0,1,2,3"),
+]
 
 
 def wait_until(condition) -> None:

@@ -130,3 +130,15 @@ def test_a_worker_that_waits_for_the_disk_removes_what_it_has_half_written(tmp_p
         time.sleep(0.01)
     worker.end()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
+def test_a_program_that_ends_while_a_worker_starts_prints_nothing(seconds):
+    script = (
+        "import threading, time\n"
+        "from brittlestar.sweeps.workers import Worker\n"
+        "threading.Thread(target=Worker, kwargs={'daemon': True}, daemon=True).start()\n"
+        f"time.sleep({seconds})"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,13 +1,18 @@
 """The process that workers are forked from."""
 
+import atexit
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator
 
 FIRST_ENV = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
+_starting = threading.Lock()
+_START_SECONDS = 5.0
 
 
 def start_fork_server(env: str | None = None) -> bool:
@@ -32,6 +37,20 @@ def start_fork_server(env: str | None = None) -> bool:
         # Its socket is in the folder of temporary files, whose name may be too long for a socket.
         return False
     return True
+
+
+@contextlib.contextmanager
+def whole_start() -> Iterator[None]:
+    """Lets a process start whole, without Ctrl-C: one that this program leaves half started prints an error."""
+    _wait_at_the_end()
+    with _starting, without_interrupts():
+        yield
+
+
+@functools.cache
+def _wait_at_the_end() -> None:
+    """Has the end of the program wait for a start in another thread; after that none begins."""
+    atexit.register(_starting.acquire, timeout=_START_SECONDS)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
-from brittlestar.sweeps.fork_server import start_fork_server, without_interrupts
+from brittlestar.sweeps.fork_server import start_fork_server, whole_start
 from brittlestar.sweeps.memory import trim_memory
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Worker:
         context: Any = multiprocessing.get_context("forkserver" if not fresh and start_fork_server() else "spawn")
         self.pipe, other = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(other,), daemon=daemon)
-        with without_interrupts():
+        with whole_start():
             self.process.start()
         other.close()
         self.task: Any = None
