@@ -31,6 +31,10 @@ REPEATED = (
     f"{PROGRAM} train -m",
     f"{PROGRAM} train env=pendulum",
     "episode_seeds=consecutive",
+    # tests/studies/perception and tests/training run these.
+    "experiment=perception_joint",
+    "experiment=distracting_control",
+    "algo=dagger",
     # The same path as `experiment=fetch_reach_action`.
     "experiment=fetch_push_action",
 )
