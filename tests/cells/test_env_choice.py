@@ -137,3 +137,24 @@ def test_a_file_without_adapters_that_names_another_version_gets_a_note(tmp_path
     assert notes_on_other_env(node, "CartPole-v0") == []
     for other in ({"path": "mine:policy"}, node | {"adapter": None}, {}):
         assert notes_on_other_env(other, "CartPole-v1") == []
+
+
+VISION = {"_target_": "brittlestar.policies.zoo.ZooPolicy", "name": "fetch_reach_vision", "adapter": None}
+SEEING = {"env": "fetch_reach", "policy": "zoo/fetch_reach_vision"}
+
+
+def test_a_policy_that_sees_brings_its_cameras():
+    env = chosen(SHIPPED["fetch_reach"], policy=VISION, choices=SEEING)
+    assert (env.node, env.option) == (SHIPPED["fetch_reach_vision"], "fetch_reach_vision")
+    assert env.notes == [
+        "zoo/fetch_reach_vision runs in its own environment `env=fetch_reach_vision`, not in `env=fetch_reach` of the"
+        " experiment"
+    ]
+    by_name = chosen(SHIPPED["fetch_reach"], ["env=fetch_reach"], policy=VISION, choices=SEEING)
+    assert by_name.node == SHIPPED["fetch_reach"], "the command names an environment"
+
+
+def test_auto_has_the_cameras_of_a_policy_that_sees():
+    env = chosen(SHIPPED["auto"] | {"max_steps": 9}, ["env=auto"], VISION, SEEING | {"env": "auto"})
+    assert env.node == SHIPPED["fetch_reach_vision"] | {"max_steps": 9}
+    assert env.notes == ["the policy was trained in `env=fetch_reach_vision`"]

@@ -72,6 +72,14 @@ def test_the_worst_beside_the_same_episode_without_perturbation(call, sweep, tmp
     assert len(list((tmp_path / films[0].stem).glob("*.png"))) == len(film)
 
 
+def test_a_long_episode_has_a_frame_for_several_steps_in_both_films(call, sweep, tmp_path, monkeypatch):
+    monkeypatch.setattr("brittlestar.reports.films._MOST_FRAMES", 20)
+    words = ["--cell", "1", "--episode", "0", "--side-by-side", "--size", "80", "--out", str(tmp_path)]
+    code, output, _ = call(main, str(sweep), *words)
+    assert code == 0 and returns(sweep, 0)[0] == 60 and "(one frame for 3 steps)" in output
+    assert len(frames(next(tmp_path.glob("*.mp4")))) == 20
+
+
 def test_flipped_episodes_as_a_gif(call, sweep, tmp_path):
     words = ["--flipped", "1", "--gif", "--slow", "2", "--size", "80", "--out", str(tmp_path)]
     code, output, _ = call(main, str(sweep), *words)
@@ -84,10 +92,10 @@ def test_another_row_is_an_error_that_says_what_changed(call, sweep, monkeypatch
 
     original = films.replay
 
-    def changed(manifest, rows, episode, size):
+    def changed(manifest, rows, episode, size, every):
         rows = rows.copy()
         rows[:, list(manifest["columns"]).index("length")] += 1
-        return original(dict(manifest) | {"cell": "of other code"}, rows, episode, size)
+        return original(dict(manifest) | {"cell": "of other code"}, rows, episode, size, every)
 
     monkeypatch.setattr(films, "replay", changed)
     code, output, _ = call(main, str(sweep), "--cell", "1", "--episode", "0", "--size", "80")

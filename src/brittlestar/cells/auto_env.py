@@ -19,8 +19,8 @@ _ANT_CONTACTS = slice(27, 111)
 def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[str] = ()) -> dict[str, Any]:
     """Returns the config of the environment that a policy was trained in.
 
-    A class of policies may name it by a static method `trained_env(node) -> str`; otherwise it is read from the file
-    or folder `path`. `env` is the option `auto` with the user's settings, and `named` has keys that the user set, even
+    A class of policies may name it by static methods, see `env_of_policy`; otherwise it is read from the file or
+    folder `path`. `env` is the option `auto` with the user's settings, and `named` has keys that the user set, even
     if to their defaults.
 
     Example:
@@ -28,9 +28,9 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[s
         'CartPole-v1'
     """
     settings = user_settings(env, shipped_envs()[AUTO], named)
-    env_id = named_by_policy(policy)
-    if env_id:
-        return with_settings(known_env(env_id)[1], settings)
+    own = env_of_policy(policy)
+    if own is not None:
+        return with_settings(own[1], settings)
     path = policy.get("path")
     if not isinstance(path, str):
         raise UserError("`env=auto` takes the environment from `policy.path`, but this policy has none")
@@ -61,6 +61,20 @@ def named_by_policy(policy: dict[str, Any]) -> str:
     """Returns the id of the environment that the class of a policy names; empty for a class that names none."""
     kind: Any = locate(policy["_target_"], "policy") if "_target_" in policy else None
     return str(kind.trained_env(policy)) if hasattr(kind, "trained_env") else ""
+
+
+def env_of_policy(policy: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Returns the option and the config of the environment that the class of a policy names; None if it names none.
+
+    The static method `trained_env(node) -> str` gives an id. `trained_option(node) -> str` gives an option of the group
+    `env`, which may have cameras.
+    """
+    env_id = named_by_policy(policy)
+    if not env_id:
+        return None
+    kind: Any = locate(policy["_target_"], "policy")
+    option = kind.trained_option(policy) if hasattr(kind, "trained_option") else None
+    return (option, shipped_envs()[option]) if option else known_env(env_id)
 
 
 @functools.cache

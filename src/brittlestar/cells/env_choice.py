@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brittlestar.cells.auto_env import AUTO, named_by_policy, resolve_env, trained_id
+from brittlestar.cells.auto_env import AUTO, env_of_policy, named_by_policy, resolve_env, trained_id
 from brittlestar.cells.known_env import (
     BY_HAND,
     complete_env,
@@ -54,8 +54,9 @@ def choose_env(config: dict[str, Any], choices: dict[str, Any], overrides: Seque
     if env.get("id") == AUTO:
         if "policy" not in config:
             raise UserError("`env=auto` is the environment of a policy, and a training has none: add `env=NAME`")
-        node = resolve_env(env, policy, named)
-        notes = origin(node, env)
+        node, own = resolve_env(env, policy, named), env_of_policy(policy)
+        is_variant = own is not None and own[0] != known_env(node["id"])[0]
+        notes = [f"the policy was trained in `env={own[0]}`"] if own is not None and is_variant else origin(node, env)
         if node["kwargs"] not in (env.get("kwargs"), known_env(node["id"])[1]["kwargs"]):
             notes.append(f"{node['id']} is made with {node['kwargs']}, as in the training; `env.kwargs` changes that")
         return EnvChoice(node, node["id"], notes)
@@ -63,21 +64,30 @@ def choose_env(config: dict[str, Any], choices: dict[str, Any], overrides: Seque
         node, notes = complete_env(env, named)
         return EnvChoice(node, node["id"], notes)
     if not {"env", "env.id"} & {*keys} and policy.get("adapter") is None:
-        trained = named_by_policy(policy)
-        if trained and trained != env.get("id"):
-            return _brought(trained, env, choices, named)
+        own = env_of_policy(policy)
+        if own is not None and (own[1]["id"] != env.get("id") or _is_other_variant(own[0], option, env)):
+            return _brought(own, env, choices, named)
     return EnvChoice(env, option, [])
 
 
-def _brought(trained: str, env: dict[str, Any], choices: dict[str, Any], named: set[str]) -> EnvChoice:
+def _is_other_variant(own: str, option: str | None, env: dict[str, Any]) -> bool:
+    """Whether the environment is a shipped option that differs from that of the policy, say by its cameras."""
+    shipped = shipped_envs()
+    return own in shipped and option in shipped and own != option and shipped[option]["id"] == env.get("id")
+
+
+def _brought(
+    own_env: tuple[str, dict[str, Any]], env: dict[str, Any], choices: dict[str, Any], named: set[str]
+) -> EnvChoice:
     """Returns the environment of a policy, in place of that of an experiment."""
     option = choices.get("env")
     own = user_settings(env, shipped_envs().get(str(option), env), named)
     tops = {key.partition(".")[0] for key in named}
     settings = {key: value for key, value in own.items() if key in (*_OF_ANY_ENV, *tops)}
-    name, known = known_env(trained)
-    note = f"{choices.get('policy')} runs in its own environment {trained}, not in `env={option}` of the experiment"
-    return EnvChoice(with_settings(known, settings), name or trained, [note])
+    name, known = own_env
+    place = known["id"] if known["id"] != env.get("id") else f"`env={name}`"
+    note = f"{choices.get('policy')} runs in its own environment {place}, not in `env={option}` of the experiment"
+    return EnvChoice(with_settings(known, settings), name or known["id"], [note])
 
 
 def refuse_other_env(policy: Any, env_id: str) -> None:

@@ -31,7 +31,7 @@ class Moment:
     commanded: np.ndarray
     executed: np.ndarray
     frame: np.ndarray | None
-    """A picture of the environment before the step."""
+    """A picture of the environment before the step; None in steps that a film of a long episode leaves out."""
     reward: float = 0.0
 
 
@@ -51,6 +51,8 @@ class Replay:
     """Simulated time of a step, where it is known."""
     no_pictures: str = ""
     """Why there are no pictures of the environment; empty if there are."""
+    every: int = 1
+    """Every how many steps there is a picture."""
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -58,7 +60,9 @@ class Replay:
         return dict(zip(self.columns, self.row.tolist(), strict=True))
 
 
-def replay(manifest: Mapping[str, Any], rows: np.ndarray, episode: int, size: int | None = None) -> Replay:
+def replay(
+    manifest: Mapping[str, Any], rows: np.ndarray, episode: int, size: int | None = None, every: int = 1
+) -> Replay:
     """Runs one episode of a recorded cell again and compares its row with the recorded one.
 
     Args:
@@ -66,16 +70,17 @@ def replay(manifest: Mapping[str, Any], rows: np.ndarray, episode: int, size: in
         rows: its recorded rows.
         episode: its number, from 0 on.
         size: pixels of a side of the pictures; None for no pictures.
+        every: steps from one picture to the next.
     """
     if not 0 <= episode < len(rows):
         raise UserError(f"the cell has the episodes 0 to {len(rows) - 1}, got {episode}")
     job = resolve(Job(dict(manifest["config"]), dict(manifest["choices"]), list(manifest["overrides"])))
     columns, recorded = list(manifest["columns"]), rows[episode]
-    again = _run(job, columns, episode, size, alone=True)
+    again = _run(job, columns, episode, size, every, alone=True)
     again.differences = _differences(columns, recorded, again.row)
     if again.differences:
         # A perturbation may carry its state from one episode to the next.
-        again = _run(job, columns, episode, size, alone=False)
+        again = _run(job, columns, episode, size, every, alone=False)
         again.differences = _differences(columns, recorded, again.row)
     again.changes = _changes(manifest, job)
     return again
@@ -87,7 +92,7 @@ def _differences(columns: list[str], recorded: np.ndarray, now: np.ndarray) -> d
     return {name: (old, new) for (name, old, new), equal in zip(triples, same, strict=True) if not equal}
 
 
-def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, alone: bool) -> Replay:
+def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, every: int, alone: bool) -> Replay:
     from brittlestar.engine.evaluation import make_lanes, run_episodes
     from brittlestar.engine.metrics import COLUMNS
     from brittlestar.envs.film_camera import with_pictures
@@ -100,22 +105,24 @@ def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, a
         lanes = make_lanes(spec, 1, consecutive=plan.consecutive, needs_model=job.perturbation.needs_world)
         parts = cells.parts_of(job)
     with closing(lanes), own_process_state(plan.seed):
-        watcher = _Watcher(lanes, episode, size)
+        watcher = _Watcher(lanes, episode, size, every)
         with closing(watcher):
             values = run_episodes(lanes, parts, plan, lanes=1, watcher=watcher).values[episode]
     row = np.array([values[COLUMNS.index(name)] if name in COLUMNS else np.nan for name in columns])
     phase, seconds = job.schedule.phase(episode), lanes.step_seconds
-    return Replay(watcher.moments, phase, columns, row, step_seconds=seconds, no_pictures=watcher.no_pictures)
+    again = Replay(watcher.moments, phase, columns, row, step_seconds=seconds, no_pictures=watcher.no_pictures)
+    again.every = every
+    return again
 
 
 class _Watcher:
     """Keeps every step of one episode."""
 
-    def __init__(self, lanes: Any, episode: int, size: int | None) -> None:
+    def __init__(self, lanes: Any, episode: int, size: int | None, every: int) -> None:
         from brittlestar.envs.film_camera import FilmCamera
 
         self.moments: list[Moment] = []
-        self._lanes, self._episode = lanes, episode
+        self._lanes, self._episode, self._every = lanes, episode, every
         self._is_watched = False
         envs = getattr(lanes, "envs", None)
         self._camera = FilmCamera(envs[0], size) if size is not None and envs else None
@@ -132,7 +139,8 @@ class _Watcher:
         if stack.first[0]:
             # An episode that runs again replaces its first run.
             self.moments.clear()
-        frame = None if self._camera is None else self._camera.frame(self._lanes.envs[0])
+        is_drawn = self._camera is not None and len(self.moments) % self._every == 0
+        frame = self._camera.frame(self._lanes.envs[0]) if is_drawn and self._camera is not None else None
         nominal = observed.true if stack.nominal is None else stack.nominal
         true, seen = ({k: v[0].copy() for k, v in entries(o).items()} for o in (nominal, observed.mitigated))
         commanded, executed = (np.array(action[0]) for action in (acted.commanded, acted.executed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,21 +40,23 @@ class FilmSheet:
     size: int
     backdrop: Backdrop = field(default_factory=Backdrop)
 
-    def frames(self) -> Iterator[np.ndarray]:
-        """Yields a frame for each step."""
-        totals = np.cumsum([moment.reward for moment in self.replay.moments])
-        for moment in self.replay.moments:
-            yield self._frame(moment, totals)
+    def __post_init__(self) -> None:
+        self._totals = np.cumsum([moment.reward for moment in self.replay.moments])
+        self._shown = self.replay.moments[:: self.replay.every]
 
-    def _frame(self, moment: Moment, totals: np.ndarray) -> np.ndarray:
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def frame(self, number: int) -> np.ndarray:
+        """Draws one frame; after the last one, the last one again."""
         from PIL import Image, ImageDraw
 
+        moment, totals = self._shown[min(number, len(self) - 1)], self._totals
         height, left = self.size + self.size % 2, self._left_width(moment)
         sheet = Image.new("RGB", (left + _PANEL, height), _PAPER)
         pen = ImageDraw.Draw(sheet)
-        if left:
-            picture = Image.fromarray(moment.frame).convert("RGB") if moment.frame is not None else None
-            self._place(sheet, picture, left, height)
+        if moment.frame is not None:
+            self._place(sheet, Image.fromarray(moment.frame), left, height)
         x, y = left + _EDGE, _EDGE
         y = self._header(pen, x, y, moment)
         plot_top = height - 150
@@ -71,8 +73,6 @@ class FilmSheet:
 
     @staticmethod
     def _place(sheet: Any, picture: Any, width: int, height: int) -> None:
-        if picture is None:
-            return
         scale = min(width / picture.width, height / picture.height)
         small = picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))
         sheet.paste(small, ((width - small.width) // 2, (height - small.height) // 2))

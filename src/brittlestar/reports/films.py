@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ FILMS = "films"
 """Folder of the films, in that of the sweep."""
 _USUAL_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.04, 0.2, 0.02
 """Seconds."""
+_MOST_FRAMES = 600
+"""The pictures of an episode are held in memory."""
 
 
 @dataclass
@@ -54,26 +57,27 @@ class Film:
             lines = [f"{name}: not the recorded row: {'; '.join(pairs)}", *(f"  {change}" for change in again.changes)]
         else:
             lines = [f"{name}: the recorded row, bit for bit"]
-        note = f" (without pictures: {again.no_pictures})" if again.no_pictures else ""
-        return [*lines, f"  {self.path}{note}"]
+        notes = [f"without pictures: {again.no_pictures}"] if again.no_pictures else []
+        notes += [f"one frame for {again.every} steps"] if again.every > 1 else []
+        return [*lines, f"  {self.path}" + (f" ({'; '.join(notes)})" if notes else "")]
 
 
 def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptions) -> Film:
     """Runs an episode again and films it; `cells` are those of its sweep."""
     cell, episode = chosen.cell, chosen.episode
-    again = replay(cell.manifest, cell.rows(), episode, options.size)
-    sheets = [_sheet(cells, cell, episode, again, options)]
     twin = clean_twin(cells, cell) if options.side_by_side and cell.strength != 0 else None
+    every = _distance([cell] if twin is None else [cell, twin], episode)
+    again = replay(cell.manifest, cell.rows(), episode, options.size, every)
+    sheets = [_sheet(cells, cell, episode, again, options)]
     if twin is not None:
-        beside = replay(twin.manifest, twin.rows(), episode, options.size)
+        beside = replay(twin.manifest, twin.rows(), episode, options.size, every)
         sheets.insert(0, _sheet(cells, twin, episode, beside, options))
     stem = f"cell_{cell.manifest['number']}_episode_{episode}" + ("_beside_clean" if twin is not None else "")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{stem}.{'gif' if options.gif else 'mp4'}"
-    frames = list(_joined([list(sheet.frames()) for sheet in sheets]))
-    write_film(path, frames, _rate(again) / options.slow)
+    write_film(path, _joined(sheets), _rate(again) / options.slow)
     if options.frames:
-        _write_frames(folder / stem, frames)
+        _write_frames(folder / stem, _joined(sheets))
     return Film(chosen, again, path)
 
 
@@ -105,18 +109,25 @@ def _backdrop(cells: list[Cell]) -> Backdrop:
     return Backdrop(curves, next((str(cell.strength_name) for cell in cells if cell.strength_name), ""))
 
 
-def _joined(films: list[list[np.ndarray]]) -> list[np.ndarray]:
-    """Returns frames side by side; a film that ends earlier keeps its last frame."""
-    length = max(map(len, films))
-    return [np.concatenate([frames[min(i, len(frames) - 1)] for frames in films], axis=1) for i in range(length)]
+def _distance(cells: list[Cell], episode: int) -> int:
+    """Returns how many steps a frame stands for, the same for films side by side; 1 for most episodes."""
+    # An episode that does not exist is an error of the replay.
+    lengths = [float(length) for cell in cells for length in cell.column("length")[episode : episode + 1]]
+    return max(1, math.ceil(max(lengths, default=1) / _MOST_FRAMES))
+
+
+def _joined(sheets: list[FilmSheet]) -> Iterator[np.ndarray]:
+    """Yields frames side by side; a film that ends earlier keeps its last frame."""
+    for number in range(max(map(len, sheets))):
+        yield np.concatenate([sheet.frame(number) for sheet in sheets], axis=1)
 
 
 def _rate(again: Replay) -> float:
     """Returns frames per second: as fast as the simulation, where that can be watched."""
-    return 1 / min(max(again.step_seconds or _USUAL_STEP, _SHORTEST_STEP), _LONGEST_STEP)
+    return 1 / min(max((again.step_seconds or _USUAL_STEP) * again.every, _SHORTEST_STEP), _LONGEST_STEP)
 
 
-def _write_frames(folder: Path, frames: list[np.ndarray]) -> None:
+def _write_frames(folder: Path, frames: Iterator[np.ndarray]) -> None:
     from PIL import Image
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ def run_in_memory(
     `parts` are policy, mitigation and schedule; a string names a shipped config.
     """
     policy, mitigation, schedule = parts[0], _part("mitigation", parts[1]), parts[2] or Constant()
-    name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
+    name = _policy_name(policy)
     policy = find_policy(policy)
     spec, notes = find_env(env, policy)
     choices = {
@@ -94,8 +94,13 @@ def _manifest(spec: EnvSpec, choices: dict[str, str], perturbation: Perturbation
 
 def find_policy(policy: Any) -> Policy:
     """Returns a policy, or a shipped one by its name."""
-    name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
-    return as_policy(load("policy", policy) if isinstance(policy, str) else policy, name=f"policy `{name}`")
+    node = load("policy", policy) if isinstance(policy, str) else policy
+    return as_policy(node, name=f"policy `{_policy_name(policy)}`")
+
+
+def _policy_name(policy: Any) -> str:
+    """Returns the name of a policy in tables."""
+    return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
 
 
 def find_env(env: str | EnvSpec, policy: Any) -> tuple[EnvSpec, list[str]]:

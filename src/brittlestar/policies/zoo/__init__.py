@@ -36,3 +36,8 @@ class ZooPolicy(DelegatingPolicy):
     def trained_env(node: dict[str, Any]) -> str:
         """Returns the id of the environment that `env=auto` means for a config node of this class."""
         return str(zoo.read_card(node["name"])["env"])
+
+    @staticmethod
+    def trained_option(node: dict[str, Any]) -> str | None:
+        """Returns the option of the group `env` in the recipe, which may have cameras."""
+        return zoo.choice(node["name"], "env")
