@@ -35,9 +35,11 @@ def main() -> None:
 def _describe_checkpoint(path: str) -> None:
     from brittlestar.checkpoints import describe_path
     from brittlestar.policies.zoo.cards import HOME, files, read_card
+    from brittlestar.training.zoo_pages import summary
 
     if path.startswith("zoo/"):
         name = path.removeprefix("zoo/")
-        read_card(name)
+        recipe = " ".join(read_card(name)["recipe"])
+        print(f"card         {summary(name)}\nrecipe       brittlestar train {recipe}")
         path = str(files(HOME / name)[0])
     print(describe_path(path))

@@ -31,6 +31,7 @@ def test_one_command_gives_areas_points_and_pictures(shell, gl, sighted):
     assert [row["axis"] for row in rows] == ["light", "view", "rotation", "overall"]
     levels = shell.table("sweep", "perception_levels")
     assert [(row["axis"], row["strength"]) for row in levels[2:4]] == [("view", 0), ("view", 0.15)]
+    assert 0 < levels[3]["scene_pixels_changed"] <= 1 and 0 < levels[3]["scene_difference"] < 1
     assert {row["in_training"] for row in levels} == {"unknown"}
     assert result["in_training"]["light"] == [[0, "unknown"], [1, "unknown"]]
     report = (folder / "report.md").read_text()
@@ -48,6 +49,8 @@ def test_one_command_gives_areas_points_and_pictures(shell, gl, sighted):
         (["policy=random", "env=cartpole", "env.pixels.camera=render"], "so no light or camera can be changed"),
         (["policy=random", *CAMERA, "study.steps=1"], "`steps` must be at least 2"),
         (["policy=random", *CAMERA, "study.axes.view.maximun=1"], "maximun"),
+        (["policy=random", *CAMERA, "study.axes.view.maximum=abc"], "`study.axes.view.maximum` must be a number"),
+        (["policy=random", *CAMERA, "study.axes.view.strength=shft"], "camera_view has no shft; did you mean `shift`?"),
         (["policy=random"], "`policy=random`: the policy sees no camera of FetchReach-v4: set `env.pixels.camera`"),
         (
             ["policy=p_controller", *CAMERA],

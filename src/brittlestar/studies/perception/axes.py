@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.config import options
+from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import PositiveInt, UserError, check_fields, nearest, require
 
 _FIELDS = ("perturbation", "strength", "maximum")
@@ -66,4 +68,15 @@ def read_axes(nodes: dict[str, dict[str, Any]], steps: int) -> dict[str, Axis]:
         missing = [key for key in _FIELDS if key not in node]
         if missing:
             raise UserError(f"`study.axes.{name}` needs {' and '.join(f'`{key}`' for key in missing)}")
+        is_number = isinstance(node["maximum"], int | float)
+        require(is_number, f"study.axes.{name}.maximum", "a number", node["maximum"])
+        perturbation, strength = node["perturbation"], node["strength"]
+        # Options of the user are checked when their cells are composed.
+        settings = (
+            [*read_option("perturbation", perturbation)] if perturbation in options("perturbation") else [strength]
+        )
+        if strength not in settings:
+            raise UserError(
+                f"`study.axes.{name}.strength`: {perturbation} has no {strength}; {nearest(strength, settings)}"
+            )
     return {name: Axis(**node, steps=steps) for name, node in nodes.items()}

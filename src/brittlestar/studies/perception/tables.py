@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brittlestar.engine.look import SCENE_CHANGED, SCENE_DIFFERENCE
 from brittlestar.results.format import bounded, markdown, text
 from brittlestar.results.load import Row
 from brittlestar.results.rows import group_rows
@@ -14,7 +15,10 @@ from brittlestar.studies.perception.training_ranges import NOT_KNOWN, SEEN_BEFOR
 
 
 def level_rows(agent: SweptPolicy, scores: PerceptionScores, axes: dict[str, Axis]) -> list[Row]:
-    """Returns a row for every axis and level of a policy: its success, and whether the level was in training."""
+    """Returns a row for every axis and level of a policy.
+
+    It has the success, how much of the pictures changed, and whether the level was in training.
+    """
     rows: list[Row] = []
     for name, area in scores.axes.items():
         axis = axes[name]
@@ -22,8 +26,22 @@ def level_rows(agent: SweptPolicy, scores: PerceptionScores, axes: dict[str, Axi
             place: Row = {"axis": name, "level": level, "perturbation": axis.perturbation}
             place |= {"strength_name": axis.strength, "strength": strength}
             numbers = {"success": success, "success_low": low, "success_high": high, "episodes": area.episodes}
-            rows.append(agent.label | place | numbers | {"in_training": was_trained(strength, agent.trained[name])})
+            seen = _delivered(agent, axis.perturbation, strength)
+            rows.append(
+                agent.label | place | numbers | seen | {"in_training": was_trained(strength, agent.trained[name])}
+            )
     return rows
+
+
+def _delivered(agent: SweptPolicy, perturbation: str, strength: float) -> Row:
+    """Returns how far a level changed the pictures, as a mean over its cells; nothing of other perturbations."""
+    cells = [cell for cell in agent.cells if (cell.choice("perturbation"), cell.strength) == (perturbation, strength)]
+    effects = [cell.manifest.get("delivery", {}) for cell in cells]
+    return {
+        name: sum(effect[name] for effect in effects) / len(effects)
+        for name in (SCENE_CHANGED, SCENE_DIFFERENCE)
+        if effects and all(name in effect for effect in effects)
+    }
 
 
 def axis_rows(agent: SweptPolicy, scores: PerceptionScores, levels: list[Row]) -> list[Row]:
