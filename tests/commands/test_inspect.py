@@ -29,7 +29,8 @@ def test_it_prints_what_a_file_contains(call, agent_with_code):
 
 def test_it_describes_a_policy_of_the_zoo(call):
     _, output, _ = call(main, "zoo/cartpole_ppo")
-    assert output.startswith("card         ppo on cartpole") and "\nrecipe       brittlestar train env=cartpole" in output
+    assert output.startswith("card         ppo on cartpole, trained: return 500")
+    assert "\nrecipe       brittlestar train env=cartpole algo=ppo seed=0\n" in output
     assert re.search(r"^algorithm +ppo$", output, re.MULTILINE)
     code, _, error = call(main, "zoo/cartpole_pop")
     assert (code, error) == (1, "brittlestar: the zoo has no `cartpole_pop`; did you mean `cartpole_ppo`?\n")
