@@ -147,3 +147,28 @@ def test_augmentation_changes_pictures_only():
     assert (Augmentation()(pictures, np.random.default_rng(0)) == pictures).all()
     shifted = Augmentation(shift=0.25)(pictures, np.random.default_rng(1))
     assert shifted.shape == pictures.shape and set(shifted[0].flatten().tolist()) <= set(pictures[0].flatten().tolist())
+
+
+def test_it_goes_on_from_the_weights_of_another_agent(experts, tmp_path, train):
+    first = train(make_spec(40, save_every=40), tmp_path / "first")
+    start = str(first / "final" / "policy.zip")
+    slow = {"options": OPTIONS | {"learning_rate": 1e-12}}
+    again = train(make_spec(40, save_every=40, start=start, **slow), tmp_path / "again")
+    for name, array in weights(first).items():
+        np.testing.assert_allclose(weights(again)[name], array, rtol=0, atol=1e-6)
+    # The network acts from the first step on.
+    assert not (lessons(again)["seen/"] == lessons(first)["seen/"]).all()
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("zoo/cartpole_ppo", "has other layers than the network to train: action_net.weight"),
+        ("random", "`algo.start=random` is no agent with weights"),
+        ("zoo/cartpole_pop", "did you mean `zoo/cartpole_ppo`?"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(experts, tmp_path, train, start, message):
+    with pytest.raises(UserError) as error:
+        train(make_spec(40, start=start), tmp_path / "run")
+    assert message in str(error.value)

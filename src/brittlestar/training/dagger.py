@@ -18,10 +18,11 @@ from brittlestar.errors import UserError, require
 from brittlestar.sweeps.policy_words import policy_node
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.augmentation import Augmentation
+from brittlestar.training.start_weights import agent_file, copy_weights
 
 LESSONS = "lessons"
 """The folder, in that of the training, with what the learner saw and what the expert answered."""
-_OWN = ("expert", "guided", "noise", "lessons", "batch", "memory", "augment")
+_OWN = ("expert", "start", "guided", "noise", "lessons", "batch", "memory", "augment")
 
 
 @dataclass
@@ -41,8 +42,10 @@ class Dagger(Algorithm):
     steps: int = 60_000
     expert: str | None = None
     """The policy to learn from: an option of the group `policy`, a file, a folder or `module:attribute`."""
+    start: str | None = None
+    """The policy whose weights the network has at the start, named as the expert is; None for random ones."""
     guided: int = 4_000
-    """Steps at the start in which the expert acts; then the network does."""
+    """Steps at the start in which the expert acts, if the weights are random; then the network does."""
     noise: float = 0.0
     """Standard deviation of what is added to the network's continuous actions, so that it sees more states."""
     lessons: int = 1
@@ -82,8 +85,8 @@ class Dagger(Algorithm):
     @staticmethod
     def config_files(node: dict[str, Any]) -> list[Path]:
         """Returns the files behind a config node of this class, which are part of a training's name."""
-        expert = node.get("expert")
-        return [Path(path) for path in config_files(policy_node(expert))] if expert else []
+        words = [node[key] for key in ("expert", "start") if node.get(key)]
+        return [Path(path) for word in words for path in config_files(policy_node(word))]
 
     def losses(self, model: Any) -> dict[str, float]:
         """Returns how far the network's actions are from the expert's, before it has learned from them."""
@@ -96,7 +99,13 @@ class Dagger(Algorithm):
 
     def make(self, env: Any, seed: int, log_folder: str | None = None, defer: Callable[..., None] | None = None) -> Any:
         """Returns a new model; the arguments are those of `Algorithm.make`."""
-        return self._with_expert(super().make(env, seed, log_folder, None), seed)
+        model = super().make(env, seed, log_folder, None)
+        if self.start is not None:
+            file = agent_file(build(policy_node(self.start), "algo.start"))
+            if file is None:
+                raise UserError(f"`algo.start={self.start}` is no agent with weights")
+            copy_weights(file, model.policy)
+        return self._with_expert(model, seed)
 
     def load(self, path: Path, env: Any, log_folder: str | None, defer: Callable[..., None]) -> Any:
         """Returns a saved model; the arguments are those of `Algorithm.load`."""

@@ -73,7 +73,7 @@ class DaggerModel(ImitatingModel):
         if isinstance(self.action_space, spaces.Box):
             squares = ((own - advice) ** 2).mean(axis=0)
             self._squares = squares if self._squares is None else _MEMORY * self._squares + (1 - _MEMORY) * squares
-        if self.num_timesteps < self._settings.guided:
+        if self._settings.start is None and self.num_timesteps < self._settings.guided:
             return advice
         if self._settings.noise and isinstance(self.action_space, spaces.Box):
             noise = self._noise.to(self.num_timesteps).standard_normal(own.shape)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from brittlestar.checkpoints import read_checkpoint, read_folder
+from brittlestar.checkpoints import read_checkpoint
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.config import config_folder
 from brittlestar.config.build import build, targets_in
@@ -14,6 +14,7 @@ from brittlestar.studies.hardening.setup import SHARED, Setup
 from brittlestar.training.algorithms import CLASS_ARGUMENTS
 from brittlestar.training.folder import RESOLVED_CONFIG
 from brittlestar.training.schema import TrainConfig
+from brittlestar.training.start_weights import agent_file
 
 _LIBRARIES = ("brittlestar", "stable_baselines3", "sb3_contrib", "torch")
 _GOALS = ("sac_her",)
@@ -34,10 +35,11 @@ def find_teacher(config: dict[str, Any]) -> Teacher:
     if config["algo"] is not None:
         build(config["algo"], "algo").check_actions(_spaces(config)[1])
         return Teacher(config["algo"], config["steps"], "as asked for")
-    path = _file(build(config["policy"], "policy"))
+    path = agent_file(build(config["policy"], "policy"))
     same = _recipe(config) or _own_config(path, config["env"]["id"])
     if same is not None:
-        return Teacher(same["algo"], config["steps"] or same["steps"], "as the policy was trained")
+        algo = same["algo"] | ({"start": _word(config["policy"], path)} if "start" in same["algo"] else {})
+        return Teacher(algo, config["steps"] or same["steps"], "as the policy was trained")
     observations, actions = _spaces(config)
     goals = "desired_goal" in (getattr(observations, "spaces", None) or {})
     files = sorted((config_folder() / "algo").glob("*.yaml"), key=lambda path: (len(path.stem), path.stem))
@@ -72,18 +74,11 @@ def _spaces(config: dict[str, Any]) -> tuple[Any, Any]:
         env.close()
 
 
-def _file(policy: Any) -> Path | None:
-    """Returns the zip of an agent behind a policy, if there is one."""
-    while policy is not None:
-        path = getattr(policy, "path", None)
-        place = Path(path).expanduser() if isinstance(path, str) else None
-        if place is not None and place.is_dir():
-            place = Path(read_folder(place).checkpoint)
-        if place is not None and place.suffix == ".zip" and place.is_file():
-            return place
-        # A policy may wrap another.
-        policy = getattr(policy, "_policy", None)
-    return None
+def _word(policy: dict[str, Any], path: Path | None) -> str:
+    """Returns the name of a policy whose weights a training starts from."""
+    from brittlestar.policies.zoo import cards as zoo
+
+    return f"zoo/{policy['name']}" if policy.get("_target_") == zoo.TARGET else str(path)
 
 
 def _recipe(config: dict[str, Any]) -> dict[str, Any] | None:
