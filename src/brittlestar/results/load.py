@@ -33,8 +33,8 @@ class Facts(NamedTuple):
     strength: float
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _shared_facts(done: bool, seed: int, name: str | None, strength: float, _: type) -> Facts:
+@functools.lru_cache(maxsize=1 << 16, typed=True)
+def _shared_facts(done: bool, seed: int, name: str | None, strength: float) -> Facts:
     """Returns one object for equal facts: many cells have the same."""
     return Facts(done, seed, name, strength)
 
@@ -68,7 +68,7 @@ class Cell:
         if self._facts is None:
             strength = self.manifest.get("strength", {})
             is_done, value = self.manifest["status"] == "done", strength.get("value") or 0.0
-            self._facts = _shared_facts(is_done, self.setting("seed"), strength.get("name"), value, type(value))
+            self._facts = _shared_facts(is_done, self.setting("seed"), strength.get("name"), value)
         return self._facts
 
     @property
