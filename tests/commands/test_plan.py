@@ -67,7 +67,7 @@ def test_overrides_print_the_protocol_of_a_sweep_that_does_not_run(call, tmp_pat
 def test_a_planned_study_counts_the_cells_that_it_adds(call):
     _, output, _ = call(main, "-m", "experiment=stress", "perturbation=baseline,trust_violation", "seed=0,1")
     assert "configs of 6 cells, 2 of them added by the study as `reference`: 6 planned." in output
-    assert "t over 2 seeds, at least Wilson, n = 80" in output and "Intervals of critical strength" not in output
+    assert "t over 2 seeds, at least Wilson, n = 80" in output and "Intervals of slope" not in output
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_phases_of_a_stress_study(cell):
     assert "  - `shock` = 40. Episodes of the shock." in part(page, "Schedules")
     assert "- A paired test." in part(page, "Statistics") and "- No task." in part(page, "What it cannot tell")
     assert "`baseline`" not in part(page, "What it cannot tell"), "it is no perturbation"
-    assert "interpolated" not in page and "Intervals of critical strength" not in page, "one strength is not a curve"
+    assert "interpolated" not in page and "Intervals of slope" not in page, "one strength is not a curve"
     assert "`segments`" not in page and "`parameter` = null. " in page, "null is listed where it has a meaning"
 
 

@@ -44,10 +44,17 @@ def test_worked_example(make_cell):
 def test_a_curve_that_never_breaks_has_its_critical_strength_beyond(make_cell):
     row = aggregate(rates(make_cell, [10, 10], [0, 0.1])).summary[0]
     assert math.isnan(row["critical"]) and math.isnan(row["critical_interpolated"])
-    assert row["critical_interpolated_low"] == row["critical_interpolated_high"] == math.inf
+    assert (row["critical_interpolated_low"], row["critical_interpolated_high"]) == (0.1, math.inf)
     almost = aggregate(rates(make_cell, [10, 6], [0, 0.1])).summary[0]
     assert math.isnan(almost["critical_interpolated"])
     assert almost["critical_interpolated_low"] < 0.1 and almost["critical_interpolated_high"] == math.inf
+
+
+def test_the_interval_of_a_crossing_has_levels_as_its_ends(make_cell):
+    row = aggregate(rates(make_cell, [10, 10, 6, 0, 0], [0, 0.1, 0.2, 0.4, 0.6])).summary[0]
+    assert 0.2 < row["critical_interpolated"] < 0.4
+    assert (row["critical_interpolated_low"], row["critical_interpolated_high"]) == (0.1, 0.4)
+    assert row["auc_between"] == pytest.approx(0.5 * (0.4 * 0.1 + 0.6 * 0.2))
 
 
 def test_a_policy_that_fails_undisturbed_is_incapable(make_cell):

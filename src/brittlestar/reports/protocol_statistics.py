@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import Tables
-from brittlestar.results.curve_intervals import THRESHOLD, metric_method, point_method, shape_method
+from brittlestar.results.curve_intervals import BRACKET, THRESHOLD, metric_method, point_method, shape_method
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, Cell, Row
 from brittlestar.results.rows import group_rows, measures
@@ -30,7 +30,7 @@ def statistics_lines(tables: Tables, sections: Sequence[Section]) -> list[str]:
     shapes = _methods(tables.summary, "interval_method")
     # One strength is not a curve.
     if shapes and len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve):
-        lines.append(f"- Intervals of critical strength, slope and area: {'; '.join(shapes)}.{_crossing(names)}")
+        lines.append(f"- Intervals of slope and area: {'; '.join(shapes)}.{_crossing(names)}")
     lines += [f"- {method}" for section in sections for method in section.methods]
     if names:
         lines.append(_APART)
@@ -51,7 +51,7 @@ def planned_lines(cells: list[Cell], counts: list[int]) -> list[str]:
     # One strength is not a curve.
     if len({label for label, _ in points}) < len(points):
         shapes = dict.fromkeys(shape_method(name, seeds, counts[0], counts[-1]) for name in names)
-        lines.append(f"- Intervals of critical strength, slope and area: {'; '.join(shapes)}.{_crossing(names)}")
+        lines.append(f"- Intervals of slope and area: {'; '.join(shapes)}.{_crossing(names)}")
     return [*lines, _APART]
 
 
@@ -62,7 +62,9 @@ def _planned_measures(cell: Cell) -> list[str]:
 
 
 def _crossing(names: list[str]) -> str:
-    return f" Critical strength: where the mean falls below {THRESHOLD:g}." if set(names) & set(RATES) else ""
+    if not set(names) & set(RATES):
+        return ""
+    return f" Critical strength: where the mean falls below {THRESHOLD:g}. {BRACKET}."
 
 
 def _methods(rows: list[Row], column: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The report on a sweep: sections of its study, the degradation curve, notes, methods, failed cells."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -8,6 +9,7 @@ from brittlestar.reports.overview import MOST_ROWS
 from brittlestar.reports.sections import Section
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
+from brittlestar.results.curve_intervals import BRACKET
 from brittlestar.results.failures import failure_groups
 from brittlestar.results.format import markdown
 from brittlestar.results.rows import measures
@@ -81,7 +83,9 @@ def _methods(tables: Tables) -> list[str]:
     measured = sorted({row[f"{m}_method"] for row in tables.curve for m in measures(row)})
     summarised = sorted({row["interval_method"] for row in tables.summary})
     lines = {"Intervals": measured, "Summary intervals": summarised}
-    return [f"{name}: {'; '.join(methods)}." for name, methods in lines.items() if methods]
+    texts = [f"{name}: {'; '.join(methods)}." for name, methods in lines.items() if methods]
+    is_crossed = any(not math.isnan(row["threshold"]) for row in tables.summary)
+    return [*texts, f"{BRACKET}."] if is_crossed else texts
 
 
 def _failures(tables: Tables) -> list[str]:

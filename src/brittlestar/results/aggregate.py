@@ -24,7 +24,8 @@ from brittlestar.results.grouping import Grouping, group, sort_key
 from brittlestar.results.load import RATES, Cell, Row
 from brittlestar.results.metric_intervals import MetricIntervals, metric_intervals
 from brittlestar.statistics.arrays import moments
-from brittlestar.statistics.curves import critical_level
+from brittlestar.statistics.curves import critical_level, critical_level_interpolated, crossing_bracket
+from brittlestar.statistics.intervals import Interval
 
 _DISTURBING = ("perturbation", "mitigation", "stress_schedule", "direction")
 """Columns of a label that do not concern the policy."""
@@ -81,8 +82,9 @@ def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
     check = _baseline_check(curve, RecordedReturn(**record)) if record else None
     column = {} if not record else {"baseline_check": check.status if check else "no clean cell"}
     tables.cells.pieces.append(_cell_columns(curve) | {name: [v] * len(curve.cells) for name, v in column.items()})
-    tables.curve += [row | column for row in _curve_rows(curve, intervals)]
-    tables.summary += [row | column for row in _summary_rows(curve, intervals)]
+    metrics = metric_intervals(curve)
+    tables.curve += [row | column for row in _curve_rows(curve, metrics, intervals)]
+    tables.summary += [row | column for row in _summary_rows(curve, metrics, intervals)]
     tables.baseline_checks += [(curve.label, check)] if check else []
 
 
@@ -136,9 +138,8 @@ def _cell_columns(curve: Curve) -> Columns:
     return columns | dict(zip(curve.metrics, np.ascontiguousarray(curve.mean[places].T), strict=True))
 
 
-def _curve_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
+def _curve_rows(curve: Curve, metrics: MetricIntervals, intervals: CurveIntervals) -> list[Row]:
     seeds, episodes = (curve.episodes > 0).sum(axis=1).tolist(), curve.episodes.sum(axis=1).tolist()
-    metrics = metric_intervals(curve)
     pairs = list(zip(seeds, episodes, strict=True))
     columns = {
         "strength": curve.strengths,
@@ -178,18 +179,30 @@ def _rate_columns(curve: Curve, name: str, metrics: MetricIntervals) -> dict[str
     }
 
 
-def _summary_rows(curve: Curve, intervals: CurveIntervals) -> list[Row]:
-    levels, threshold = np.abs(curve.strengths), threshold_of(curve)
+def _summary_rows(curve: Curve, metrics: MetricIntervals, intervals: CurveIntervals) -> list[Row]:
+    threshold = threshold_of(curve)
     rows = []
     for i, measure in enumerate(curve.measures):
         _, means, _ = moments(curve.of(curve.mean, measure), axis=1)
         row = curve.label | {"strength_name": curve.strength_name, "measure": measure}
         row |= _baseline_columns(curve, float(means[0]), threshold)
-        row["critical"] = float(critical_level(levels, means, threshold))
+        row |= _crossing(curve, metrics, measure)
         row |= {name: float(values[i]) for name, values in intervals.shape.items()}
         row |= {"worst_strength": curve.strengths[int(means.argmin())], "worst": float(means.min())}
         rows.append(row | {"solved_at_reset": _solved_at_reset(curve), "interval_method": interval_method(curve)})
     return rows
+
+
+def _crossing(curve: Curve, metrics: MetricIntervals, measure: str) -> Row:
+    """Where a curve breaks: on the grid, on straight lines between its points, and between which levels surely."""
+    levels, threshold, place = np.abs(curve.strengths), threshold_of(curve), curve.metrics.index(measure)
+    means, low, high = (np.asarray(values)[:, place] for values in (metrics.mean, *metrics.interval))
+    # One strength is not a curve, and a raw return has no threshold.
+    is_crossed = len(levels) > 1 and not np.isnan(threshold)
+    bracket = crossing_bracket(levels, low, high, threshold) if is_crossed else Interval(np.nan, np.nan)
+    interpolated = float(critical_level_interpolated(levels, means, threshold))
+    columns = {"critical": float(critical_level(levels, means, threshold)), "critical_interpolated": interpolated}
+    return columns | {f"critical_interpolated_{end}": float(v) for end, v in bracket._asdict().items()}
 
 
 def _baseline_columns(curve: Curve, first: float, threshold: float) -> Row:

@@ -1,4 +1,4 @@
-"""Intervals of whole curves: where they break and how they fall. Few seeds cannot narrow them."""
+"""Intervals of whole curves: how they fall. Few seeds cannot narrow them."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -17,6 +17,11 @@ from brittlestar.statistics.intervals import percentile_interval, t_stretch
 from brittlestar.statistics.resampling import RESAMPLES, cluster_means, plus_four, recentre
 
 THRESHOLD = 0.5
+BRACKET = (
+    "The interval of a critical strength has levels of the sweep as its ends: up to the lower one, the intervals of "
+    "all levels are at the threshold or above it; from the upper one on, all are below it. It assumes that the curve "
+    "falls, and nothing about its shape between levels"
+)
 _BATCH_SIZE = 2**20
 """Numbers that are resampled together: more leave the cache, fewer cost calls."""
 
@@ -96,29 +101,23 @@ def _intervals(batch: list[Curve]) -> Iterator[CurveIntervals]:
 
 
 def _shape_columns(batch: list[Curve]) -> dict[str, np.ndarray]:
-    """Where curves over the same grid break and how they fall, `(curves, measures)`, with intervals."""
-    levels, threshold = np.abs(batch[0].strengths), threshold_of(batch[0])
+    """How curves over the same grid fall, `(curves, measures)`, with intervals."""
+    levels = np.abs(batch[0].strengths)
     by_seed = np.stack([[curve.of(curve.mean, name) for name in curve.measures] for curve in batch])
     _, means, _ = moments(by_seed, axis=-1)
     rates = batch[0].measures[0] in RATES
     draws = np.full((1, 1, *means.shape), np.nan)
     if len(levels) > 1:
         draws = np.stack([_seed_draws(by_seed, means), _episode_draws(batch, means, rates)], axis=1)
-    replicates = _shapes(levels, draws, threshold)
-    if len(levels) > 1 and not math.isnan(threshold):
-        # A curve that never crosses has its critical strength somewhere beyond the sweep.
-        replicates["critical_interpolated"][np.isnan(replicates["critical_interpolated"])] = np.inf
+    replicates = _shapes(levels, draws)
     ranges = _shape_ranges(levels, range_of(batch[0].measures[0]))
     columns: dict[str, np.ndarray] = {}
-    for name, values in _shapes(levels, means, threshold).items():
+    for name, values in _shapes(levels, means).items():
         interval = percentile_interval(replicates[name])
         bounds = np.fmin.reduce(np.asarray(interval.low)), np.fmax.reduce(np.asarray(interval.high))
         low, high = map(np.asarray, cut(ranges[name], values, *bounds))
-        if name == "critical_interpolated":
-            # Below the first strength, a curve that starts too low may cross anywhere.
-            low = np.where(low == levels[0], 0.0, low)
         columns |= {name: values, f"{name}_low": low, f"{name}_high": high}
-    return columns
+    return columns | {"auc_between": np.asarray(curves.auc_between(levels, means))}
 
 
 def _shape_ranges(levels: np.ndarray, span: Range) -> dict[str, Range]:
@@ -126,13 +125,12 @@ def _shape_ranges(levels: np.ndarray, span: Range) -> dict[str, Range]:
     width, centred = float(np.ptp(levels)), levels - levels.mean()
     # The steepest line is that of the lowest values on one side of the middle and the highest on the other.
     steepest = (span.high - span.low) * centred.clip(0).sum() / (centred @ centred) if width else math.inf
-    ranges = {"critical_interpolated": NUMBER, "slope": Range(-steepest, steepest), "normalised_auc": span}
+    ranges = {"slope": Range(-steepest, steepest), "normalised_auc": span}
     return ranges | {"auc": Range(span.low * width, span.high * width) if width else NUMBER}
 
 
-def _shapes(levels: np.ndarray, rates: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
-    shapes = {"critical_interpolated": np.asarray(curves.critical_level_interpolated(levels, rates, threshold))}
-    shapes["slope"] = np.asarray(curves.slope(levels, rates))
+def _shapes(levels: np.ndarray, rates: np.ndarray) -> dict[str, np.ndarray]:
+    shapes = {"slope": np.asarray(curves.slope(levels, rates))}
     for function in (curves.auc, curves.normalised_auc):
         # Each is a weighted sum along the curve: one product for all draws.
         shapes[function.__name__] = rates @ np.asarray(function(levels, np.eye(len(levels))))

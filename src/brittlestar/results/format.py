@@ -58,7 +58,9 @@ def critical_text(row: Row, levels: Iterable[float]) -> str:
     if math.isnan(value) and math.isnan(low):
         # A raw return has no threshold at which it counts as broken.
         return "none"
-    return bounded(value, low, high, missing=f"> {text(float(max(map(abs, levels))))}")
+    last = float(max(map(abs, levels)))
+    beyond = f"> {text(last)}"
+    return beyond if low == last else bounded(value, low, high, missing=beyond)
 
 
 def markdown(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> str:

@@ -96,11 +96,11 @@ def _differences(plan: ResultsPlan) -> list[str]:
 
 
 def _methods(plan: ResultsPlan) -> str:
-    methods: dict[str, set[str]] = {"Success": set(), "Other metrics": set(), "Critical sigma, slope, auc": set()}
+    methods: dict[str, set[str]] = {"Success": set(), "Other metrics": set(), "Slope, auc": set()}
     for part in all_parts(plan):
         methods["Success"] |= {row[f"{m}_method"] for row in part.tables.curve for m in measures(row)}
         methods["Other metrics"] |= {row["metric_interval"] for row in part.tables.curve}
-        methods["Critical sigma, slope, auc"] |= {row["interval_method"] for row in part.tables.summary}
+        methods["Slope, auc"] |= {row["interval_method"] for row in part.tables.summary}
     lines = [f"- {name}: {'; '.join(sorted(texts))}." for name, texts in methods.items()]
     return "\n".join([*lines, "- The interval of one training does not cover the spread between trainings."])
 
