@@ -51,7 +51,7 @@ class Cell:
     """The phase of the stress schedule whose episodes count; None for all."""
     direction: str | None = None
     """`down` or `up` in a sweep with strengths below 0, else None."""
-    _facts: Facts | None = field(default=None, compare=False, repr=False)
+    _facts: Facts | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def config(self) -> dict[str, Any]:
