@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from brittlestar.cells.record import DamagedCellError, encode
@@ -98,3 +100,11 @@ def test_damaged_rows_are_refused(make_cell, save_cells, tmp_path):
 def test_missing_folders_are_named(tmp_path):
     with pytest.raises(UserError, match="no folder at .*nowhere"):
         load_cells([tmp_path / "nowhere"])
+
+
+def test_a_changed_copy_of_a_cell_has_its_own_seed_and_strength(make_cell):
+    cell = make_cell(strength=0.1)
+    assert (cell.seed, cell.strength, cell.done) == (0, 0.1, True)
+    other = {"config": cell.config | {"seed": 7}, "strength": {"name": "sigma", "value": 0.3}, "status": "failed"}
+    copy = dataclasses.replace(cell, manifest={**cell.manifest, **other})
+    assert (copy.seed, copy.strength, copy.done) == (7, 0.3, False)
