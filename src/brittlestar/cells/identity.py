@@ -22,7 +22,10 @@ HASHED = (
 )  # fmt: skip
 """Rooms whose code can change a result; an edit in any of them computes cells again."""
 
-NEUTRAL = ("check", "clean", "lanes", "models", "role", "store", "study", "threads", "timeout_minutes", "videos")
+NEUTRAL = (
+    "check", "clean", "gate", "lanes", "models", "role", "store", "study", "threads", "timeout_minutes", "tracker",
+    "videos",
+)  # fmt: skip
 """Top-level keys that change where, how fast and under which name a cell runs, or other keys of its config."""
 
 LABEL = "model"

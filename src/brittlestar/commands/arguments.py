@@ -35,7 +35,7 @@ def is_override_or_flag(word: str) -> bool:
 
 def expand(arguments: list[str]) -> list[str]:
     """Returns arguments that Hydra understands: flags first, globs and compositions expanded."""
-    return [part for word in flags_first(arguments) for part in expand_list(expand_files(word))]
+    return [part for word in flags_first(arguments) for part in expand_list(expand_files(gate_file(word)))]
 
 
 def flags_first(arguments: list[str]) -> list[str]:
@@ -67,6 +67,19 @@ def expand_files(word: str) -> str:
     if not files:
         raise UserError(f"`{word}` matches no file in {os.getcwd()}")
     return f"{pattern[1]}=" + ",".join("'" + file.replace("'", "\\'") + "'" for file in files)
+
+
+def gate_file(word: str) -> str:
+    """Rewrites `gate=my_gate.yaml`: Hydra would look for an option of this name.
+
+    Example:
+        >>> gate_file("gate=my_gate.yaml"), gate_file("gate=none")
+        ("gate.file='my_gate.yaml'", 'gate=none')
+    """
+    key, _, path = word.partition("=")
+    if key != "gate" or not path.endswith((".yaml", ".yml")):
+        return word
+    return "gate.file='" + path.replace("'", "\\'") + "'"
 
 
 def expand_list(word: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from brittlestar.commands.terminal import HELP_WIDTH
-from brittlestar.config import GROUPS, config_folder, options
+from brittlestar.config import GROUPS, SWEEP_GROUPS, config_folder, options
 from brittlestar.errors import MissingFileError, UserError, nearest
 from brittlestar.reports.option_notes import option_summary, package_folders
 
@@ -16,6 +16,8 @@ COMMANDS = {
     "harden": "Measure where a policy breaks, retrain it under that perturbation, and compare both.",
     "aggregate": "Write tables, plots and report again, of one sweep or of several.",
     "compare": "Test whether policy A is more robust than policy B.",
+    "gate": "Judge requirements on a sweep by their intervals, for CI: passed, failed or not decided.",
+    "diff": "List what became worse or better between two sweeps of one study.",
     "offline": "Measure policies on recorded episodes, and test whether that predicts their success.",
     "leaderboard": "Rank the agents of stress sweeps.",
     "zoo": "List the trained policies that brittlestar contains; train and check them.",
@@ -97,7 +99,7 @@ def help_text(name: str) -> str:
     config, flags = name, {key: _FLAGS[key] for key in _SHARED_FLAGS}
     usage, groups = {"train": _TRAIN, "harden": _HARDEN}.get(name, ""), ["algo"]
     if name == "run":
-        config, flags, groups = "config", _FLAGS, [*GROUPS, "study", "experiment"]
+        config, flags, groups = "config", _FLAGS, [*GROUPS, *SWEEP_GROUPS, "experiment"]
         usage = _RUN.format(commands=columns(COMMANDS.items()))
     text = (config_folder() / f"{config}.yaml").read_text()
     options_of_groups = [_group(group, text) for group in groups]
@@ -128,7 +130,7 @@ def options_text(group: str, option: str | None = None, extra: Sequence[Path] = 
 
     `extra` are config folders in addition to that of the package.
     """
-    groups = [*GROUPS, "study", "algo", "experiment"]
+    groups = [*GROUPS, *SWEEP_GROUPS, "algo", "experiment"]
     if group not in groups:
         raise UserError(f"there is no group `{group}`; {nearest(group, groups)}")
     folders = [config_folder(), *package_folders(), *extra]

@@ -8,6 +8,7 @@ from typing import Any
 
 from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
 from brittlestar.commands.terminal import command, use_one_thread
+from brittlestar.config import SWEEP_GROUPS
 from brittlestar.errors import UserError
 
 
@@ -62,6 +63,15 @@ def _notes_on_env(overrides: list[str]) -> list[str]:
     return []
 
 
+def _refuse_sweep_groups(config: Any, choices: Any) -> None:
+    """Refuses a study, a gate or a tracker of a single cell."""
+    for group in SWEEP_GROUPS:
+        if choices.get(group) not in (None, "none"):
+            raise UserError(f"`{group}={choices[group]}`: a {group} needs a sweep: add `-m`")
+    if config.gate is not None and (config.gate.file is not None or config.gate.require):
+        raise UserError("`gate`: a gate needs a sweep: add `-m`")
+
+
 def _evaluate(config: Any) -> Any:
     """Runs the one cell of a Hydra job."""
     from hydra.core.hydra_config import HydraConfig
@@ -76,8 +86,8 @@ def _evaluate(config: Any) -> Any:
 
     hydra = HydraConfig.get()
     alone = hydra.mode == RunMode.RUN
-    if alone and hydra.runtime.choices.get("study") not in (None, "none"):
-        raise UserError(f"`study={hydra.runtime.choices['study']}`: a study needs a sweep: add `-m`")
+    if alone:
+        _refuse_sweep_groups(config, hydra.runtime.choices)
     job = Job(
         config=plain_config(config),
         choices={k: v for k, v in hydra.runtime.choices.items() if not k.startswith("hydra/")},

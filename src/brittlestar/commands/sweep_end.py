@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hydra.experimental.callback import Callback
 
+from brittlestar.commands.gate import run_gate
 from brittlestar.commands.terminal import FAILED, leave
 from brittlestar.errors import UserError, counted
 from brittlestar.sweeps.folder import claim_sweep_folder
@@ -15,6 +16,7 @@ from brittlestar.sweeps.folder import claim_sweep_folder
 if TYPE_CHECKING:
     from brittlestar.cells.claims import Claim
     from brittlestar.results.failures import FailureGroup
+    from brittlestar.results.requirements import Requirement
 
 MOST_REASONS = 20
 
@@ -27,12 +29,17 @@ class AggregateSweep(Callback):
 
     def __init__(self) -> None:
         self._claim: Claim | None = None
+        self._requirements: list[Requirement] = []
 
     def on_multirun_start(self, config: Any, **kwargs: Any) -> None:
         """Claims the folder of the sweep, and warns if the sweeper does not add the extra cells of the study."""
+        from brittlestar.reports.gate_files import forget_gate
+
         sys.stderr.write(_missing_cells(config))
         try:
+            self._requirements = _requirements(config)
             self._claim = claim_sweep_folder(config)
+            forget_gate(Path(str(config.hydra.sweep.dir)))
         except UserError as error:
             leave(str(error))
 
@@ -43,7 +50,7 @@ class AggregateSweep(Callback):
     def on_multirun_end(self, config: Any, **kwargs: Any) -> None:
         """Aggregates the sweep."""
         try:
-            _aggregate(config)
+            _aggregate(config, self._requirements)
         except UserError as error:
             leave(str(error))
         except Exception:
@@ -73,7 +80,17 @@ def _missing_cells(config: Any) -> str:
     return f"brittlestar: {sweeper} does not add the extra cells of {study}; `hydra/sweeper=cells` does\n"
 
 
-def _aggregate(config: Any) -> None:
+def _requirements(config: Any) -> list[Requirement]:
+    """Returns the requirements of the gate; a mistake in one ends the sweep before it starts."""
+    if config.gate is None or not (config.gate.file or config.gate.require):
+        return []
+    from brittlestar.config import plain_config
+    from brittlestar.reports.gate_plan import requirements_of
+
+    return requirements_of(plain_config(config.gate))
+
+
+def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     from brittlestar.reports.overview import models_table
     from brittlestar.reports.summary import summarise
     from brittlestar.results.baseline_check import objections
@@ -87,6 +104,7 @@ def _aggregate(config: Any) -> None:
     print(f"\n{models_table(tables) if config.check == 'models' else overview}", flush=True)
     if config.get("videos"):
         _film(folder, int(config.videos))
+    code = run_gate(requirements, tables, folder) if requirements else 0
     if failures and config.check == "models":
         raise UserError(f"{len(failures)} of {counted(len(failures) + len(tables.cells), 'cell')} failed")
     if failures or errors:
@@ -94,6 +112,8 @@ def _aggregate(config: Any) -> None:
     mismatches = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []
     if mismatches:
         raise UserError("; ".join(mismatches))
+    if code:
+        sys.exit(code)
 
 
 def _film(folder: Path, count: int) -> None:

@@ -11,6 +11,8 @@ from brittlestar.commands.interruption import begin, end_if_interrupted, stop_li
 from brittlestar.errors import UserError, shortened
 
 FAILED, WRONG_USAGE = 1, 2
+GATE_CODES = {"passed": 0, "failed": 3, "not decided": 4}
+"""Exit codes of a gate by its status; any other status is an error."""
 CLOSED_PIPE = 141
 """Exit code of a program whose reader closed the pipe: 128 plus the number of SIGPIPE."""
 HELP_WIDTH = 110

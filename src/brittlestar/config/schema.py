@@ -9,6 +9,8 @@ from brittlestar.errors import UserError
 MISSING: Any = "???"
 GROUPS = ("env", "policy", "perturbation", "mitigation", "stress_schedule")
 """The config groups that compose one cell."""
+SWEEP_GROUPS = ("study", "gate", "tracker")
+"""The config groups that a sweep has once: what is made of its cells."""
 HUB = "hub:"
 """Prefix of a path that names a repository of the Hugging Face hub."""
 
@@ -49,6 +51,8 @@ class Config:
     store: str = "outputs/store"
     videos: int = 0
     study: Any = None
+    gate: Any = None
+    tracker: Any = None
     role: str | None = None
     check: str | None = None
     models: str | None = None

@@ -1,7 +1,7 @@
 """The aggregate step: cells in, tidy tables out, one curve at a time."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,11 +52,7 @@ class Tables:
 
 def aggregate(cells: list[Cell]) -> Tables:
     """Groups cells into curves and computes every table; holds the rows of one curve at a time."""
-    cells = [part for cell in cells for part in cell.by_phase()]
-    if any(cell.strength < 0 for cell in cells):
-        upwards = any(cell.strength > 0 for cell in cells)
-        sides = [side for cell in cells for side in cell.by_direction()]
-        cells = [side for side in sides if upwards or side.direction != "up"]
+    cells = split_cells(cells)
     grouping = group(cells)
     members: dict[tuple, list[Cell]] = {}
     failures = []
@@ -75,6 +71,16 @@ def aggregate(cells: list[Cell]) -> Tables:
         _add(tables, curve, intervals)
     tables.baseline_checks = _once_per_policy(tables.baseline_checks)
     return tables
+
+
+def split_cells(cells: Iterable[Cell]) -> list[Cell]:
+    """Returns cells with each phase of a stress schedule, and each direction of a sweep through 0, as its own cell."""
+    parts = [part for cell in cells for part in cell.by_phase()]
+    if all(cell.strength >= 0 for cell in parts):
+        return parts
+    upwards = any(cell.strength > 0 for cell in parts)
+    sides = [side for cell in parts for side in cell.by_direction()]
+    return [side for side in sides if upwards or side.direction != "up"]
 
 
 def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:

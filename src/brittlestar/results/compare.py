@@ -43,15 +43,21 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
     metrics = [name for name in a[0].manifest["columns"] if name not in ROW_KEYS]
     if measure not in metrics:
         raise UserError(f"`measure` {measure!r} is not a metric; {nearest(measure, metrics)}")
-    strengths = sorted({c.strength for c in a} & {c.strength for c in b})
-    if not strengths:
-        raise UserError("A and B share no strength: sweep both over the same levels")
-    sides = _sides(strengths, _complete(a, strengths, "A"), _complete(b, strengths, "B"), measure)
+    sides = sides_of(a, b, measure)
+    strengths = sides.strengths
     levels = [level_difference(sides.at([i])) for i in range(len(strengths))]
     for row, adjusted in zip(levels, holm([row["p"] for row in levels]), strict=True):
         row["p_holm"] = None if np.isnan(adjusted) else float(adjusted)
     names = " ".join([folder_a, *where_a]), " ".join([folder_b, *where_b])
     return Comparison(names, measure, sides.paired, levels, _over_curve(sides), _note(a, b))
+
+
+def sides_of(a: list[Cell], b: list[Cell], measure: str, names: tuple[str, str] = ("A", "B")) -> Sides:
+    """Returns a measure of the cells of two curves at the strengths that both have."""
+    strengths = sorted({c.strength for c in a} & {c.strength for c in b})
+    if not strengths:
+        raise UserError(f"{names[0]} and {names[1]} share no strength: sweep both over the same levels")
+    return _sides(strengths, _complete(a, strengths, names[0]), _complete(b, strengths, names[1]), measure)
 
 
 def _note(a: list[Cell], b: list[Cell]) -> str:

@@ -63,6 +63,29 @@ def mcnemar_exact(only_a: int, only_b: int) -> HypothesisTest:
     return HypothesisTest(min(1.0, p), "exact McNemar")
 
 
+def t_test(*samples: Array) -> HypothesisTest:
+    """Tests that the mean of one sample is 0, or that two samples have one mean (Welch).
+
+    p is at least that of the sign test: a few equal values show no spread.
+
+    Example:
+        >>> t_test(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).p_value < 0.05 < t_test(np.array([1.0, -1.0])).p_value
+        True
+    """
+    method = "t over episodes" if len(samples) == 1 else "Welch's t over episodes"
+    counts = np.array([sample.size for sample in samples])
+    if counts.min() < 2:
+        return HypothesisTest(1.0, method)
+    gap = float(samples[0].mean() - (samples[1].mean() if len(samples) > 1 else 0.0))
+    errors = np.array([sample.var(ddof=1) for sample in samples]) / counts
+    floor = 0.5 ** float(counts.min() - 1)
+    if not errors.any():
+        return HypothesisTest(floor if gap else 1.0, method)
+    freedom = errors.sum() ** 2 / (errors**2 / (counts - 1)).sum()
+    p = 2 * float(special().stdtr(freedom, -abs(gap) / math.sqrt(errors.sum())))
+    return HypothesisTest(max(p, floor), method)
+
+
 def sign_flip_test(gaps: Array, rng: np.random.Generator, flips: int = 2000) -> HypothesisTest:
     """Tests differences of pairs: without an effect, the sign of each is chance, whatever their clusters.
 

@@ -1,4 +1,4 @@
-"""How many episodes a success rate needs."""
+"""How many episodes a success rate or a mean needs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ import numpy as np
 
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array, Values, special
-from brittlestar.statistics.intervals import LEVEL, tail
+from brittlestar.statistics.intervals import LEVEL, t_half_width, tail
 
 Bounds = Callable[[Array, Array, float], Sequence[Values]]
 """A method of intervals: counts of successes and of episodes, and a level, to both bounds."""
@@ -38,6 +38,25 @@ def exact_sample_size(rate: float, margin: float, level: float = LEVEL) -> int:
         middle = (low + high) // 2
         too_wide = expected_half_width(middle, rate, level) > margin
         low, high = (middle, high) if too_wide else (low, middle)
+    return high
+
+
+def t_sample_size(half_width: float, n: int, margin: float) -> int:
+    """Units (seeds or episodes) whose t interval is within ±margin, if that of `n` units has this half width.
+
+    Example:
+        >>> t_sample_size(0.1, n=100, margin=0.05)
+        393
+    """
+    require(n >= 2, "n", "at least 2", n)
+    require(margin > 0, "margin", "above 0", margin)
+    std = half_width / float(t_half_width(1.0, n))
+    low, high = 1, 2
+    while float(t_half_width(std, high)) > margin:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if float(t_half_width(std, middle)) > margin else (low, middle)
     return high
 
 

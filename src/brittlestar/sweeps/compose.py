@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf, flag_override, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from brittlestar.cells.job import Job
-from brittlestar.config import GROUPS, MISSING, Config, plain_config
+from brittlestar.config import GROUPS, MISSING, SWEEP_GROUPS, Config, plain_config
 from brittlestar.config.build import build, flat
 from brittlestar.errors import UserError
 from brittlestar.sweeps.layers import difference, merge
@@ -67,7 +67,7 @@ class Composer:
         if isinstance(override.value(), dict):
             return False
         top, dot, _ = override.key_or_group.partition(".")
-        return top in self._keys and (bool(dot) or top not in (*GROUPS, "study"))
+        return top in self._keys and (bool(dot) or top not in (*GROUPS, *SWEEP_GROUPS))
 
     @functools.cached_property
     def _own_groups(self) -> tuple[str, ...] | None:
@@ -175,7 +175,7 @@ def _add_disjoint(changes: dict[str, Any], more: dict[str, Any]) -> bool:
 
 def _settings(groups: list[Override]) -> list[str]:
     """Returns the keys of overrides that choose no option."""
-    chosen = [o for o in groups if o.key_or_group not in (*GROUPS, "study") or isinstance(o.value(), dict)]
+    chosen = [o for o in groups if o.key_or_group not in (*GROUPS, *SWEEP_GROUPS) or isinstance(o.value(), dict)]
     return [override.key_or_group for override in chosen]
 
 
@@ -211,7 +211,8 @@ def add_extra_cells(launcher: Any, cells: list[list[str]]) -> list[list[str]]:
 
 
 def refuse_swept_study(overrides: Sequence[Override]) -> None:
-    """Refuses several values of a key of the study: a sweep has one study."""
+    """Refuses several values of a key of the study, the gate or the tracker: a sweep has one of each."""
     for override in overrides:
-        if override.key_or_group.partition(".")[0] == "study" and override.is_sweep_override():
-            raise UserError(f"`{override.input_line}`: a sweep has one study; run one sweep for each value")
+        group = override.key_or_group.partition(".")[0]
+        if group in SWEEP_GROUPS and override.is_sweep_override():
+            raise UserError(f"`{override.input_line}`: a sweep has one {group}; run one sweep for each value")

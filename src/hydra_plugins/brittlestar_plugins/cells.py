@@ -64,6 +64,7 @@ class CellSweeper(BasicSweeper):
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (combinations,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in combinations]
+        self._check_gate(jobs)
         jobs = add_extra_cells(self.launcher, jobs)
         if not isinstance(self.launcher, CellLauncher):
             # Other launchers start each cell without a look at the others.
@@ -71,6 +72,22 @@ class CellSweeper(BasicSweeper):
             refuse_foreign_policies(composer.job(overrides, number) for number, overrides in enumerate(jobs))
             write_plan(Path(str(self.config.hydra.sweep.dir)), jobs)
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
+
+    def _check_gate(self, jobs: list[list[str]]) -> None:
+        """Refuses a gate on curves or levels that the sweep does not have."""
+        from brittlestar.config import plain_config
+        from brittlestar.sweeps.compose import composer_of
+
+        gate = self.config.gate if self.config is not None else None
+        if gate is None or not (gate.file or gate.require):
+            return
+        from brittlestar.reports.gate_plan import refuse_unmeasured, requirements_of
+
+        composer = composer_of(self.launcher)
+        # Seeds change neither curves nor levels.
+        distinct = {tuple(text for text in job if not text.startswith("seed=")): job for job in jobs}
+        planned = (composer.job(job, number) for number, job in enumerate(distinct.values()))
+        refuse_unmeasured(requirements_of(plain_config(gate)), planned)
 
     def validate_batch_is_legal(self, batch: Any) -> None:
         if not isinstance(self.launcher, CellLauncher):

@@ -1,0 +1,1 @@
+"""Trackers: they log a finished sweep elsewhere, one run per sweep."""
