@@ -25,12 +25,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the output (default: the first DIR)")
     options = parser.parse_args()
     from brittlestar.reports.gate_plan import requirements_of
+    from brittlestar.reports.summary import as_swept
     from brittlestar.results.aggregate import aggregate
     from brittlestar.results.load import load_cells
 
     texts = options.require or ([] if options.file else _earlier(Path(options.folders[0])))
     requirements = requirements_of({"file": options.file, "require": texts})
-    tables = aggregate([cell for cell in load_cells(options.folders) if cell.role is None])
+    cells = [cell for cell in load_cells(options.folders) if cell.role is None]
+    tables = as_swept(aggregate(cells), cells)
     code = run_gate(requirements, tables, options.out or Path(options.folders[0]))
     if tables.failures:
         raise UserError(f"{counted(len(tables.failures), 'cell')} failed, so the gate is not complete")

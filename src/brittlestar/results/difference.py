@@ -86,7 +86,7 @@ def curve_difference(sides: Sides) -> Difference:
     """
     a, b = (sides.area(np.nanmean(side, axis=(1, 2))) for side in (sides.a, sides.b))
     over_episodes = percentile_interval(_episode_draws(sides))
-    centre, half = _seed_interval(sides)
+    centre, half = seed_interval(sides)
     kind = "paired" if sides.paired else "unpaired"
     counts = " + ".join(str(np.isfinite(sample[0]).sum()) for sample in sides.samples)
     episodes = f"{counts} episode{'s' * (counts != '1')}"
@@ -134,7 +134,7 @@ def _episode_draws(sides: Sides) -> np.ndarray:
     return areas[0] if sides.paired else areas[0] - areas[1]
 
 
-def _seed_interval(sides: Sides) -> tuple[float, float]:
+def seed_interval(sides: Sides) -> tuple[float, float]:
     """Centre and half width of the t interval over seeds (Welch's, if unpaired); nan for a single seed."""
     with np.errstate(invalid="ignore"):
         areas = [sides.area((np.nansum(x, axis=2) / np.isfinite(x).sum(axis=2)).T) for x in sides.samples]

@@ -10,14 +10,14 @@ from brittlestar.errors import UserError
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.compare import sides_of
 from brittlestar.results.curve_intervals import metric_method
-from brittlestar.results.difference import curve_difference
+from brittlestar.results.difference import curve_difference, seed_interval
 from brittlestar.results.format import is_missing
 from brittlestar.results.gate_curves import Judged, JudgedCurve, choose_curves, judged_curves, metrics_of
 from brittlestar.results.load import Cell, Row
 from brittlestar.results.ranges import range_of
 from brittlestar.results.requirements import OPERATORS, Requirement, metric_of
 from brittlestar.statistics.intervals import normal_quantile
-from brittlestar.statistics.sample_size import clopper_pearson, exact_sample_size, t_sample_size
+from brittlestar.statistics.sample_size import clopper_pearson, decisive_sample_size, t_sample_size
 
 PASSED, FAILED_GATE, NOT_DECIDED, NOT_MEASURED = "passed", "failed", "not decided", "not measured"
 """All of the interval meets the requirement, none of it does, a part of it does; or there is no such number."""
@@ -40,7 +40,9 @@ class Measured:
     episodes: int
     """Episodes per level."""
     is_rate: bool = False
-    """Whether it is the success rate of a single seed."""
+    """Whether it is the share of the episodes that have an event."""
+    over_episodes: bool = False
+    """Whether the interval reflects the number of episodes, although there are several seeds."""
 
 
 @dataclass
@@ -164,7 +166,7 @@ def _at_level(row: Row, metric: str) -> Measured:
         bounds = clopper_pearson(np.array([round(value * episodes)]), np.array([episodes]))
         low, high = min(low, float(bounds[0][0])), max(high, float(bounds[1][0]))
         method = f"{method}; at least Clopper-Pearson"
-    return Measured(value, low, high, method, seeds, episodes, is_event and seeds == 1)
+    return Measured(value, low, high, method, seeds, episodes, is_rate=is_event)
 
 
 def _apart(left: Measured, right: Measured) -> Measured:
@@ -192,7 +194,8 @@ def _difference(
     width = float(np.ptp(sides.strengths)) if name == "auc" else 1.0
     value, low, high = (width * row[key] for key in ("difference", "low", "high"))
     episodes = int(min(np.isfinite(side).sum(axis=(1, 2)).min() for side in (sides.a, sides.b)))
-    return Measured(value, low, high, row["method"], min(sides.a.shape[1], sides.b.shape[1]), episodes)
+    seeds, half = min(sides.a.shape[1], sides.b.shape[1]), width * seed_interval(sides)[1]
+    return Measured(value, low, high, row["method"], seeds, episodes, over_episodes=high - value > half)
 
 
 def _cells(tables: Tables, curve: JudgedCurve, level: float | None) -> list[Cell]:
@@ -209,16 +212,14 @@ def episodes_to_decide(measured: Measured, bound: float) -> int | None:
     if any(is_missing(v) or math.isinf(v) for v in (measured.value, measured.low, measured.high)):
         return None
     margin = abs(measured.value - bound) * _POWER
-    if margin < _TOLERANCE:
-        return None
-    if measured.is_rate:
-        if margin < _SMALLEST_MARGIN:
-            return None
-        return max(1, exact_sample_size(measured.value, min(margin, 0.49)) - measured.episodes)
-    units = measured.seeds if measured.seeds > 1 else measured.episodes
     half = measured.value - measured.low if measured.value >= bound else measured.high - measured.value
-    if units < 2 or half <= 0:
-        return None
-    needed = t_sample_size(half, units, margin)
-    more = math.ceil(max(1, needed - units) * measured.episodes / units)
-    return more if more <= _MOST_EPISODES else None
+    needed = 0
+    if measured.is_rate:
+        if abs(measured.value - bound) < _SMALLEST_MARGIN:
+            return None
+        needed = decisive_sample_size(measured.value, bound)
+    by_seeds = measured.seeds > 1 and not measured.over_episodes
+    units = measured.seeds if by_seeds else measured.episodes
+    if margin > _TOLERANCE and units > 1 and half > 0 and (by_seeds or not measured.is_rate):
+        needed = max(needed, math.ceil(t_sample_size(half, units, margin) * measured.episodes / units))
+    return max(1, needed - measured.episodes) if 0 < needed <= _MOST_EPISODES else None

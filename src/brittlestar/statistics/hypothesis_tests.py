@@ -69,7 +69,7 @@ def t_test(*samples: Array) -> HypothesisTest:
     p is at least that of the sign test: a few equal values show no spread.
 
     Example:
-        >>> t_test(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).p_value < 0.05 < t_test(np.array([1.0, -1.0])).p_value
+        >>> t_test(np.arange(1.0, 8.0)).p_value < 0.05 < t_test(np.array([1.0, -1.0])).p_value
         True
     """
     method = "t over episodes" if len(samples) == 1 else "Welch's t over episodes"

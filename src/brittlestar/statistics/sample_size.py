@@ -62,12 +62,41 @@ def t_sample_size(half_width: float, n: int, margin: float) -> int:
 
 def expected_half_width(n: int, rate: float, level: float = LEVEL, interval: Bounds | None = None) -> float:
     """Half width of an interval (Clopper-Pearson), expected over successes ~ Binomial(n, rate); it falls with n."""
+    k, mass = _binomial(n, rate)
+    low, high = (interval or clopper_pearson)(k, np.full_like(k, n), level)
+    return float(mass @ (np.asarray(high) - low) / 2)
+
+
+def decisive_sample_size(rate: float, bound: float, chance: float = 0.8) -> int:
+    """About the smallest n whose Clopper-Pearson interval lies on one side of a bound with this chance.
+
+    Example:
+        >>> decisive_sample_size(0.9, bound=0.8)
+        113
+    """
+    require(abs(rate - bound) >= 0.001, "bound", "at least 0.001 from the rate", bound)
+    low, high = 0, 2
+    while not _decides(high, rate, bound, chance):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _decides(middle, rate, bound, chance) else (middle, high)
+    return high
+
+
+def _decides(n: int, rate: float, bound: float, chance: float) -> bool:
+    k, mass = _binomial(n, rate)
+    low, high = clopper_pearson(k, np.full_like(k, n))
+    return float(mass @ (low >= bound if rate > bound else high <= bound)) >= chance
+
+
+def _binomial(n: int, rate: float) -> tuple[Array, Array]:
+    """Counts of successes that are not all but impossible, and their probabilities."""
     scipy, reach = special(), 8 * math.sqrt(n * rate * (1 - rate)) + 20
     k = np.arange(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1.0)
     log_choose = scipy.gammaln(n + 1) - scipy.gammaln(k + 1) - scipy.gammaln(n - k + 1)
     mass = np.exp(log_choose + scipy.xlogy(k, rate) + scipy.xlog1py(n - k, -rate))
-    low, high = (interval or clopper_pearson)(k, np.full_like(k, n), level)
-    return float(mass @ (np.asarray(high) - low) / mass.sum() / 2)
+    return k, mass / mass.sum()
 
 
 def clopper_pearson(k: Array, n: Array, level: float = LEVEL) -> tuple[Array, Array]:
