@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system setup-cluster run test test-all test-cluster test-cluster-short format lint type bench zoo dist clean
+.PHONY: help setup system setup-cluster setup-trackers run test test-all test-cluster test-cluster-short format lint type bench zoo dist clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,7 +24,7 @@ run: setup ## Sweep FetchReach under observation noise, P controller and learned
 test: setup ## Fast tests
 	$(BIN)/python -m pytest -q -n 2
 
-test-all: setup ## All tests, also the slow ones
+test-all: setup setup-trackers ## All tests, also the slow ones
 	$(BIN)/python -m pytest -q -n 2 -m "not cluster"
 
 test-cluster: setup-cluster ## Fault tests on a real Slurm and a real Ray, set up on this machine (Debian, root)
@@ -35,6 +35,9 @@ test-cluster-short: setup-cluster ## The part of the cluster tests that takes tw
 
 system: ## Install the system packages that cameras need (Debian, root)
 	scripts/install_system.sh
+
+setup-trackers: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-trackers.lock
 
 setup-cluster: setup
 	scripts/install_cluster.sh

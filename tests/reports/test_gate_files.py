@@ -7,15 +7,12 @@ from xml.etree import ElementTree
 import pytest
 
 from brittlestar.reports.gate_files import (
-    GATE_JSON,
-    GATE_MD,
-    GATE_XML,
     finding,
-    forget_gate,
     gate_lines,
     gate_record,
     write_gate,
 )
+from brittlestar.reports.gate_names import GATE_JSON, GATE_MD, GATE_XML, forget_gate
 from brittlestar.results.gate import GateCheck, GatedRequirement
 from brittlestar.results.requirements import parse
 

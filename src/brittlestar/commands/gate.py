@@ -52,7 +52,7 @@ def run_gate(requirements: "list[Requirement]", tables: "Tables", out: Path) -> 
 
 def _earlier(folder: Path) -> list[str]:
     """Returns the requirements of the last gate of a folder."""
-    from brittlestar.reports.gate_files import GATE_JSON
+    from brittlestar.reports.gate_names import GATE_JSON
 
     try:
         record = json.loads((folder / GATE_JSON).read_text())

@@ -11,10 +11,13 @@ from hydra.experimental.callback import Callback
 from brittlestar.commands.gate import run_gate
 from brittlestar.commands.terminal import FAILED, leave
 from brittlestar.errors import UserError, counted
+from brittlestar.reports.gate_names import forget_gate
 from brittlestar.sweeps.folder import claim_sweep_folder
 
 if TYPE_CHECKING:
     from brittlestar.cells.claims import Claim
+    from brittlestar.reports.trackers.base import Tracker
+    from brittlestar.results.aggregate import Tables
     from brittlestar.results.failures import FailureGroup
     from brittlestar.results.requirements import Requirement
 
@@ -33,11 +36,11 @@ class AggregateSweep(Callback):
 
     def on_multirun_start(self, config: Any, **kwargs: Any) -> None:
         """Claims the folder of the sweep, and warns if the sweeper does not add the extra cells of the study."""
-        from brittlestar.reports.gate_files import forget_gate
-
         sys.stderr.write(_missing_cells(config))
         try:
             self._requirements = _requirements(config)
+            if tracker := _tracker(config):
+                tracker.prepare()
             self._claim = claim_sweep_folder(config)
             forget_gate(Path(str(config.hydra.sweep.dir)))
         except UserError as error:
@@ -90,6 +93,30 @@ def _requirements(config: Any) -> list[Requirement]:
     return requirements_of(plain_config(config.gate))
 
 
+def _tracker(config: Any) -> Tracker | None:
+    if config.hydra.runtime.choices.get("tracker") in (None, "none"):
+        return None
+    from brittlestar.config import plain_config
+    from brittlestar.config.build import build
+
+    return build(plain_config(config.tracker), "tracker")
+
+
+def _track(config: Any, folder: Path, tables: Tables) -> None:
+    """Logs the sweep; a tracker that fails is a note, because the results are on disk."""
+    tracker = _tracker(config)
+    if tracker is None:
+        return
+    from brittlestar.reports.trackers.sweep_log import sweep_log
+
+    try:
+        place = tracker.log(sweep_log(folder, tables, config.hydra.overrides.task))
+        print(f"tracker {place}", flush=True)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        sys.stderr.write(f"brittlestar: note: the tracker failed, and the results are in {folder}: {reason}\n")
+
+
 def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     from brittlestar.reports.overview import models_table
     from brittlestar.reports.summary import summarise
@@ -105,6 +132,7 @@ def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     if config.get("videos"):
         _film(folder, int(config.videos))
     code = run_gate(requirements, tables, folder) if requirements else 0
+    _track(config, folder, tables)
     if failures and config.check == "models":
         raise UserError(f"{len(failures)} of {counted(len(failures) + len(tables.cells), 'cell')} failed")
     if failures or errors:

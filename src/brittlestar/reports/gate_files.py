@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError, counted
+from brittlestar.reports.gate_names import GATE_JSON, GATE_MD, GATE_XML
 from brittlestar.results.format import bounded, markdown
 from brittlestar.results.gate import (
     FAILED_GATE,
@@ -25,17 +26,10 @@ from brittlestar.results.gate import (
     gate_status,
 )
 
-GATE_JSON, GATE_XML, GATE_MD = "gate.json", "gate.xml", "gate.md"
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """Environment variable of GitHub Actions: a file whose Markdown it shows on the page of a run."""
 _WIDTH = max(map(len, WORST_FIRST))
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def forget_gate(folder: Path) -> None:
-    """Removes the files of an earlier gate from a folder whose sweep starts again."""
-    for name in (GATE_JSON, GATE_XML, GATE_MD):
-        (folder / name).unlink(missing_ok=True)
 
 
 def write_gate(results: list[GatedRequirement], folder: Path) -> None:
