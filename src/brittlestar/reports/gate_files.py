@@ -64,7 +64,7 @@ def finding(check: GateCheck) -> str:
     """Returns the value with its interval, and what would decide it; the reason, if it was not measured."""
     if check.message:
         return check.message
-    text = bounded(check.value, check.low, check.high, missing="no value")
+    text = bounded(check.value, check.low, check.high, missing="beyond the last level")
     if check.status != NOT_DECIDED:
         return text
     return f"{text}; {_more(check)}"
