@@ -10,6 +10,7 @@ from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
 from brittlestar.commands.terminal import command, use_one_thread
 from brittlestar.config import SWEEP_GROUPS
 from brittlestar.errors import UserError
+from brittlestar.reports.gate_names import has_gate
 
 
 @command
@@ -68,7 +69,7 @@ def _refuse_sweep_groups(config: Any, choices: Any) -> None:
     for group in SWEEP_GROUPS:
         if choices.get(group) not in (None, "none"):
             raise UserError(f"`{group}={choices[group]}`: a {group} needs a sweep: add `-m`")
-    if config.gate is not None and (config.gate.file is not None or config.gate.require):
+    if has_gate(config.gate):
         raise UserError("`gate`: a gate needs a sweep: add `-m`")
 
 

@@ -11,7 +11,7 @@ from hydra.experimental.callback import Callback
 from brittlestar.commands.gate import run_gate
 from brittlestar.commands.terminal import FAILED, leave
 from brittlestar.errors import UserError, counted
-from brittlestar.reports.gate_names import forget_gate
+from brittlestar.reports.gate_names import forget_gate, has_gate
 from brittlestar.sweeps.folder import claim_sweep_folder
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _missing_cells(config: Any) -> str:
 
 def _requirements(config: Any) -> list[Requirement]:
     """Returns the requirements of the gate; a mistake in one ends the sweep before it starts."""
-    if config.gate is None or not (config.gate.file or config.gate.require):
+    if not has_gate(config.gate):
         return []
     from brittlestar.config import plain_config
     from brittlestar.reports.gate_plan import requirements_of

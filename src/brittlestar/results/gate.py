@@ -16,6 +16,7 @@ from brittlestar.results.gate_curves import Judged, JudgedCurve, choose_curves, 
 from brittlestar.results.load import Cell, Row
 from brittlestar.results.ranges import range_of
 from brittlestar.results.requirements import OPERATORS, Requirement, metric_of
+from brittlestar.results.rows import group_rows
 from brittlestar.statistics.intervals import normal_quantile
 from brittlestar.statistics.sample_size import clopper_pearson, decisive_sample_size, t_sample_size
 
@@ -85,24 +86,49 @@ def _worst(statuses: Iterable[str]) -> str:
     return min(statuses, key=WORST_FIRST.index, default=PASSED)
 
 
+class _Source:
+    """The tables of a sweep by the labels of its curves."""
+
+    def __init__(self, tables: Tables) -> None:
+        columns = tables.grouping.columns
+        self.curves = judged_curves(tables)
+        self.metrics = metrics_of(tables.finished[0].manifest["columns"]) if tables.finished else []
+        self._levels, self._summaries = (group_rows(rows, columns) for rows in (tables.curve, tables.summary))
+        self._cells: dict[tuple, list[Cell]] = {}
+        for label, cell in zip(tables.grouping.labels, tables.finished, strict=True):
+            self._cells.setdefault(label, []).append(cell)
+
+    def levels(self, curve: JudgedCurve) -> list[Row]:
+        """Returns the rows of a curve, one for each level."""
+        return self._levels[tuple(curve.label.values())]
+
+    def summary(self, curve: JudgedCurve, measure: str) -> Row:
+        """Returns the row of a curve in the summary."""
+        return next(row for row in self._summaries[tuple(curve.label.values())] if row["measure"] == measure)
+
+    def cells(self, curve: JudgedCurve, level: float | None) -> list[Cell]:
+        """Returns the finished cells of a curve, or those of one level."""
+        cells = self._cells[tuple(curve.label.values())]
+        return cells if level is None else [cell for cell in cells if cell.strength == curve.level(level)]
+
+
 def judge_gate(requirements: list[Requirement], tables: Tables) -> list[GatedRequirement]:
     """Judges every requirement on the curves that it is about."""
-    metrics = metrics_of(tables.finished[0].manifest["columns"]) if tables.finished else []
-    curves, results = judged_curves(tables), []
+    source, results = _Source(tables), []
     for requirement in requirements:
         try:
-            chosen = choose_curves(requirement, curves, metrics)
-            checks = [_check(requirement, judged, tables, metrics) for judged in chosen]
+            chosen = choose_curves(requirement, source.curves, source.metrics)
+            checks = [_check(requirement, judged, source) for judged in chosen]
         except UserError as error:
             checks = [GateCheck("", NOT_MEASURED, message=str(error).removeprefix(f"`{requirement.text}`: "))]
         results.append(GatedRequirement(requirement, checks))
     return results
 
 
-def _check(requirement: Requirement, judged: Judged, tables: Tables, metrics: list[str]) -> GateCheck:
+def _check(requirement: Requirement, judged: Judged, source: _Source) -> GateCheck:
     name = judged.curve.name if judged.other is None else f"{judged.curve.name} against {judged.other.name}"
     try:
-        measured = _measure(requirement, judged, tables, metrics)
+        measured = _measure(requirement, judged, source)
     except UserError as error:
         return GateCheck(name, NOT_MEASURED, message=str(error))
     if is_missing(measured.value) and is_missing(measured.low):
@@ -130,31 +156,26 @@ def verdict_of(operator: str, bound: float, low: float, high: float) -> str:
     return PASSED if all(ends) else NOT_DECIDED if any(ends) else FAILED_GATE
 
 
-def _measure(requirement: Requirement, judged: Judged, tables: Tables, metrics: list[str]) -> Measured:
+def _measure(requirement: Requirement, judged: Judged, source: _Source) -> Measured:
     quantity, curve = requirement.left, judged.curve
-    metric = quantity.name if quantity.level is not None else curve.measure(metric_of(quantity, metrics))
+    metric = quantity.name if quantity.level is not None else curve.measure(metric_of(quantity, source.metrics))
     if judged.other is None:
-        return _one(tables, curve, quantity.name, metric, quantity.level)
+        return _one(source, curve, quantity.name, metric, quantity.level)
     if quantity.name in ("critical_interpolated", "slope"):
-        sides = [_one(tables, side, quantity.name, metric, None) for side in (curve, judged.other)]
+        sides = [_one(source, side, quantity.name, metric, None) for side in (curve, judged.other)]
         return _apart(*sides)
-    return _difference(tables, (curve, judged.other), quantity.name, metric, quantity.level)
+    return _difference(source, (curve, judged.other), quantity.name, metric, quantity.level)
 
 
-def _one(tables: Tables, curve: JudgedCurve, name: str, metric: str, level: float | None) -> Measured:
+def _one(source: _Source, curve: JudgedCurve, name: str, metric: str, level: float | None) -> Measured:
     """Reads a number of one curve from the tables."""
-    rows = [row for row in tables.curve if _is_of(curve, row)]
+    rows = source.levels(curve)
     if level is not None:
-        (row,) = (row for row in rows if row["strength"] == curve.level(level))
-        return _at_level(row, metric)
-    (summary,) = (row for row in tables.summary if _is_of(curve, row) and row["measure"] == metric)
+        return _at_level(next(row for row in rows if row["strength"] == curve.level(level)), metric)
+    summary = source.summary(curve, metric)
     value, low, high = (summary[name + end] for end in ("", "_low", "_high"))
     fewest = min(rows, key=lambda row: row["n_episodes"])
     return Measured(value, low, high, summary["interval_method"], fewest["n_seeds"], fewest["n_episodes"])
-
-
-def _is_of(curve: JudgedCurve, row: Row) -> bool:
-    return all(row[column] == value for column, value in curve.label.items())
 
 
 def _at_level(row: Row, metric: str) -> Measured:
@@ -181,10 +202,10 @@ def _apart(left: Measured, right: Measured) -> Measured:
 
 
 def _difference(
-    tables: Tables, pair: tuple[JudgedCurve, JudgedCurve], name: str, metric: str, level: float | None
+    source: _Source, pair: tuple[JudgedCurve, JudgedCurve], name: str, metric: str, level: float | None
 ) -> Measured:
     """Compares two curves as `brittlestar compare` does."""
-    a, b = (_cells(tables, curve, level) for curve in pair)
+    a, b = (source.cells(curve, level) for curve in pair)
     sides = sides_of(a, b, metric, (pair[0].name, pair[1].name))
     if level is None and len(sides.strengths) < max(len(curve.levels) for curve in pair):
         raise UserError("the two curves have different levels: sweep both over the same ones")
@@ -196,12 +217,6 @@ def _difference(
     episodes = int(min(np.isfinite(side).sum(axis=(1, 2)).min() for side in (sides.a, sides.b)))
     seeds, half = min(sides.a.shape[1], sides.b.shape[1]), width * seed_interval(sides)[1]
     return Measured(value, low, high, row["method"], seeds, episodes, over_episodes=high - value > half)
-
-
-def _cells(tables: Tables, curve: JudgedCurve, level: float | None) -> list[Cell]:
-    pairs = zip(tables.grouping.labels, tables.finished, strict=True)
-    cells = [cell for label, cell in pairs if label == tuple(curve.label.values())]
-    return cells if level is None else [cell for cell in cells if cell.strength == curve.level(level)]
 
 
 def episodes_to_decide(measured: Measured, bound: float) -> int | None:

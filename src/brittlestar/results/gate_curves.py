@@ -17,6 +17,7 @@ from brittlestar.results.rows import group_rows
 
 _OF_MODEL = (LABEL, "policy", "env")
 """What the name of a model covers."""
+_MOST_LEVELS = 10
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,10 @@ class JudgedCurve:
         for level in self.levels:
             if math.isclose(level, wanted, rel_tol=1e-9, abs_tol=1e-12):
                 return level
-        where = f"`{self.name}`" if self.name else "the curve"
-        raise UserError(f"{where} has no level {text(wanted)}; levels: {', '.join(map(text, self.levels))}")
+        where, near = f"`{self.name}`" if self.name else "the curve", self.levels
+        kind = "levels" if len(near) <= _MOST_LEVELS else f"the nearest of {len(near)} levels"
+        near = sorted(sorted(near, key=lambda level: abs(level - wanted))[:_MOST_LEVELS])
+        raise UserError(f"{where} has no level {text(wanted)}; {kind}: {', '.join(map(text, near))}")
 
     def measure(self, wanted: str | None) -> str:
         """Returns the measure of a function; a curve with one success has it under both names."""

@@ -75,13 +75,14 @@ class CellSweeper(BasicSweeper):
 
     def _check_gate(self, jobs: list[list[str]]) -> None:
         """Refuses a gate on curves or levels that the sweep does not have."""
-        from brittlestar.config import plain_config
-        from brittlestar.sweeps.compose import composer_of
+        from brittlestar.reports.gate_names import has_gate
 
         gate = self.config.gate if self.config is not None else None
-        if gate is None or not (gate.file or gate.require):
+        if not has_gate(gate):
             return
+        from brittlestar.config import plain_config
         from brittlestar.reports.gate_plan import refuse_unmeasured, requirements_of
+        from brittlestar.sweeps.compose import composer_of
 
         composer = composer_of(self.launcher)
         # Seeds change neither curves nor levels.
