@@ -58,6 +58,18 @@ def test_a_failed_cell_is_an_error_whatever_the_others_say(call, make_cell, fail
     assert "gate: passed" in out
 
 
+def test_a_sweep_that_still_runs_does_not_pass(call, make_cell, tmp_path):
+    from brittlestar.cells.record import EPISODES, decode, encode
+    from brittlestar.sweeps.index import IndexWriter
+
+    cell = make_cell([1.0] * 50)
+    with IndexWriter(tmp_path / "sweep", 2) as index:
+        index.write(*decode(encode(dict(cell.manifest) | {"number": 0}, {EPISODES: cell.held})))
+    code, out, error = call(main, "sweep", "--require", "success_final@0 >= 0.5")
+    assert (code, error) == (1, "brittlestar: 1 cell without a record, so the gate is not complete\n")
+    assert "gate: passed" in out
+
+
 WORDS = ["-m", "env=cartpole", "policy=zoo/cartpole_ppo,random", "perturbation.sigma=0,0.3", "episodes=20"]
 
 

@@ -15,6 +15,7 @@ from brittlestar.statistics.hypothesis_tests import (
     holm_levels,
     mcnemar_exact,
     sign_flip_test,
+    t_test,
     two_proportion_z,
 )  # fmt: skip
 
@@ -148,3 +149,15 @@ BAD_CALLS = [
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_t_tests_agree_with_scipy(rng, samples):
+    values = [rng.normal(0.3, 1, 25), rng.normal(0, 2, 40)][:samples]
+    expected = reference.ttest_1samp(values[0], 0) if samples == 1 else reference.ttest_ind(*values, equal_var=False)
+    assert t_test(*values).p_value == pytest.approx(expected.pvalue)
+
+
+def test_a_few_equal_values_are_no_proof():
+    assert t_test(np.ones(3)).p_value == 0.25
+    assert t_test(np.ones(1)).p_value == t_test(np.zeros(5)).p_value == 1

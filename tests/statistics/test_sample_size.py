@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from brittlestar.statistics.intervals import wilson
-from brittlestar.statistics.sample_size import clopper_pearson, exact_sample_size, expected_half_width, sample_size
+from brittlestar.statistics.intervals import t_half_width, wilson
+from brittlestar.statistics.sample_size import (
+    clopper_pearson,
+    decisive_sample_size,
+    exact_sample_size,
+    expected_half_width,
+    sample_size,
+    t_sample_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -98,3 +105,30 @@ def test_expected_half_width_of_another_interval(rate):
     low, high = wilson(k, np.full(31, n))
     expected = float((high - low) / 2 @ reference.binom.pmf(k, n, rate))
     assert expected_half_width(n, rate, 0.95, wilson) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "half_width", "margin"), [(2, 0.5, 0.1), (30, 0.1, 0.03), (100, 0.1, 0.2)])
+def test_t_sample_size_is_the_smallest_whose_interval_is_narrow_enough(n, half_width, margin):
+    std = half_width / t_half_width(1.0, n)
+    size = t_sample_size(half_width, n, margin)
+    assert t_half_width(std, size) <= margin
+    assert size == 2 or t_half_width(std, size - 1) > margin
+
+
+@pytest.mark.parametrize(("rate", "bound"), [(0.9, 0.8), (0.3, 0.35), (0.99, 0.95), (1.0, 0.9), (0.0, 0.2)])
+def test_a_decisive_sample_size_decides_with_the_chance_that_it_promises(rate, bound):
+    def chance(n: int) -> float:
+        k = np.arange(n + 1)
+        low, high = clopper_pearson(k, np.full(n + 1, n))
+        return float(reference.binom.pmf(k, n, rate) @ (low >= bound if rate > bound else high <= bound))
+
+    size = decisive_sample_size(rate, bound)
+    assert chance(size) >= 0.8
+    # Counts are whole, so the chance goes up and down a little.
+    assert chance(size - 1) < 0.8 and chance(size // 2) < 0.8
+
+
+@pytest.mark.parametrize("bound", [0.8, 0.8005])
+def test_a_bound_at_the_rate_has_no_decisive_sample_size(bound):
+    with pytest.raises(ValueError, match="`bound` must be at least 0.001 from the rate"):
+        decisive_sample_size(0.8, bound)

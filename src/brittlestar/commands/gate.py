@@ -28,14 +28,18 @@ def main() -> None:
     from brittlestar.reports.summary import as_swept
     from brittlestar.results.aggregate import aggregate
     from brittlestar.results.load import load_cells
+    from brittlestar.sweeps.index import count_missing
 
     texts = options.require or ([] if options.file else _earlier(Path(options.folders[0])))
     requirements = requirements_of({"file": options.file, "require": texts})
     cells = [cell for cell in load_cells(options.folders) if cell.role is None]
     tables = as_swept(aggregate(cells), cells)
     code = run_gate(requirements, tables, options.out or Path(options.folders[0]))
-    if tables.failures:
-        raise UserError(f"{counted(len(tables.failures), 'cell')} failed, so the gate is not complete")
+    missing = sum(count_missing(Path(folder)) for folder in options.folders)
+    counts = {"failed": len(tables.failures), "without a record": missing}
+    lost = [f"{counted(count, 'cell')} {how}" for how, count in counts.items() if count]
+    if lost:
+        raise UserError(f"{' and '.join(lost)}, so the gate is not complete")
     sys.exit(code)
 
 

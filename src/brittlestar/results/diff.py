@@ -16,6 +16,7 @@ from brittlestar.results.gate_curves import metrics_of
 from brittlestar.results.grouping import BACKEND, CellValues, group, sort_key
 from brittlestar.results.load import Cell, Row, read_cells
 from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE, holm
+from brittlestar.sweeps.index import count_missing
 
 REGRESSION, GAIN, CHANGED, UNDECIDED_CHANGE, SAME = "regression", "gain", "changed", "not decided", "same"
 WHOLE_CURVE = "all"
@@ -54,8 +55,8 @@ def diff(old: Path, new: Path, measures: list[str] | None = None) -> SweepDiff:
     """
     sweeps, result = [read_cells(folder) for folder in (old, new)], SweepDiff()
     for folder, cells in zip((old, new), sweeps, strict=True):
-        failed = sum(not cell.done for cell in cells)
-        result.notes += [f"{counted(failed, 'cell')} of {folder} failed, left out"] if failed else []
+        counts = {"failed": sum(not cell.done for cell in cells), "without a record yet": count_missing(folder)}
+        result.notes += [f"{counted(n, 'cell')} of {folder} {how}, left out" for how, n in counts.items() if n]
     old_curves, new_curves = _curves(old, new, *sweeps)
     pairs = [(curve, new_curves[key]) for key, curve in old_curves.items() if key in new_curves]
     result.only_old = [f"curve {curve.name}" for key, curve in old_curves.items() if key not in new_curves]
