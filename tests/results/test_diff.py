@@ -148,6 +148,18 @@ def test_another_study_is_refused(sweep, tmp_path):
         )
 
 
+def test_a_curve_that_cannot_be_compared_does_not_hide_the_others(make_cell, save_cells, sweep, tmp_path):
+    old = sweep("old", {"a": [50, 40, 20], "b": [50, 40, 20]})
+    cells = [make_cell(binary(10), strength=s, choices={"policy": "a"}) for s in STRENGTHS]
+    cells += [make_cell(binary(10), strength=0.7, choices={"policy": "b"})]
+    result = diff(old, save_cells(tmp_path / "new", cells))
+    assert {row["curve"] for row in result.rows} == {"policy=a"} and result.count(REGRESSION) == 4
+    (note,) = (note for note in result.notes if "left out" in note)
+    assert note.startswith("`policy=b` is left out: the new sweep and the old sweep share no strength")
+    with pytest.raises(UserError, match="nothing can be compared: the curve is left out: .* share no strength"):
+        diff(sweep("one", {"b": [50, 40, 20]}), save_cells(tmp_path / "other", cells[3:]))
+
+
 def test_failed_cells_are_left_out_and_counted(make_cell, fail_cell, save_cells, tmp_path):
     cells = [make_cell(binary(40), strength=s, seed=seed) for s in STRENGTHS for seed in (0, 1)]
     old, new = (save_cells(tmp_path / name, [*cells[:-1], last]) for name, last in

@@ -66,6 +66,8 @@ def diff(old: Path, new: Path, measures: list[str] | None = None) -> SweepDiff:
         raise UserError(f"no curve is in both sweeps: {old} has {names[0]}, {new} has {names[1]}")
     for before, after in pairs:
         _add(result, before, after, measures)
+    if not result.rows:
+        raise UserError(f"nothing can be compared: {'; '.join(result.notes)}")
     p_values = holm([np.nan if row["p"] is None else row["p"] for row in result.rows])
     for row, p in zip(result.rows, p_values, strict=True):
         row["p_holm"] = None if np.isnan(p) else float(p)
@@ -111,7 +113,12 @@ def _add(result: SweepDiff, old: SweepCurve, new: SweepCurve, measures: list[str
         metrics = metrics_of(after[0].manifest["columns"])
         if measure not in metrics:
             raise UserError(f"`--measure {measure}` is not a metric; {nearest(measure, metrics)}")
-        sides = sides_of(after, before, measure, ("the new sweep", "the old sweep"))
+        try:
+            sides = sides_of(after, before, measure, ("the new sweep", "the old sweep"))
+        except UserError as error:
+            # The other curves remain worth comparing.
+            result.notes.append(f"{f'`{old.name}`' if old.name else 'the curve'} is left out: {error}")
+            continue
         if not sides.paired:
             note = f"other start states{where}: its tests are unpaired"
             result.notes += [note] if note not in result.notes else []
