@@ -35,6 +35,8 @@ REPEATED = (
     "experiment=perception_joint",
     "experiment=distracting_control",
     "algo=dagger",
+    # tests/reports/trackers runs this.
+    "tracker=tensorboard",
     # The same path as `experiment=fetch_reach_action`.
     "experiment=fetch_push_action",
 )
