@@ -19,6 +19,7 @@ from brittlestar.results.format import bounded, markdown
 from brittlestar.results.gate import (
     FAILED_GATE,
     NOT_DECIDED,
+    NOT_MEASURED,
     PASSED,
     WORST_FIRST,
     GateCheck,
@@ -62,12 +63,12 @@ def gate_lines(results: list[GatedRequirement]) -> str:
 
 def finding(check: GateCheck) -> str:
     """Returns the value with its interval, and what would decide it; the reason, if it was not measured."""
-    if check.message:
+    if check.status == NOT_MEASURED:
         return check.message
     text = bounded(check.value, check.low, check.high, missing="beyond the last level")
     if check.status != NOT_DECIDED:
         return text
-    return f"{text}; {_more(check)}"
+    return f"{text}; {check.message or _more(check)}"
 
 
 def _more(check: GateCheck) -> str:

@@ -26,6 +26,7 @@ WORST_FIRST = (NOT_MEASURED, FAILED_GATE, NOT_DECIDED, PASSED)
 _TOLERANCE = 1e-9
 _POWER = normal_quantile(0.95) / (normal_quantile(0.95) + normal_quantile(0.6))
 """Half width over distance to the bound at which 80 % of repetitions decide."""
+_BETWEEN = "its interval ends at levels of the sweep, so a level at the bound, or more episodes, would decide it"
 _SMALLEST_MARGIN, _MOST_EPISODES = 0.001, 10**7
 
 
@@ -62,6 +63,7 @@ class GateCheck:
     """As many seeds, where there are several: more episodes of the same seeds do not show how seeds differ."""
     method: str = ""
     message: str = ""
+    """Why it was not measured, or what would decide it other than episodes."""
 
 
 @dataclass
@@ -134,10 +136,12 @@ def _check(requirement: Requirement, judged: Judged, source: _Source) -> GateChe
     if is_missing(measured.value) and is_missing(measured.low):
         return GateCheck(name, NOT_MEASURED, message="it has no value in this sweep")
     status = verdict_of(requirement.operator, requirement.bound, measured.low, measured.high)
-    more = episodes_to_decide(measured, requirement.bound) if status == NOT_DECIDED else None
+    between = status == NOT_DECIDED and requirement.left.name == "critical_interpolated"
+    more = episodes_to_decide(measured, requirement.bound) if status == NOT_DECIDED and not between else None
     seeds = math.ceil(more * measured.seeds / measured.episodes) if more and measured.seeds > 1 else None
     value, low, high = (None if is_missing(v) else v for v in (measured.value, measured.low, measured.high))
-    return GateCheck(name, status, value, low, high, measured.episodes, more, seeds, measured.method)
+    hint = _BETWEEN if between else ""
+    return GateCheck(name, status, value, low, high, measured.episodes, more, seeds, measured.method, hint)
 
 
 def verdict_of(operator: str, bound: float, low: float, high: float) -> str:
