@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,22 +24,7 @@ ROW_KEYS = ("episode", "reset_seed", "phase")
 Row = dict[str, Any]
 
 
-class Facts(NamedTuple):
-    """Whether a cell has a result, its seed, and the perturbation's strength."""
-
-    done: bool
-    seed: int
-    strength_name: str | None
-    strength: float
-
-
-@functools.lru_cache(maxsize=1 << 16, typed=True)
-def _shared_facts(done: bool, seed: int, name: str | None, strength: float) -> Facts:
-    """Returns one object for equal facts: many cells have the same."""
-    return Facts(done, seed, name, strength)
-
-
-@dataclass(slots=True)
+@dataclass
 class Cell:
     """A recorded cell. Its rows are on disk (or in memory, for the Python API) until `rows` reads them."""
 
@@ -51,7 +36,6 @@ class Cell:
     """The phase of the stress schedule whose episodes count; None for all."""
     direction: str | None = None
     """`down` or `up` in a sweep with strengths below 0, else None."""
-    _facts: Facts | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -62,34 +46,25 @@ class Cell:
         """Returns one top-level value of the config; much faster than `config` for the cells of a large sweep."""
         return self.manifest.setting(key) if isinstance(self.manifest, Layered) else self.config.get(key)
 
-    @property
-    def facts(self) -> Facts:
-        """What tables ask for most, read once."""
-        if self._facts is None:
-            strength = self.manifest.get("strength", {})
-            is_done, value = self.manifest["status"] == "done", strength.get("value") or 0.0
-            self._facts = _shared_facts(is_done, self.setting("seed"), strength.get("name"), value)
-        return self._facts
-
-    @property
+    @functools.cached_property
     def done(self) -> bool:
         """Whether the cell has a result."""
-        return self.facts.done
+        return self.manifest["status"] == "done"
 
-    @property
+    @functools.cached_property
     def seed(self) -> int:
         """The cell's seed."""
-        return self.facts.seed
+        return self.setting("seed")
 
-    @property
+    @functools.cached_property
     def strength(self) -> float:
         """The perturbation's strength: the x axis."""
-        return self.facts.strength
+        return self.manifest.get("strength", {}).get("value") or 0.0
 
-    @property
+    @functools.cached_property
     def strength_name(self) -> str | None:
         """The name of the strength field."""
-        return self.facts.strength_name
+        return self.manifest.get("strength", {}).get("name")
 
     @property
     def notes(self) -> list[str]:
