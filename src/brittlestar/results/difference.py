@@ -13,7 +13,14 @@ from brittlestar.results.ranges import Range, cut, difference_range
 from brittlestar.statistics import hypothesis_tests as tests
 from brittlestar.statistics.curves import normalised_auc
 from brittlestar.statistics.intervals import percentile_interval, welch_half_width
-from brittlestar.statistics.resampling import RESAMPLES, bootstrap_means, paired_bootstrap, plus_four, recentre
+from brittlestar.statistics.resampling import (
+    RESAMPLES,
+    bootstrap_means,
+    paired_bootstrap,
+    plus_four,
+    recentre,
+    shared_bootstrap_means,
+)
 
 EXACT_EPISODES = 300
 """Boschloo's test takes minutes for more episodes per side, where the z-test agrees with it."""
@@ -124,7 +131,9 @@ def _episode_draws(sides: Sides) -> np.ndarray:
         if sides.span.is_event:
             # The pseudo-episodes count for A and B alike.
             pooled = plus_four(pooled, [1, 1, -1, -1] if sides.paired else [1, 0])
-        areas.append(sides.area(recentre(bootstrap_means(pooled, rng), pooled, np.nanmean(sample, axis=(1, 2)))))
+        # All pairs share their draws, so comparing many curves draws once.
+        means = shared_bootstrap_means(pooled, "compare") if sides.paired else bootstrap_means(pooled, rng)
+        areas.append(sides.area(recentre(means, pooled, np.nanmean(sample, axis=(1, 2)))))
     return areas[0] if sides.paired else areas[0] - areas[1]
 
 
