@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -84,6 +85,15 @@ def level_difference(sides: Sides) -> LevelDifference:
         row.update(curve_difference(sides))
         row["p"], row["method"] = test.p_value, f"{test.method}; {row['method']}"
     return row
+
+
+def is_decided(row: Mapping[str, Any]) -> bool:
+    """Whether a difference at a strength is shown: its interval is apart from 0, and its test holds over all strengths.
+
+    The test treats episodes as independent; the interval accounts for differences between seeds.
+    """
+    apart = row["low"] is not None and not row["low"] <= 0 <= row["high"]
+    return bool(apart and row["p_holm"] is not None and row["p_holm"] < tests.SIGNIFICANCE)
 
 
 def curve_difference(sides: Sides) -> Difference:
