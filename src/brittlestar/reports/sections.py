@@ -19,8 +19,8 @@ class Chart:
     """`lines`, `map`, `radar` or `points`."""
     title: str
     data: dict[str, Any]
-    picture: str = ""
-    """Name of the picture of the section that it replaces on the page."""
+    pictures: list[str] = field(default_factory=list)
+    """Names of the pictures of the section that it replaces on the page."""
 
 
 @dataclass(frozen=True)

@@ -68,18 +68,15 @@ def _curve(cells: list[Cell], columns: list[str], most: int, folders: dict[str, 
         homes = [folders.get(folder_of(cell), 0) for cell in episodes.cells]
         seeds = [int(cell.seed) for cell in episodes.cells]
         owned = np.array([numbers, homes, seeds], dtype=np.float64)[:, owner]
-        keys = [rows[:, names.index(name)] for name in ("episode", "reset_seed")]
-        parts.append([np.full(len(places), level), *owned, *keys, episodes.marks[places], *_columns(rows, names, columns)])
+        values = [rows[:, names.index(name)] for name in ("episode", "reset_seed")]
+        metrics = [rows[:, names.index(name)] for name in columns]
+        parts.append([np.full(len(places), level), *owned, *values, episodes.marks[places], *metrics])
         sizes.append(len(episodes.rows))
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
     heads = ("level", "cell", "folder", "seed", "episode", "reset_seed", "mark")
     fixed = {name: values.astype(np.int64).tolist() for name, values in zip(heads, joined, strict=False)}
-    values = {name: _short(column) for name, column in zip(columns, joined[len(heads) :], strict=True)}
-    return fixed | {"totals": sizes, "values": values, "measure": str(cells[0].manifest["measure"])}
-
-
-def _columns(rows: np.ndarray, names: list[str], columns: list[str]) -> list[np.ndarray]:
-    return [rows[:, names.index(name)] for name in columns]
+    shown = {name: _short(column) for name, column in zip(columns, joined[len(heads) :], strict=True)}
+    return fixed | {"totals": sizes, "values": shown, "measure": str(cells[0].manifest["measure"])}
 
 
 def _short(values: np.ndarray) -> Any:

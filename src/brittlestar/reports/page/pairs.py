@@ -35,7 +35,7 @@ def pairs_data(curves: Sequence[list[Cell]], names: Sequence[str], metrics: Sequ
             comparison = _compare(curves[i], curves[j], (names[i], names[j]), measure)
             if comparison is not None:
                 budget -= levels
-                found.append({"a": i, "b": j} | _as_json(comparison))
+                found.append({"a": i, "b": j} | pair_json(comparison))
     return {"pairs": found, "left_out": left_out}
 
 
@@ -48,7 +48,8 @@ def _compare(a: list[Cell], b: list[Cell], names: tuple[str, str], measure: str)
         return None
 
 
-def _as_json(comparison: Comparison) -> dict[str, Any]:
+def pair_json(comparison: Comparison) -> dict[str, Any]:
+    """Returns a comparison as JSON values: its levels by column, which of them are decided, and the whole curve."""
     rows: list[dict[str, Any]] = [{**row} for row in comparison.levels]
     return {
         "measure": comparison.measure,

@@ -103,7 +103,7 @@ class _Pictures:
 
     def of(self, section: Section) -> list[tuple[str, str]]:
         """Returns the pictures of a section that no chart replaces: name, and address (empty if it is left out)."""
-        replaced = self._skipped | {chart.picture for chart in section.charts}
+        replaced = self._skipped | {name for chart in section.charts for name in chart.pictures}
         return [(name, self._address(name)) for name in section.pictures if name not in replaced]
 
     def _address(self, name: str) -> str:

@@ -111,7 +111,7 @@ const tip = {
 function dataTable(head, rows, name) {
   const table = el("table", {},
     el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", {}, num(value)))))));
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", { class: num(value).length > 60 ? "wide" : null }, num(value)))))));
   return withSaving(table, name);
 }
 // Puts a table into a box that scrolls, with a button that saves what it shows.

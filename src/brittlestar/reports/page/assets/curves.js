@@ -16,6 +16,9 @@ const lastPart = (column) => column.split(".").pop();
 const metricTitle = (name) => DATA.curves.metrics.find((metric) => metric.name === name).title;
 const strengthNames = () => [...new Set(DATA.curves.curves.map((curve) => curve.strength))];
 
+// Of several measures of success, the last one is the hardest to reach.
+const strictest = () => (DATA.curves.metrics.filter((metric) => metric.measure).pop() ?? DATA.curves.metrics[0]).name;
+
 function curveTips(curve, metric, values, retained) {
   return (i) => ({
     title: curve.name,
@@ -155,7 +158,7 @@ function mapPart(host) {
   const others = columns.filter((column) => column !== second);
   const groupOf = (curve) => others.map((column) => curve.label[column]).join(", ") || "all";
   const groups = second ? [...new Set(curves.map(groupOf))] : strengthNames();
-  const state = { metric: metrics[0].name, group: groups[0] };
+  const state = { metric: strictest(), group: groups[0] };
   const members = () => curves.filter((curve) => (second ? groupOf(curve) : curve.strength) === state.group);
   const rowsOf = () => {
     const rows = members().filter((curve) => curve.values[state.metric]);

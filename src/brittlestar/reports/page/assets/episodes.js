@@ -44,7 +44,7 @@ function episodesPart(host) {
       const py = y.at(all[i]) + (few ? jitter(i * 7 + 3) * (area.bottom - area.top) * 0.07 : 0);
       const success = rate ? valueOf(data, data.measure, i) > 0 : true;
       const kind = (MARKS.find(([bit]) => data.mark[i] & bit) ?? [0, "", "circle"])[2];
-      const colour = success ? "var(--c0)" : "var(--c1)";
+      const colour = data.mark[i] & 3 ? "var(--ink)" : success ? "var(--c0)" : "var(--c1)";
       const dot = marker(kind, px, py, data.mark[i] & 3 ? 5 : data.mark[i] ? 3.2 : 2.6, colour, !success);
       dot.setAttribute("opacity", data.mark[i] & 3 ? 1 : 0.72);
       area.root.append(dot);

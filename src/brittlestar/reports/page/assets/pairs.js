@@ -2,8 +2,8 @@ function pairsPart(host) {
   const { curves } = DATA.curves;
   const { pairs, left_out: leftOut, wheres } = DATA.pairs;
   const measures = [...new Set(pairs.map((pair) => pair.measure))];
-  const first = pairs[0];
-  const state = { a: first ? first.a : 0, b: first ? first.b : 1, measure: measures[0] ?? "" };
+  const first = pairs.find((pair) => pair.measure === strictest()) ?? pairs[0];
+  const state = { a: first ? first.a : 0, b: first ? first.b : 1, measure: first ? first.measure : "" };
   const flip = (values) => values.map((value) => (value === null ? null : -value));
 
   // The pair as chosen; one that was computed the other way round has its signs and its sides exchanged.
