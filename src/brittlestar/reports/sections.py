@@ -28,7 +28,8 @@ class Section:
     """One part of a report: a heading, Markdown, and names of pictures and tables next to the report (no suffix).
 
     `methods` and `limits` are sentences for the evaluation protocol: how intervals and tests are made, and what they
-    cannot tell. `charts` are what the page shows of the section.
+    cannot tell. `charts` are what the page shows of the section, and
+    `findings` its sentences on top, each with what it is about.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Section:
     methods: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
+    findings: list[tuple[str, str]] = field(default_factory=list)
 
 
 def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:

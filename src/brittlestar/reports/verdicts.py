@@ -66,7 +66,7 @@ def _sentence(row: Row, points: list[Row], several: bool) -> str:
     if math.isnan(value):
         known = f"; the interval of that strength starts at {low:{_STYLE}}" if math.isfinite(low) else ""
         held = f"holds {_percent(row)} {_name(measure, several)} over all levels, up to {_at(last)}"
-        return f"{_value(last, measure)} {_name(measure, several)}" if len(points) == 1 else held + known
+        return f"{_name(measure, several)} is {_value(last, measure)}" if len(points) == 1 else held + known
     interval = bounded(value, low, high, _STYLE)
     if math.isinf(high):
         interval = f"{value:{_STYLE}} [{low:{_STYLE}}, beyond the sweep]"

@@ -130,7 +130,7 @@ def _test(sides: Sides) -> tests.HypothesisTest:
         test = tests.boschloo if max(n_a, n_b) <= EXACT_EPISODES else tests.two_proportion_z
         return test(int(np.nansum(a)), n_a, int(np.nansum(b)), n_b)
     if sides.paired:
-        return paired_bootstrap(a.ravel(), b.ravel(), generator(0, "compare"))[1]
+        return paired_bootstrap(a.ravel(), b.ravel(), "compare")[1]
     return tests.bootstrap_test(_episode_draws(sides), "unpaired bootstrap")
 
 

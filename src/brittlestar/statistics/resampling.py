@@ -83,14 +83,17 @@ def plus_four(values: Array, pseudo_episodes: ArrayLike) -> Array:
 
 
 def paired_bootstrap(
-    a: ArrayLike, b: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES
+    a: ArrayLike, b: ArrayLike, rng: np.random.Generator | str, resamples: int = RESAMPLES
 ) -> tuple[Interval, HypothesisTest]:
-    """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`."""
+    """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`.
+
+    The name of a stream in place of a generator keeps its draws, see `shared_bootstrap_means`.
+    """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)
     gaps = without_nan(first - second)
     require(gaps.size, "a - b", "at least 1 number", gaps.size)
-    means = bootstrap_means(gaps, rng, resamples)
+    means = shared_bootstrap_means(gaps, rng) if isinstance(rng, str) else bootstrap_means(gaps, rng, resamples)
     return percentile_interval(means), bootstrap_test(means, "paired bootstrap")
 
 

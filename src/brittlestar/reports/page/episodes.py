@@ -87,13 +87,20 @@ def _short(values: np.ndarray) -> Any:
 
 def _levels(cells: list[Cell]) -> list[LevelEpisodes]:
     """Returns the episodes of each level, in the order of the curve."""
-    clean = {cell.seed: _success(cell) for cell in cells if cell.strength == 0 and cell.manifest["measure"] in RATES}
+    measure, names = str(cells[0].manifest["measure"]), list(cells[0].manifest["columns"])
+    place = names.index(measure) if measure in RATES else None
+    clean: dict[int, np.ndarray] = {}
     levels = []
     for strength in sorted({cell.strength for cell in cells}, key=abs):
         members = [cell for cell in cells if cell.strength == strength]
         rows = [cell.rows() for cell in members]
+        if strength == 0 and place is not None:
+            clean = {cell.seed: part[:, place] for cell, part in zip(members, rows, strict=True)}
         owner = np.repeat(np.arange(len(members)), [len(part) for part in rows])
-        marks = np.concatenate([_flips(cell, clean.get(cell.seed)) for cell in members])
+        marks = np.zeros(len(owner), dtype=np.int64)
+        if strength != 0 and place is not None:
+            pairs = [_flips(part[:, place], clean.get(c.seed)) for c, part in zip(members, rows, strict=True)]
+            marks[np.concatenate(pairs)] = FLIPPED
         levels.append(_marked(LevelEpisodes(strength, members, np.concatenate(rows), owner, marks)))
     return levels
 
@@ -110,18 +117,13 @@ def _marked(episodes: LevelEpisodes) -> LevelEpisodes:
     return episodes
 
 
-def _flips(cell: Cell, clean: np.ndarray | None) -> np.ndarray:
-    """Returns a mark for every episode that succeeds without the perturbation, from the same start, and fails here."""
-    success = _success(cell) if cell.manifest["measure"] in RATES else np.zeros(0)
-    marks = np.zeros(len(cell.rows()), dtype=np.int64)
-    if clean is not None and cell.strength != 0:
+def _flips(success: np.ndarray, clean: np.ndarray | None) -> np.ndarray:
+    """Returns which episodes succeed without the perturbation, from the same start, and fail here."""
+    flips = np.zeros(len(success), dtype=bool)
+    if clean is not None:
         shared = min(len(clean), len(success))
-        marks[:shared][(clean[:shared] > 0) & (success[:shared] == 0)] = FLIPPED
-    return marks
-
-
-def _success(cell: Cell) -> np.ndarray:
-    return cell.column(str(cell.manifest["measure"]))
+        flips[:shared] = (clean[:shared] > 0) & (success[:shared] == 0)
+    return flips
 
 
 def folder_of(cell: Cell) -> str:

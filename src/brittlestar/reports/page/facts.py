@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from brittlestar.reports.films import FILMS
+from brittlestar.reports.overview import MOST_ROWS
 from brittlestar.reports.page.episodes import folder_of
 from brittlestar.results.format import markdown, text
 from brittlestar.results.load import Cell, Row
@@ -33,7 +34,8 @@ def delivery_table(curves: Sequence[list[Cell]], names: Sequence[str]) -> str:
     measured = list(dict.fromkeys(key for row in rows for key in row))
     # A channel without any change is not worth a column.
     shown = [c for c in measured if c == "curve" or any(row.get(c) for row in rows)]
-    return markdown(rows, shown) if len(shown) > 2 else ""
+    more = f"\n\n{len(rows) - MOST_ROWS} more rows." if len(rows) > MOST_ROWS else ""
+    return markdown(rows[:MOST_ROWS], shown) + more if len(shown) > 2 else ""
 
 
 def version_lines(cells: Iterable[Cell]) -> list[str]:

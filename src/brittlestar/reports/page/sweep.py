@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.identity import LABEL
 from brittlestar.reports.notes import varied_columns
 from brittlestar.reports.overview import MOST_ROWS, sweep_overview
 from brittlestar.reports.page.curves import MOST_CURVES_ON_PAGE, curves_data
@@ -27,6 +29,9 @@ from brittlestar.results.reward_curves import RewardCurve
 
 _SPLIT = ("phase", "direction")
 """Columns of a label that no condition of `brittlestar compare` can choose."""
+_OF_POLICY = ("env", "policy", LABEL)
+_MOST_HELD = 2000
+"""Cells whose rows are held in memory."""
 _MISSED = "This policy misses its recorded return before anything disturbs it: its curve does not measure robustness."
 
 
@@ -50,7 +55,7 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
     varied, first = varied_columns(tables), tables.curve[0] if tables.curve else {}
     common = {c: first[c] for c in tables.grouping.columns if c in first}
     names = list(labelled_curves(tables).values())[:MOST_CURVES_ON_PAGE]
-    cells = _cells_of_curves(tables)
+    cells = _held(_cells_of_curves(tables))
     homes = list(dict.fromkeys(folder_of(cell) for part in cells for cell in part))
     shown = findings.is_swept and bool(tables.curve)
     return PageContent(
@@ -94,6 +99,13 @@ def _cells_of_curves(tables: Tables) -> list[list[Cell]]:
     return list(members.values())
 
 
+def _held(curves: list[list[Cell]]) -> list[list[Cell]]:
+    """Returns cells with their rows in memory, unless they are many: the page reads them several times."""
+    if sum(len(cells) for cells in curves) > _MOST_HELD:
+        return curves
+    return [[dataclasses.replace(cell, held=cell.rows()) for cell in cells] for cells in curves]
+
+
 def _conditions(curves: list[dict[str, Any]], columns: list[str]) -> list[list[str]]:
     """Returns the conditions that choose each curve in `brittlestar compare`; empty where none can."""
     if set(columns) & set(_SPLIT):
@@ -102,11 +114,13 @@ def _conditions(curves: list[dict[str, Any]], columns: list[str]) -> list[list[s
 
 
 def _checks(tables: Tables, varied: list[str]) -> list[str]:
-    lines = []
+    """Returns a line for each check of a policy; phases and stressors with the same outcome share it."""
+    columns = [c for c in varied if c.partition(".")[0] in _OF_POLICY]
+    lines: dict[str, None] = {}
     for label, check in tables.baseline_checks:
-        where = ", ".join(text(label[c]) for c in varied if label.get(c) is not None)
-        lines.append(f"{where}: {check}" if where else str(check))
-    return lines
+        where = ", ".join(text(label[c]) for c in columns if label.get(c) is not None)
+        lines[f"{where}: {check}" if where else str(check)] = None
+    return list(lines)
 
 
 def _tables(tables: Tables, cells: Sequence[list[Cell]], names: Sequence[str], protocol: str) -> dict[str, str]:

@@ -7,15 +7,17 @@ from typing import Any
 
 from brittlestar.reports.page.numbers import finite
 from brittlestar.reports.sections import Chart
-from brittlestar.results.format import text
+from brittlestar.results.format import bounded, text
 from brittlestar.results.load import Row
 from brittlestar.results.rows import group_rows
 from brittlestar.studies.perception.axes import Axis
 from brittlestar.studies.perception.joint_maps import place_of
 from brittlestar.studies.perception.joint_scores import OPEN, JointScores
+from brittlestar.studies.perception.scores import PerceptionScores
 from brittlestar.studies.perception.swept_cells import SweptPolicy
 from brittlestar.studies.perception.training_ranges import SEEN_BEFORE
 
+_STYLE = ".3g"
 _IN_TRAINING = "was in training"
 
 
@@ -37,6 +39,13 @@ def level_chart(policies: dict[str, list[Row]], pictures: list[str]) -> Chart:
             )
     data = {"panels": list(panels.values()), "x": "level", "y": "success rate", "share": True, "chooser": "Axis"}
     return Chart("lines", "Success along every axis", data, pictures)
+
+
+def overall(scores: PerceptionScores) -> str:
+    """Returns the area under success over all axes, and the axis with the smallest area, in a sentence."""
+    name, worst = min(scores.axes.items(), key=lambda item: item[1].value)
+    area = f"area under success over all axes {bounded(scores.overall, scores.low, scores.high, _STYLE)}"
+    return f"{area}; smallest along {name}: {bounded(worst.value, worst.low, worst.high, _STYLE)}"
 
 
 def joint_charts(

@@ -17,7 +17,7 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.results.write import write_rows
 from brittlestar.studies.base import Study
 from brittlestar.studies.perception.axes import read_axes, standard_dr_sweeps
-from brittlestar.studies.perception.charts import level_chart
+from brittlestar.studies.perception.charts import level_chart, overall
 from brittlestar.studies.perception.contact_sheet import draw_contact_sheet, first_seed
 from brittlestar.studies.perception.differences import DIFFERENCE_METHODS, difference_rows, differences_table
 from brittlestar.studies.perception.level_curves import draw_level_curves
@@ -84,8 +84,8 @@ class Perception(Study):
             body, tables = [*body, differences_table(gaps)], [*tables, DIFFERENCES]
             methods = METHODS + DIFFERENCE_METHODS
         charts = [level_chart({agent.name: levels for agent, _, levels in scored}, [CURVES])]
-        limits = [_BETWEEN, *LIMITS]
-        return [Section("Perception", "\n\n".join(body + missing), pictures, tables, methods, limits, charts)]
+        limits, findings = [_BETWEEN, *LIMITS], [(agent.name, overall(scores)) for agent, scores, _ in scored]
+        return [Section("Perception", "\n\n".join(body + missing), pictures, tables, methods, limits, charts, findings)]
 
     def _scores(
         self, agents: list[SweptPolicy]

@@ -10,12 +10,13 @@ import numpy as np
 from brittlestar.reports.curve_names import curve_names
 from brittlestar.reports.page.numbers import rounded
 from brittlestar.reports.sections import Chart
+from brittlestar.results.format import text
 from brittlestar.results.load import Row
 from brittlestar.results.rows import group_rows
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.plots import columns_of_agents, stressor_columns, stressor_name
 from brittlestar.studies.stress.runs import is_silent
-from brittlestar.studies.stress.tables import StressTables
+from brittlestar.studies.stress.tables import CALM, StressTables
 
 _MOST_PANELS = 200
 _DIGITS = 4
@@ -44,6 +45,22 @@ def stress_charts(tables: StressTables, pictures: list[str]) -> list[Chart]:
             [name for name in pictures if name.startswith("stress_radar")],
         ),
     ]  # fmt: skip
+
+
+def stress_findings(tables: StressTables) -> list[tuple[str, str]]:
+    """Returns a sentence for each agent: stressors by verdict, as the table has it."""
+    keys = columns_of_agents(tables)
+    agents = group_rows(tables.stress, keys)
+    names = curve_names(keys, agents)
+    findings = []
+    for agent, rows in agents.items():
+        columns = stressor_columns(rows)
+        verdicts: dict[str, list[str]] = {}
+        for row in rows:
+            verdicts.setdefault(str(row["verdict"]), []).append(stressor_name(tuple(row[c] for c in columns)))
+        parts = [f"{verdict}: {', '.join(members)}" for verdict, members in verdicts.items() if verdict != CALM]
+        findings.append((names[agent] or text(rows[0].get("policy")), "; ".join(parts)))
+    return findings
 
 
 def _most(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ from brittlestar.studies.stress.plots import columns_of_agents, stressor_columns
 from brittlestar.studies.stress.tables import StressTables
 
 _STYLE = ".3g"
+_TRAITS = ("env_id", "algorithm", "on_policy")
+"""Columns that say more about an agent, and do not name it."""
 
 
 def leaderboard_page(overview: str, board: Leaderboard, tables: StressTables, cells: list[Cell]) -> PageContent:
@@ -38,7 +40,7 @@ def leaderboard_page(overview: str, board: Leaderboard, tables: StressTables, ce
 
 def _names(rows: list[Row]) -> list[str]:
     columns = list(rows[0])
-    labels = columns[: columns.index("n_seeds")]
+    labels = [c for c in columns[: columns.index("n_seeds")] if c not in _TRAITS]
     keys = [tuple(row[c] for c in labels) for row in rows]
     named = curve_names(labels, keys)
     return [named[key] or text(row["policy"]) for key, row in zip(keys, rows, strict=True)]

@@ -92,15 +92,15 @@ function drawAxes(area, x, y, xLabel, yLabel) {
 }
 
 // Limits of an axis of values: all means, and the intervals where they are near.
-function limits(series, share) {
+function limits(series, share, whole = false) {
   const means = series.flatMap((line) => line.mean).filter((v) => v !== null);
   if (!means.length) return [0, 1];
   if (share && means.every((v) => v >= 0 && v <= 1)) return [0, 1];
   let low = Math.min(...means), high = Math.max(...means);
   const reach = (high - low) / 4 || Math.abs(high) * 0.1 || 1;
   const ends = series.flatMap((line) => [...(line.low ?? []), ...(line.high ?? [])]).filter((v) => v !== null);
-  low = Math.max(low - reach, Math.min(low, ...ends));
-  high = Math.min(high + reach, Math.max(high, ...ends));
+  low = Math.max(whole ? -Infinity : low - reach, Math.min(low, ...ends));
+  high = Math.min(whole ? Infinity : high + reach, Math.max(high, ...ends));
   const margin = (high - low || reach) * 0.05;
   return [low - margin, high + margin];
 }

@@ -43,6 +43,7 @@ function curvesPart(host) {
   };
   const onAxis = () => curves.map((curve, i) => i).filter((i) => state.axis === ALL || curves[i].strength === state.axis);
   const isShown = (i) => !state.hidden.has(i);
+  let isCut = false;
   const relative = (curve) => {
     const largest = Math.max(...curve.levels.map(Math.abs)) || 1;
     return curve.levels.map((level) => Math.abs(level) / largest);
@@ -75,7 +76,9 @@ function curvesPart(host) {
     const ends = levels.length ? [Math.min(...levels), Math.max(...levels)] : [0, 1];
     const canLog = state.log && levels.some((level) => level !== 0);
     const x = canLog ? logarithmic(levels, area.left + 8, area.right - 8) : linear(...ends, area.left + 8, area.right - 8, width > 560 ? 8 : 4);
-    const y = linear(...limits(shown, described.every((metric) => metric.share)), area.bottom, area.top);
+    const [bottom, top] = limits(shown, described.every((metric) => metric.share));
+    const y = linear(bottom, top, area.bottom, area.top);
+    isCut = shown.some((line) => line.low.some((v) => v !== null && v < bottom) || line.high.some((v) => v !== null && v > top));
     drawAxes(area, x, y, state.axis === ALL ? "share of the largest level" : axisLabel(), yLabel);
     if (!shown.length) area.root.append(svgEl("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, emptyReason()));
     return { area, targets: drawLines(area, shown, x, y, { bands: new Set(shown.map((line) => line.key)).size <= MOST_BANDS, opacity: shown.length > 6 ? 0.09 : 0.15 }) };
@@ -106,6 +109,7 @@ function curvesPart(host) {
     if (state.second) parts.push(`Solid: ${metricTitle(state.metric)}; dashed: ${metricTitle(state.second)}.`);
     if (state.retained) parts.push("Values and intervals are divided by the clean mean of their curve, whose own uncertainty is not in the interval.");
     if (onAxis().filter(isShown).length > MOST_BANDS) parts.push(`Intervals are drawn for at most ${MOST_BANDS} curves; the hints always have them.`);
+    if (isCut) parts.push("Wide intervals are cut at the edge; the hints hold them.");
     if (curves.some((curve) => curve.missed)) parts.push("Hollow: the policy misses its recorded return.");
     if (DATA.curves.left_out) parts.push(`${DATA.curves.left_out} more curves are in curve.csv.`);
     if (!DATA.curves.all_metrics) parts.push("More metrics are in curve.csv.");

@@ -111,13 +111,16 @@ function heat(share) {
   return { fill: `rgb(${rgb.join(",")})`, ink: light ? "#111111" : "#ffffff" };
 }
 
-// A map: { x, y, values[row][column], xLabel, yLabel, share, texts?, tip(row, column) }; null fields are blank.
+// A map: { x, y, values[row][column], xLabel, yLabel, share, tip(row, column) }; null fields are blank.
 function drawMap(width, map, label) {
   const long = Math.max(...map.y.map((text) => text.length), 4);
   const left = Math.min(long * 6.6 + 30, width * 0.42);
   const wide = (width - left - 12) / map.x.length;
-  const high = Math.max(22, Math.min(44, (map.texts ? 1.2 : 1) * wide * 0.62));
-  const area = frame(width, map.y.length * high + 62, label, { left, top: 8, right: 12, bottom: 54 });
+  const high = map.y.length > 16 ? 22 : Math.max(22, Math.min(44, wide * 0.62));
+  // A long name under a column has a line for each word.
+  const words = map.x.map((text) => (text.length * 6.8 + 6 > wide ? text.split(" ") : [text]));
+  const below = 14 * Math.max(...words.map((lines) => lines.length));
+  const area = frame(width, map.y.length * high + below + 48, label, { left, top: 8, right: 12, bottom: below + 40 });
   const numbers = map.values.flat().filter((v) => v !== null);
   const [low, top] = map.share ? [0, 1] : [Math.min(...numbers), Math.max(...numbers)];
   const most = Math.floor(left / 6.8) - 2;
@@ -132,7 +135,7 @@ function drawMap(width, map, label) {
       const x = area.left + column * wide;
       const { fill, ink } = heat(top === low ? 0.5 : (value - low) / (top - low));
       area.root.append(svgEl("rect", { x: x + 0.5, y: y + 0.5, width: wide - 1, height: high - 1, fill }));
-      const shown = map.texts ? map.texts[row][column] : num(value, 3);
+      const shown = num(value, 3);
       if (wide > shown.length * 6.4 + 4) {
         area.root.append(svgEl("text", { x: x + wide / 2, y: y + high / 2 + 4, "text-anchor": "middle", style: `fill:${ink}` }, shown));
       }
@@ -141,12 +144,12 @@ function drawMap(width, map, label) {
   });
   const at = (i) => area.left + (i + 0.5) * wide;
   const bottom = area.top + map.y.length * high;
-  const places = map.x.map((text, i) => ({ text, i }));
-  const every = Math.ceil((Math.max(...map.x.map((text) => text.length)) * 6.8 + 6) / wide);
-  places.filter(({ i }) => i % every === 0).forEach(({ text, i }) =>
-    area.root.append(svgEl("text", { x: at(i), y: bottom + 18, "text-anchor": "middle" }, text)));
-  area.root.append(svgEl("text", { class: "strong", x: (area.left + area.right) / 2, y: bottom + 40, "text-anchor": "middle" }, map.xLabel));
-  if (map.yLabel) area.root.append(svgEl("text", { class: "strong", x: 2, y: bottom + 40 }, map.yLabel));
+  const every = Math.ceil((Math.max(...words.flat().map((word) => word.length)) * 6.8 + 6) / wide);
+  words.forEach((lines, i) => lines.forEach((word, k) => {
+    if (i % every === 0) area.root.append(svgEl("text", { x: at(i), y: bottom + 18 + 14 * k, "text-anchor": "middle" }, word));
+  }));
+  area.root.append(svgEl("text", { class: "strong", x: (area.left + area.right) / 2, y: bottom + below + 26, "text-anchor": "middle" }, map.xLabel));
+  if (map.yLabel) area.root.append(svgEl("text", { class: "strong", x: 2, y: bottom + below + 26 }, map.yLabel));
   return { area, targets };
 }
 

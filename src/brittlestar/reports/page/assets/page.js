@@ -1,5 +1,5 @@
 // Charts of studies. `lines`: { panels: [{ title, lines: [{ name, x, mean, low?, high? }], shade?, rule? }], x, y, share? };
-// `map`: { panels: [{ title, x, y, values, texts? }], x, y, share? }; `radar`: { panels: [{ title, axes, rows }] };
+// `map`: { panels: [{ title, x, y, values, notes? }], x, y, share? }; `radar`: { panels: [{ title, axes, rows }] };
 // `points`: { panels: [{ title, points: [{ name, x, y, low?, high?, facts? }] }], x, y }.
 function studyChart(host) {
   const { kind, title, data } = JSON.parse(host.querySelector("script").textContent);
@@ -35,7 +35,7 @@ function studyChart(host) {
     points: (width) => {
       const area = frame(width, Math.round(Math.min(420, Math.max(280, width * 0.45))), label());
       const shown = panel().points.map((point, i) => ({ ...point, i })).filter((point) => isShown(point.i) && point.x !== null && point.y !== null);
-      const span = (key) => limits([{ mean: shown.map((point) => point[key]), low: key === "y" ? shown.map((p) => p.low ?? null) : [], high: key === "y" ? shown.map((p) => p.high ?? null) : [] }], false);
+      const span = (key) => limits([{ mean: shown.map((point) => point[key]), low: key === "y" ? shown.map((p) => p.low ?? null) : [], high: key === "y" ? shown.map((p) => p.high ?? null) : [] }], false, true);
       const x = linear(...span("x"), area.left + 8, area.right - 8, width > 560 ? 8 : 4);
       const y = linear(...span("y"), area.bottom, area.top);
       drawAxes(area, x, y, data.x, data.y);

@@ -22,7 +22,7 @@ function pairsPart(host) {
   function draw(width) {
     const pair = found();
     const height = Math.round(Math.min(380, Math.max(260, width * 0.36)));
-    const area = frame(width, height, `Difference in ${state.measure}`);
+    const area = frame(width, height, `Difference in ${state.measure}`, { right: 78 });
     if (!pair) return { area, targets: [] };
     const { strength, difference, low, high, p_holm: holm, n_a: n } = pair.levels;
     const line = {
@@ -37,20 +37,20 @@ function pairsPart(host) {
         ],
       }),
     };
-    const [bottom, top] = limits([line, { mean: [0] }], false);
+    const [bottom, top] = limits([line, { mean: [0] }], false, true);
     const levels = strength.length > 1 ? [Math.min(...strength), Math.max(...strength)] : [strength[0] - 1, strength[0] + 1];
     const x = linear(...levels, area.left + 10, area.right - 10, width > 560 ? 8 : 4);
     const y = linear(bottom, top, area.bottom, area.top);
     drawAxes(area, x, y, curves[state.a].strength, `A minus B, ${state.measure.replaceAll("_", " ")}`);
     area.root.append(svgEl("line", { class: "zero", x1: area.left, x2: area.right, y1: y.at(0), y2: y.at(0) }),
-      svgEl("text", { x: area.right, y: y.at(0) - 6, "text-anchor": "end" }, "A higher ↑"),
-      svgEl("text", { x: area.right, y: y.at(0) + 15, "text-anchor": "end" }, "B higher ↓"));
+      svgEl("text", { x: area.right + 8, y: y.at(0) - 6 }, "A higher ↑"),
+      svgEl("text", { x: area.right + 8, y: y.at(0) + 15 }, "B higher ↓"));
     return { area, targets: drawLines(area, [line], x, y, { whiskers: true }) };
   }
-  const head = ["strength", "a", "b", "difference", "low", "high", "p", "p_holm", "n", "decided", "method"];
+  const columns = ["strength", "a", "b", "difference", "low", "high", "p", "p_holm"];
+  const head = [...columns, "n", "decided"];
   const tableRows = (pair) => pair.levels.strength.map((level, i) => [
-    ...["strength", "a", "b", "difference", "low", "high", "p", "p_holm", "n_a"].map((name) => pair.levels[name][i]),
-    pair.decided[i] ? "yes" : "no", pair.methods[i],
+    ...[...columns, "n_a"].map((name) => pair.levels[name][i]), pair.decided[i] ? "yes" : "no",
   ]);
   const sentence = el("p", { class: "pair-verdict", id: "pair-verdict" });
   const below = el("div", {}), figure = el("figure", {});
@@ -72,8 +72,9 @@ function pairsPart(host) {
     }
     const decided = pair.decided.filter(Boolean).length;
     const over = `${pair.over.method.split(",")[0]}: ${signed(pair.over.difference)} ${interval(pair.over.low, pair.over.high)}`;
-    sentence.textContent = `${pair.verdict}. Decided at ${decided} of ${pair.decided.length} levels; ${over}.`;
-    below.append(dataTable(head, tableRows(pair), `difference_${state.measure}`));
+    sentence.textContent = `${pair.verdict.replace(/^no /, "No ")}. Decided at ${decided} of ${pair.decided.length} levels; ${over}.`;
+    below.append(dataTable(head, tableRows(pair), `difference_${state.measure}`),
+      el("p", { class: "quiet" }, `Method: ${[...new Set(pair.methods)].join("; or ")}.`));
     chart.redraw();
   }
   const names = curves.map((curve, i) => [i, curve.name]);
@@ -84,7 +85,10 @@ function pairsPart(host) {
     sentence, figure, below,
     el("p", { class: "quiet" }, "Same start states and noise on both sides. Decided: the interval excludes 0, and the test, corrected by Holm over all levels, is below 0.05. Numbers are those of brittlestar compare, for the pairs and metrics listed here."
       + (leftOut ? ` ${leftOut} further comparisons were too many to compute in advance.` : "")));
-  chart = plot(figure, () => `difference_${state.measure}`, draw, () => (found() ? [head, ...tableRows(found())] : [head]));
+  chart = plot(figure, () => `difference_${state.measure}`, draw, () => {
+    const pair = found();
+    return [[...head, "method"], ...(pair ? tableRows(pair).map((row, i) => [...row, pair.methods[i]]) : [])];
+  });
   update();
   addQuestions(pairs, curves);
 }
@@ -94,8 +98,8 @@ function addQuestions(pairs, curves) {
   const headline = DATA.curves.metrics.filter((metric) => metric.measure).map((metric) => metric.name);
   const open = pairs.filter((pair) => headline.includes(pair.measure) && pair.over.low <= 0 && pair.over.high >= 0);
   const list = byId("questions");
-  open.slice(0, 6).forEach((pair) => list.append(el("li", {},
+  open.slice(0, 3).forEach((pair) => list.append(el("li", {},
     `whether ${curves[pair.a].name} or ${curves[pair.b].name} has more ${pair.measure.replaceAll("_", " ")} over the curve: ${signed(pair.over.difference)} ${interval(pair.over.low, pair.over.high)}`)));
-  if (open.length > 6) list.append(el("li", {}, `${open.length - 6} more pairs`));
+  if (open.length > 3) list.append(el("li", {}, `${open.length - 3} more pairs`));
   if (open.length) byId("all-decided").hidden = true;
 }
