@@ -14,7 +14,7 @@ from brittlestar.results.failures import failure_groups
 from brittlestar.results.format import markdown
 from brittlestar.results.rows import measures
 
-TITLE = "Degradation curve"
+_TITLE = "Degradation curve"
 _MISSED = (
     "These policies miss their recorded return before anything disturbs them: their curves do not measure robustness."
 )
@@ -48,7 +48,7 @@ class Report:
 
     def markdown(self, tables: Tables) -> str:
         """Returns the report as Markdown."""
-        parts = [f"# {self.sections[0].title if self.sections else TITLE}"]
+        parts = [f"# {title_of(self.sections)}"]
         if self.missed:
             parts += [f"**Warning: {MISMATCH}.** {_MISSED}", _list(n.removeprefix("note: ") for n in self.missed)]
         varied, first = varied_columns(tables), tables.curve[0] if tables.curve else {}
@@ -56,7 +56,7 @@ class Report:
         for number, section in enumerate(self.sections):
             parts += [f"## {section.title}"] if number else []
             parts += [*map(_picture, section.pictures), section.body]
-        parts += [f"## {TITLE}"] if self.sections and self.overview else []
+        parts += [f"## {_TITLE}"] if self.sections and self.overview else []
         pictures = [name for name in self.all_pictures if not any(name in part.pictures for part in self.sections)]
         parts += [*map(_picture, pictures), self.overview, _list(self.notes), *_methods(tables)]
         parts += [*self._rewards(), *_failures(tables)]
@@ -69,6 +69,11 @@ class Report:
         more = len(self.rewards) - _MOST_REWARDS
         line = f"{more} more pictures are in the folders of their environments." if more > 0 else ""
         return ["## Reward over time", _REWARDS, *map(_picture, self.rewards[:_MOST_REWARDS]), line]
+
+
+def title_of(sections: list[Section]) -> str:
+    """Returns the title of a report: that of the study, if there is one."""
+    return sections[0].title if sections else _TITLE
 
 
 def _picture(name: str) -> str:

@@ -14,7 +14,7 @@ from brittlestar.reports.page.sweep import SweepFindings, sweep_page
 from brittlestar.reports.page.write import write_page
 from brittlestar.reports.pictures import draw_pictures, shown_part
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
-from brittlestar.reports.report import TITLE, Report
+from brittlestar.reports.report import Report, title_of
 from brittlestar.reports.sections import analyse, studies_of
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import CellValues, Grouping, sort_key
@@ -67,8 +67,7 @@ def summarise(
             failed = [f"the study failed: {error}" for error in errors]
             protocol, missed = write_protocol(out, every, tables, sections), mismatches(tables)
             findings = SweepFindings(sections, missed, failed + notes, protocol, {"curve"}, rewards, bool(curve))
-            title = sections[0].title if sections else TITLE
-            page = write_page(sweep_page(tables, findings, out, title), out)
+            page = write_page(sweep_page(tables, findings, out, title_of(sections)), out)
             pictures = draw()
             notes += pictures.notes
             report = Report(sections, overview, pictures.names, missed, failed + notes, protocol, pictures.rewards)

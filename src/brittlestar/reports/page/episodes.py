@@ -36,11 +36,9 @@ class LevelEpisodes:
         count = len(self.rows)
         if count <= most:
             return np.arange(count)
-        flipped = np.flatnonzero(self.marks & FLIPPED)
-        kept = np.concatenate([np.flatnonzero(self.marks & (WORST | MEDIAN)), flipped[:_MOST_FLIPPED]])[:most]
+        first = [*np.flatnonzero(self.marks & (WORST | MEDIAN)), *np.flatnonzero(self.marks & FLIPPED)[:_MOST_FLIPPED]]
         spread = np.linspace(0, count - 1, most).round().astype(int)
-        others = [place for place in dict.fromkeys(spread.tolist()) if place not in set(kept.tolist())]
-        return np.sort(np.concatenate([kept, np.array(others[: most - len(kept)], dtype=int)]))
+        return np.sort(list(dict.fromkeys([*first, *spread]))[:most])
 
 
 def episodes_data(curves: Sequence[list[Cell]], folders: dict[str, int]) -> dict[str, Any]:

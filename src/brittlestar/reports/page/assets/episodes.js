@@ -108,18 +108,27 @@ function episodesPart(host) {
   function rebuild() {
     if (!known().includes(state.metric)) state.metric = known()[0];
     controls.replaceChildren(
-      selectBox("Curve", samples.map((_, i) => [i, curves[i].name]), state.curve, (value) => { state.curve = Number(value); rebuild(); chart.redraw(); remarks(); }).node,
+      selectBox("Curve", samples.map((_, i) => [i, curves[i].name]), state.curve, (value) => { state.picked = null; panel.hidden = true; show(Number(value)); }).node,
       metricBox().node, ...jumps());
   }
+  // Buttons that open the next episode of a kind; after the last one of a curve, that of the next curve.
   function jumps() {
     const go = (wanted, text) => el("button", { type: "button", on: { click: () => {
-      const data = sample();
-      const found = data.level.map((_, i) => i).filter((i) => wanted(data, i));
+      const found = samples.flatMap((data, c) => data.level.map((_, i) => [c, i]).filter(([, i]) => wanted(data, i)));
       if (!found.length) return;
-      const now = found.indexOf(Number((state.picked ?? "").split(":")[1]));
-      open(found[(now + 1) % found.length]);
+      const [curve, place] = (state.picked ?? `${state.curve}:-1`).split(":").map(Number);
+      const next = found.find(([c, i]) => c > curve || (c === curve && i > place)) ?? found[0];
+      if (next[0] !== state.curve) show(next[0]);
+      open(next[1]);
     } } }, text);
-    return [go((data, i) => data.mark[i] & 1, "Next worst"), go(isFlipped, "Next flipped"), FILMS.length ? go((data, i) => filmsOf(data, i).length, "Next film") : null].filter(Boolean);
+    const kinds = [[(data, i) => data.mark[i] & 1, "Next worst"], [isFlipped, "Next flipped"], [(data, i) => filmsOf(data, i).length, "Next film"]];
+    return kinds.filter(([wanted]) => samples.some((data) => data.level.some((_, i) => wanted(data, i)))).map(([wanted, text]) => go(wanted, text));
+  }
+  function show(curve) {
+    state.curve = curve;
+    rebuild();
+    chart.redraw();
+    remarks();
   }
   const table = () => {
     const data = sample();
