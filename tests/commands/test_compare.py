@@ -8,6 +8,8 @@ def test_the_script_names_the_more_robust_side(make_cell, save_cells, tmp_path, 
         save_cells(tmp_path / folder, cells)
     done = shell("a", "b", script="scripts/compare.py")
     assert "the same episodes: paired tests" in done.stdout
+    assert "page: a/comparison/report.html" in done.stdout
+    assert (tmp_path / "a/comparison/report.html").is_file()
     assert done.stdout.rstrip().endswith("a is more robust than b over the curve")
     refused = shell("a", "nowhere", script="scripts/compare.py", check=False)
     assert (refused.returncode, refused.stderr) == (1, "brittlestar: no folder at nowhere\n")

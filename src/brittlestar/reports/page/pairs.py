@@ -22,11 +22,11 @@ def pairs_data(curves: Sequence[list[Cell]], names: Sequence[str], metrics: Sequ
 
     Where pairs are too many, those with the first curve come first. `all` is whether no pair was left out.
     """
-    pairs, budget = list(itertools.combinations(range(len(curves)), 2)), MOST_COMPARED
-    found, left_out = [], 0
+    strengths = [{cell.strength for cell in cells} for cells in curves]
+    budget, left_out, found = MOST_COMPARED, 0, list[dict[str, Any]]()
     for measure in metrics:
-        for i, j in pairs:
-            levels = len({cell.strength for cell in curves[i]} & {cell.strength for cell in curves[j]})
+        for i, j in itertools.combinations(range(len(curves)), 2):
+            levels = len(strengths[i] & strengths[j])
             if not levels:
                 continue
             if levels > budget:
