@@ -35,8 +35,11 @@ class Visit:
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("request", lambda request: self.requests.append(request.url))
         self.tab.goto(path.as_uri())
-        while not self.tab.evaluate("window.pageReady"):
+        for _ in range(500):
+            if self.tab.evaluate("window.pageReady"):
+                return
             self.tab.wait_for_timeout(20)
+        raise AssertionError(f"the page is not ready: {self.errors}")
 
     def close(self) -> None:
         self.tab.close()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.reports.page.curves import MOST_CURVES_ON_PAGE
 from brittlestar.reports.page.numbers import rounded
 from brittlestar.reports.verdicts import labelled_curves
 from brittlestar.results.aggregate import Tables
@@ -27,7 +28,7 @@ def rewards_data(curves: Sequence[RewardCurve], tables: Tables) -> dict[str, Any
     for place, members in groups.items():
         levels = [_level(curve) for curve in sorted(members, key=lambda curve: abs(curve.strength))]
         numbers += 4 * sum(len(level["steps"]) for level in levels)
-        if numbers > _MOST_NUMBERS:
+        if numbers > _MOST_NUMBERS or place >= MOST_CURVES_ON_PAGE:
             break
         found.append({"curve": place, "strength": members[0].strength_name or "strength", "levels": levels})
     return {"curves": found, "left_out": len(groups) - len(found)}

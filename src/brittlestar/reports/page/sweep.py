@@ -67,7 +67,7 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
         questions=open_questions(tables) if shown else [],
         notes=[_plain(note) for note in findings.notes],
         sections=findings.sections,
-        tables=_tables(tables, cells, names, findings.protocol),
+        tables=_tables(tables, findings, delivery_table(cells, names)),
         commands=sweep_commands(tables.finished),
         versions=version_lines(tables.finished),
         data=_data(tables, cells, names, homes, findings) if shown else {},
@@ -123,14 +123,13 @@ def _checks(tables: Tables, varied: list[str]) -> list[str]:
     return list(lines)
 
 
-def _tables(tables: Tables, cells: Sequence[list[Cell]], names: Sequence[str], protocol: str) -> dict[str, str]:
-    delivery = delivery_table(cells, names)
-    parts = {"Curve and summary": sweep_overview(tables)} if tables.curve else {}
+def _tables(tables: Tables, findings: SweepFindings, delivery: str) -> dict[str, str]:
+    parts = {"Curve and summary": sweep_overview(tables)} if tables.curve and findings.is_swept else {}
     if tables.failures:
         groups = failure_groups(tables.failures)[:MOST_ROWS]
         parts["Failed cells"] = markdown(groups, ["cells", "error", "overrides", "first"])
     parts |= {"Delivery: what the perturbation changed": delivery} if delivery else {}
-    body = re.sub(r"\A#+ .*\n+", "", protocol)
+    body = re.sub(r"\A#+ .*\n+", "", findings.protocol)
     return parts | ({"Evaluation protocol": body} if body else {})
 
 
