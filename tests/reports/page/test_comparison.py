@@ -30,8 +30,8 @@ def page_of(a, b, out):
 def test_both_curves_are_shown_also_with_the_same_label(side, tmp_path):
     page = page_of(side("first", 9), side("second", 2), tmp_path)
     assert [curve["name"] for curve in page.data["curves"]["curves"]] == ["A: first", "B: second"]
-    assert page.verdicts[0] == ("A minus B", "success_any: x/a is more robust than x/b over the curve")
-    assert len(page.verdicts) == 3
+    assert page.sections[0].findings == [("A minus B", "success_any: x/a is more robust than x/b over the curve")]
+    assert [verdict.curve for verdict in page.verdicts] == ["A: first", "B: second"]
     assert page.data["pairs"]["pairs"][0]["levels"]["difference"] == [0.0, pytest.approx(0.7)]
     assert page.data["episodes"]["folders"] == [str(tmp_path / "first"), str(tmp_path / "second")]
     assert page.folders == ["first", "second"]

@@ -74,6 +74,11 @@ def test_curves_without_shared_episodes_are_not_paired(cells):
     assert pairs_data([first, others], ["a", "b"], ["success_any"])["pairs"] == []
 
 
+def test_directions_of_a_sweep_are_no_pair(make_cell):
+    down, up = ([make_cell([1, 0], strength=level) for level in (0.0, sign)] for sign in (-1.0, 1.0))
+    assert pairs_data([down, up], ["down", "up"], ["success_any"])["pairs"] == []
+
+
 def test_pairs_beyond_the_budget_are_counted_and_those_of_the_first_curve_kept(cells, monkeypatch):
     monkeypatch.setattr("brittlestar.reports.page.pairs.MOST_COMPARED", 6)
     data = pairs_data([cells[:6], cells[6:], cells[:6], cells[6:]], list("abcd"), ["success_any"])
@@ -116,7 +121,7 @@ def test_a_page_of_a_table_without_results_can_be_written(make_cell, fail_cell, 
     tables = aggregate([fail_cell(make_cell([1]), "it | broke <b>")])
     text = write_page(sweep_page(tables, SweepFindings(), tmp_path, "Empty"), tmp_path).read_text()
     assert "No cell has a result." in text
-    assert "&lt;b&gt;" in text and "broke <b>" not in text
+    assert "<td>it | broke &lt;b&gt;</td>" in text
 
 
 def test_missing_and_infinite_numbers_are_left_out(make_cell, tmp_path):

@@ -10,7 +10,6 @@ from brittlestar.reports.page.pairs import pair_json
 from brittlestar.reports.page.sweep import SweepFindings, sweep_page
 from brittlestar.reports.page.write import PageContent
 from brittlestar.reports.sections import Section
-from brittlestar.reports.verdicts import Verdict
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.cell_table import CellTable
 from brittlestar.results.compare import Comparison, verdict
@@ -26,7 +25,9 @@ def comparison_page(comparison: Comparison, a: list[Cell], b: list[Cell], out: P
     tables = _joined([_marked(f"{side}: {name}", part) for side, name, part in sides])
     notes = [f"{side} = {name}" for side, name in zip("AB", comparison.names, strict=True)]
     notes += [comparison.note] if comparison.note else []
-    table = Section(f"A minus B: {comparison.measure}", markdown(comparison.levels, comparison.levels[0]))
+    finding = ("A minus B", f"{comparison.measure}: {verdict(comparison)}")
+    body = markdown(comparison.levels, comparison.levels[0])
+    table = Section(f"A minus B: {comparison.measure}", body, findings=[finding])
     findings = SweepFindings([table], notes=notes, rewards=reward_curves(tables))
     page = sweep_page(tables, findings, out, "Comparison")
     pairs = page.data["pairs"]
@@ -35,7 +36,6 @@ def comparison_page(comparison: Comparison, a: list[Cell], b: list[Cell], out: P
         others = [pair for pair in pairs["pairs"] if pair["measure"] != comparison.measure]
         pairs |= {"pairs": [{"a": 0, "b": 1} | pair_json(comparison), *others]}
     pairs["wheres"] = []
-    page.verdicts.insert(0, Verdict("A minus B", f"{comparison.measure}: {verdict(comparison)}"))
     return page
 
 

@@ -26,15 +26,16 @@ def pairs_data(curves: Sequence[list[Cell]], names: Sequence[str], metrics: Sequ
     budget, left_out, found = MOST_COMPARED, 0, list[dict[str, Any]]()
     for measure in metrics:
         for i, j in itertools.combinations(range(len(curves)), 2):
-            levels = len(strengths[i] & strengths[j])
-            if not levels:
+            shared = strengths[i] & strengths[j]
+            # Two directions of a sweep share strength 0 alone.
+            if not shared or (shared == {0.0} and len(strengths[i] | strengths[j]) > 1):
                 continue
-            if levels > budget:
+            if len(shared) > budget:
                 left_out += 1
                 continue
             comparison = _compare(curves[i], curves[j], (names[i], names[j]), measure)
             if comparison is not None:
-                budget -= levels
+                budget -= len(shared)
                 found.append({"a": i, "b": j} | pair_json(comparison))
     return {"pairs": found, "left_out": left_out}
 

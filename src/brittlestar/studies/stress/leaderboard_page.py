@@ -9,7 +9,6 @@ from brittlestar.reports.page.facts import sweep_commands, version_lines
 from brittlestar.reports.page.numbers import finite
 from brittlestar.reports.page.write import PageContent
 from brittlestar.reports.sections import Chart, Section
-from brittlestar.reports.verdicts import Verdict
 from brittlestar.results.format import bounded_column, text
 from brittlestar.results.load import Cell, Row
 from brittlestar.results.rows import group_rows
@@ -26,13 +25,13 @@ _TRAITS = ("env_id", "algorithm", "on_policy")
 def leaderboard_page(overview: str, board: Leaderboard, tables: StressTables, cells: list[Cell]) -> PageContent:
     """Returns the content of the page; `overview` are the tables as Markdown, and `cells` those of the sweeps."""
     names = _names(board.rows)
+    findings = [(name, _sentence(row, board.rows)) for row, name in zip(board.rows, names, strict=True)]
     charts = [_points(board.rows, names), _stressor_map(tables), *stress_charts(tables, [])]
     return PageContent(
         title="Leaderboard",
         facts=[("scoring", tables.scoring)],
-        verdicts=[Verdict(name, _sentence(row, board.rows)) for row, name in zip(board.rows, names, strict=True)],
         notes=board.notes,
-        sections=[Section("Agents", overview, charts=charts)],
+        sections=[Section("Agents", overview, charts=charts, findings=findings)],
         commands=sweep_commands(cells),
         versions=version_lines(cells),
     )
