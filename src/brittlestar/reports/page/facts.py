@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -19,6 +20,8 @@ from brittlestar.results.load import Cell, Row
 
 _FILM = re.compile(r"cell_(\d+)_episode_(\d+)(_beside_clean)?\.(mp4|gif)")
 _MOST_COMMANDS = 20
+_MOST_ASKED = 2000
+"""Cells whose versions are read."""
 
 
 def delivery_table(curves: Sequence[list[Cell]], names: Sequence[str]) -> str:
@@ -38,10 +41,10 @@ def delivery_table(curves: Sequence[list[Cell]], names: Sequence[str]) -> str:
     return markdown(rows[:MOST_ROWS], shown) + more if len(shown) > 2 else ""
 
 
-def version_lines(cells: Iterable[Cell]) -> list[str]:
-    """Returns the versions that made the cells, each set once."""
+def version_lines(cells: Sequence[Cell]) -> list[str]:
+    """Returns the versions that made the cells, each set once; of many cells, those at equal distances are asked."""
     lines: dict[str, None] = {}
-    for cell in cells:
+    for cell in cells[:: math.ceil(len(cells) / _MOST_ASKED) or 1]:
         provenance = cell.manifest.get("provenance") or {}
         versions = {**provenance.get("versions", {}), "python": (provenance.get("host") or {}).get("python")}
         backend = (provenance.get("simulator") or {}).get("backend")
@@ -54,19 +57,13 @@ def version_lines(cells: Iterable[Cell]) -> list[str]:
 
 
 def sweep_commands(cells: Iterable[Cell]) -> list[str]:
-    """Returns the commands that ran the sweeps of cells: as Hydra recorded them, or as the cells did."""
+    """Returns the commands that ran the sweeps of cells: as Hydra recorded them, or as the first cell of each did."""
+    first = {folder_of(cell): cell for cell in reversed(list(cells))}
     commands: dict[str, None] = {}
-    seen: set[str] = set()
-    for cell in cells:
-        folder = folder_of(cell)
-        words = _recorded(Path(folder)) if folder and folder not in seen else []
-        seen.add(folder)
-        if words:
-            commands[shlex.join(["brittlestar", "-m", *words])] = None
-            seen.add(f"{folder}:found")
-        elif f"{folder}:found" not in seen:
-            argv = [str(word) for word in (cell.manifest.get("provenance") or {}).get("argv") or []]
-            commands[_typed(argv)] = None
+    for folder, cell in reversed(first.items()):
+        words = _recorded(Path(folder)) if folder else []
+        argv = [str(word) for word in (cell.manifest.get("provenance") or {}).get("argv") or []]
+        commands[shlex.join(["brittlestar", "-m", *words]) if words else _typed(argv)] = None
     return [command for command in commands if command][:_MOST_COMMANDS]
 
 
