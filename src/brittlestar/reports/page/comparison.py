@@ -26,8 +26,10 @@ def comparison_page(comparison: Comparison, a: list[Cell], b: list[Cell], out: P
     notes = [f"{side} = {name}" for side, name in zip("AB", comparison.names, strict=True)]
     notes += [comparison.note] if comparison.note else []
     finding = ("A minus B", f"{comparison.measure}: {verdict(comparison)}")
-    body = markdown(comparison.levels, comparison.levels[0])
-    table = Section(f"A minus B: {comparison.measure}", body, findings=[finding])
+    columns = [name for name in comparison.levels[0] if name != "method"]
+    methods = "; or ".join(dict.fromkeys(row["method"] for row in comparison.levels))
+    body = f"{markdown(comparison.levels, columns)}\n\nMethod: {methods}."
+    table = Section(f"Difference: {comparison.measure}", body, findings=[finding])
     findings = SweepFindings([table], notes=notes, rewards=reward_curves(tables))
     page = sweep_page(tables, findings, out, "Comparison")
     pairs = page.data["pairs"]
@@ -35,7 +37,7 @@ def comparison_page(comparison: Comparison, a: list[Cell], b: list[Cell], out: P
         # The comparison that was asked for, also where it is not paired.
         others = [pair for pair in pairs["pairs"] if pair["measure"] != comparison.measure]
         pairs |= {"pairs": [{"a": 0, "b": 1} | pair_json(comparison), *others]}
-    pairs["wheres"] = []
+    pairs |= {"wheres": [], "first": comparison.measure}
     return page
 
 

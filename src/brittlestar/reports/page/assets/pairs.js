@@ -2,7 +2,7 @@ function pairsPart(host) {
   const { curves } = DATA.curves;
   const { pairs, left_out: leftOut, wheres } = DATA.pairs;
   const measures = [...new Set(pairs.map((pair) => pair.measure))];
-  const first = pairs.find((pair) => pair.measure === strictest()) ?? pairs[0];
+  const first = pairs.find((pair) => pair.measure === (DATA.pairs.first ?? strictest())) ?? pairs[0];
   const state = { a: first ? first.a : 0, b: first ? first.b : 1, measure: first ? first.measure : "" };
   const flip = (values) => values.map((value) => (value === null ? null : -value));
 
