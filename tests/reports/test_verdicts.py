@@ -61,3 +61,8 @@ def test_levels_whose_interval_holds_the_threshold_are_not_decided(make_cell):
 def test_every_curve_has_a_sentence(make_cell):
     cells = falling(make_cell, [1, 0.9, 0], policy="a") + falling(make_cell, [1, 0.1, 0], policy="b")
     assert [verdict.curve for verdict in curve_verdicts(aggregate(cells))] == ["a", "b"]
+
+
+def test_a_single_level_has_no_order(make_cell):
+    ((_, sentence),) = curve_verdicts(aggregate(falling(make_cell, [1], [0.2])))
+    assert "any-step success is 1 [" in sentence and "falls before" not in sentence

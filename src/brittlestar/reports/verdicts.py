@@ -34,7 +34,7 @@ def curve_verdicts(tables: Tables) -> list[Verdict]:
     points, summaries = group_rows(tables.curve, columns), group_rows(tables.summary, columns)
     verdicts = []
     for key, name in labelled_curves(tables).items():
-        rows = sorted(summaries.get(key, []), key=lambda row: _critical(row, "_low"))
+        rows = sorted(summaries.get(key, []), key=lambda row: _finite(row["critical_interpolated"]))
         parts = [_sentence(row, points[key], len(rows) > 1) for row in rows]
         verdicts.append(Verdict(name, "; ".join(parts + _order(rows))))
     return verdicts
@@ -64,7 +64,7 @@ def _sentence(row: Row, points: list[Row], several: bool) -> str:
     value, low, high = (row[f"critical_interpolated{end}"] for end in ("", "_low", "_high"))
     last = max(points, key=lambda point: abs(point["strength"]))
     if math.isnan(value):
-        known = f"; the interval of that strength starts at {low:{_STYLE}}" if math.isfinite(low) else ""
+        known = f", decided up to {_strength_name(row)} = {low:{_STYLE}}" if low < abs(last["strength"]) else ""
         held = f"holds {_percent(row)} {_name(measure, several)} over all levels, up to {_at(last)}"
         return f"{_name(measure, several)} is {_value(last, measure)}" if len(points) == 1 else held + known
     interval = bounded(value, low, high, _STYLE)
@@ -74,18 +74,14 @@ def _sentence(row: Row, points: list[Row], several: bool) -> str:
 
 
 def _order(rows: list[Row]) -> list[str]:
-    """Returns which success falls first, if the intervals of the critical strengths are apart."""
+    """Returns which success falls first, if the intervals of the critical strengths do not overlap."""
     known = {row["measure"]: row for row in rows if not math.isnan(row["threshold"]) and not row.get("incapable")}
     if not set(RATES) <= set(known):
         return []
     any_step, final_step = (known[name] for name in RATES)
-    apart = _critical(final_step, "_high") < _critical(any_step, "_low")
-    return ["final-step success falls before any-step success"] if apart else []
-
-
-def _critical(row: Row, end: str) -> float:
-    """Returns a bound of the critical strength; infinity for a curve that does not break."""
-    return _finite(row[f"critical_interpolated{end}"])
+    # Both ends are levels: at one that they share, the one success is below the threshold and the other is not.
+    is_first = final_step["critical_interpolated_high"] <= any_step["critical_interpolated_low"]
+    return ["final-step success falls before any-step success"] if is_first else []
 
 
 def _finite(value: float) -> float:
