@@ -33,7 +33,7 @@ test-cluster: setup-cluster ## Fault tests on a real Slurm and a real Ray, set u
 test-cluster-short: setup-cluster ## The part of the cluster tests that takes two minutes
 	$(BIN)/python -m pytest -q -m "cluster and short" tests/cluster
 
-system: ## Install the system packages that cameras need (Debian, root)
+system: ## Install the system packages that cameras and tests of the page need (Debian, root)
 	scripts/install_system.sh
 
 setup-trackers: setup

@@ -1,7 +1,10 @@
 #!/bin/sh
-# Installs what optional parts need beyond Python (Debian or Ubuntu, as root): OpenGL without a screen, for cameras.
+# Installs what optional parts need beyond Python (Debian or Ubuntu, as root): OpenGL for cameras, Chromium for tests.
 set -e
-packages="libegl1 libegl-mesa0 libgl1-mesa-dri libosmesa6"
-dpkg -s $packages >/dev/null 2>&1 && exit 0
+export DEBIAN_FRONTEND=noninteractive
+gl="libegl1 libegl-mesa0 libgl1-mesa-dri libosmesa6"
+browser() { command -v chromium || command -v google-chrome; }
+dpkg -s $gl >/dev/null 2>&1 && browser >/dev/null && exit 0
 apt-get -qq update
-DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $packages
+apt-get -qq install --no-install-recommends $gl
+browser >/dev/null || apt-get -qq install --no-install-recommends chromium fonts-dejavu-core

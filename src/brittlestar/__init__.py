@@ -34,7 +34,7 @@ _HOMES = {
     "envs.camera_env": "CameraEnv",
     "envs.pixels": "Pixels",
     "policies": "Policy",
-    "reports.sections": "Section",
+    "reports.sections": "Chart Section",
     "results.format": "markdown",
     "results.load": "Cell",
     "results.write": "write_rows",

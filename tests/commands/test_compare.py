@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from brittlestar.commands.compare import main
+
 
 def test_the_script_names_the_more_robust_side(make_cell, save_cells, tmp_path, shell):
     for folder, counts in {"a": [10, 9, 8], "b": [10, 6, 1]}.items():
@@ -8,6 +10,19 @@ def test_the_script_names_the_more_robust_side(make_cell, save_cells, tmp_path, 
         save_cells(tmp_path / folder, cells)
     done = shell("a", "b", script="scripts/compare.py")
     assert "the same episodes: paired tests" in done.stdout
+    assert "page: a/comparison/report.html" in done.stdout
+    assert (tmp_path / "a/comparison/report.html").is_file()
     assert done.stdout.rstrip().endswith("a is more robust than b over the curve")
     refused = shell("a", "nowhere", script="scripts/compare.py", check=False)
     assert (refused.returncode, refused.stderr) == (1, "brittlestar: no folder at nowhere\n")
+
+
+def test_a_folder_that_cannot_be_written_to_costs_the_page_unless_it_was_named(make_cell, save_cells, tmp_path, call):
+    for folder in "ab":
+        save_cells(tmp_path / folder, [make_cell([1, 0, 1], strength=level) for level in (0.0, 1.0)])
+    (tmp_path / "a" / "comparison").touch()
+    code, out, _ = call(main, "a", "b")
+    assert code == 0 and "page: none: cannot write to a/comparison" in out
+    (tmp_path / "file").touch()
+    code, _, err = call(main, "a", "b", "--out", "file")
+    assert code == 1 and err.startswith("brittlestar: cannot write to file")

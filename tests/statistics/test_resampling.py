@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
+from brittlestar.randomness import generator
 from brittlestar.statistics import resampling
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.hypothesis_tests import mcnemar_exact, two_proportion_z
@@ -19,6 +20,7 @@ from brittlestar.statistics.resampling import (
     paired_bootstrap,
     plus_four,
     recentre,
+    shared_bootstrap_means,
     weighted_means,
 )  # fmt: skip
 
@@ -198,3 +200,13 @@ BAD_CALLS = [
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_kept_draws_are_those_of_a_fresh_generator():
+    values = rng().normal(size=(3, 50))
+    fresh = bootstrap_means(values, generator(0, "compare"))
+    for _ in range(2):
+        assert np.array_equal(shared_bootstrap_means(values, "compare"), fresh)
+    assert not np.array_equal(shared_bootstrap_means(values, "other"), fresh)
+    named = paired_bootstrap(values[0], values[1], "compare")
+    assert named == paired_bootstrap(values[0], values[1], generator(0, "compare"))

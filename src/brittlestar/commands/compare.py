@@ -1,8 +1,17 @@
 """Tests whether the policy of sweep A is more robust than the policy of sweep B."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from brittlestar.commands.terminal import Parser, command
+from brittlestar.errors import UserError
+
+if TYPE_CHECKING:
+    from brittlestar.results.compare import Comparison
+    from brittlestar.results.load import Cell
 
 
 @command
@@ -15,19 +24,42 @@ def main() -> None:
     parser.add_argument("--where-b", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of B")
     parser.add_argument("--measure", help="metric to compare (default: the headline metric of the environment)")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder of the page, report.html (default DIR_A/comparison)"
+    )
     options = parser.parse_args()
-    from brittlestar.results.compare import compare, verdict
+    from brittlestar.results.compare import choose_curve, compare_cells, verdict
     from brittlestar.results.format import bounded, markdown
 
-    result = compare(options.a, options.b, options.where_a, options.where_b, options.measure)
+    a, b = choose_curve(options.a, options.where_a), choose_curve(options.b, options.where_b)
+    names = " ".join([options.a, *options.where_a]), " ".join([options.b, *options.where_b])
+    result = compare_cells(a, b, names, options.measure)
+    page = _write_page(result, a, b, options.out, Path(options.a) / "comparison")
     if options.json:
         print(json.dumps(vars(result), indent=1))
         return
     episodes = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
     print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}")
+    print(f"page: {page}")
     print(f"note: {result.note}\n" if result.note else "")
     print(markdown(result.levels, result.levels[0]))
     curve = result.curve
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")
     means = f"A {curve['a']:.4f}, B {curve['b']:.4f}, difference {difference}"
     print(f"\nover the curve: {means} ({curve['method']})\n{verdict(result)}")
+
+
+def _write_page(result: Comparison, a: list[Cell], b: list[Cell], out: Path | None, default: Path) -> str:
+    """Returns the path of the page; why there is none, where only the default folder cannot be written to."""
+    from brittlestar.cells.files import make_folder
+    from brittlestar.reports.page.comparison import comparison_page
+    from brittlestar.reports.page.write import write_page
+
+    folder = out or default
+    try:
+        make_folder(folder)
+        return str(write_page(comparison_page(result, a, b, folder), folder))
+    except UserError as error:
+        if out is not None:
+            raise
+        return f"none: {error}"

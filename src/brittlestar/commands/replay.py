@@ -15,6 +15,7 @@ def main() -> None:
     options = _parser().parse_args()
     from brittlestar.reports.film_choice import Chosen, flipped, narrow, worst
     from brittlestar.reports.films import FILMS, FilmOptions, film
+    from brittlestar.reports.page.write import refresh_films
     from brittlestar.results.load import read_cells
 
     folder = Path(options.folder)
@@ -36,6 +37,7 @@ def main() -> None:
         result = film(cells, each, Path(options.out or folder / FILMS), how)
         print(*result.lines, sep="\n", flush=True)
         is_same &= not result.replay.differences
+    refresh_films(folder)
     if not is_same:
         sys.exit(FAILED)
 

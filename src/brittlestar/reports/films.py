@@ -110,7 +110,7 @@ def _backdrop(cells: list[Cell]) -> Backdrop:
 
 
 def _distance(cells: list[Cell], episode: int) -> int:
-    """Returns every how many steps there is a frame, the same for films side by side; 1 for most episodes."""
+    """Returns how many steps a frame covers, the same for films side by side; 1 for most episodes."""
     # An episode that does not exist is an error of the replay.
     lengths = [float(length) for cell in cells for length in cell.column("length")[episode : episode + 1]]
     return max(1, math.ceil(max(lengths, default=1) / _MOST_FRAMES))

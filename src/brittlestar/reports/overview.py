@@ -8,7 +8,7 @@ from brittlestar.results.rows import measures
 
 MOST_ROWS = 200
 """Rows of a table in the terminal and in the report; the files hold them all."""
-_METRICS = (
+OVERVIEW_METRICS = (
     "return", "smoothness", "final_distance", "collision_any", "time_to_success", "time_to_failure", "recovery_time",
     "action_divergence", "instability",
 )  # fmt: skip
@@ -24,7 +24,7 @@ def sweep_overview(tables: Tables) -> str:
     # One name of the strength heads its column; several names have a column of their own.
     strength = ["strength_name", "strength"] if len(strengths) > 1 else [next(iter(strengths)) or "strength"]
     names = list(dict.fromkeys(measure for row in tables.curve for measure in measures(row)))
-    metrics = [m for m in _METRICS if m not in names and any(text(row.get(m)) for row in tables.curve)]
+    metrics = [m for m in OVERVIEW_METRICS if m not in names and any(text(row.get(m)) for row in tables.curve)]
     curve = [row | {strength[-1]: row["strength"]} | _bounded(row, names) for row in tables.curve[:MOST_ROWS]]
     summary = [row | _bounded(row, _SHAPES) for row in tables.summary[:MOST_ROWS]]
     # Without strength 0 there is no baseline.

@@ -5,7 +5,10 @@ import importlib
 
 from brittlestar.reports.drawer import start_drawer
 
-_MODULES = ("brittlestar.reports.summary", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv")
+_MODULES = (
+    "brittlestar.reports.summary", "scipy.special", "pyarrow.parquet", "pyarrow.compute", "pyarrow.csv", "jinja2",
+    "markdown_it",
+)  # fmt: skip
 
 
 def prepare_report() -> None:

@@ -48,7 +48,7 @@ class Report:
 
     def markdown(self, tables: Tables) -> str:
         """Returns the report as Markdown."""
-        parts = [f"# {self.sections[0].title if self.sections else _TITLE}"]
+        parts = [f"# {title_of(self.sections)}"]
         if self.missed:
             parts += [f"**Warning: {MISMATCH}.** {_MISSED}", _list(n.removeprefix("note: ") for n in self.missed)]
         varied, first = varied_columns(tables), tables.curve[0] if tables.curve else {}
@@ -69,6 +69,11 @@ class Report:
         more = len(self.rewards) - _MOST_REWARDS
         line = f"{more} more pictures are in the folders of their environments." if more > 0 else ""
         return ["## Reward over time", _REWARDS, *map(_picture, self.rewards[:_MOST_REWARDS]), line]
+
+
+def title_of(sections: list[Section]) -> str:
+    """Returns the title of a report: that of the study, if there is one."""
+    return sections[0].title if sections else _TITLE
 
 
 def _picture(name: str) -> str:

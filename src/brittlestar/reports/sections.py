@@ -12,11 +12,24 @@ from brittlestar.results.load import Cell
 
 
 @dataclass(frozen=True)
+class Chart:
+    """A chart that a study draws on the page of a sweep, from JSON values; see docs/report.md for the kinds."""
+
+    kind: str
+    """`lines`, `map`, `radar` or `points`."""
+    title: str
+    data: dict[str, Any]
+    pictures: list[str] = field(default_factory=list)
+    """Names of the pictures of the section that it replaces on the page."""
+
+
+@dataclass(frozen=True)
 class Section:
     """One part of a report: a heading, Markdown, and names of pictures and tables next to the report (no suffix).
 
     `methods` and `limits` are sentences for the evaluation protocol: how intervals and tests are made, and what they
-    cannot tell.
+    cannot tell. `charts` are what the page shows of the section, and
+    `findings` its sentences on top, each with what it is about.
     """
 
     title: str
@@ -25,6 +38,8 @@ class Section:
     tables: list[str] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+    findings: list[tuple[str, str]] = field(default_factory=list)
 
 
 def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:

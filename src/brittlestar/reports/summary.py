@@ -10,9 +10,11 @@ from brittlestar.errors import UserError, counted
 from brittlestar.reports.drawer import draw_apart
 from brittlestar.reports.notes import mismatches, of_cells, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
+from brittlestar.reports.page.sweep import SweepFindings, sweep_page
+from brittlestar.reports.page.write import write_page
 from brittlestar.reports.pictures import draw_pictures, shown_part
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
-from brittlestar.reports.report import Report
+from brittlestar.reports.report import Report, title_of
 from brittlestar.reports.sections import analyse, studies_of
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import CellValues, Grouping, sort_key
@@ -63,16 +65,17 @@ def summarise(
             notes = _missing(folders) + of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
             overview = sweep_overview(tables) if curve or not sections else ""
             failed = [f"the study failed: {error}" for error in errors]
-            protocol = write_protocol(out, every, tables, sections)
+            protocol, missed = write_protocol(out, every, tables, sections), mismatches(tables)
+            findings = SweepFindings(sections, missed, failed + notes, protocol, {"curve"}, rewards, bool(curve))
+            page = write_page(sweep_page(tables, findings, out, title_of(sections)), out)
             pictures = draw()
             notes += pictures.notes
-            missed = mismatches(tables)
             report = Report(sections, overview, pictures.names, missed, failed + notes, protocol, pictures.rewards)
             (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     lines = [section.body for section in sections] or [overview]
-    lines += ["\n".join(report.missed + notes), _files(report, out, folders)]
+    lines += ["\n".join(report.missed + notes), _files(report, out, folders, page)]
     return Summary(tables, "\n\n".join(filter(None, lines)), errors)
 
 
@@ -82,7 +85,7 @@ def _missing(folders: list[str]) -> list[str]:
     return [f"note: {counted(n, 'cell')} of {folder} without a record yet" for folder, n in counts.items() if n]
 
 
-def _files(report: Report, out: Path, folders: list[str]) -> str:
+def _files(report: Report, out: Path, folders: list[str], page: Path) -> str:
     """Returns which files were written, for the terminal."""
     tables = [_TABLES, *(section.tables for section in report.sections if section.tables)]
     lines: dict[str, list[str]] = {"tables": []}
@@ -94,6 +97,7 @@ def _files(report: Report, out: Path, folders: list[str]) -> str:
     lines |= {"rewards": [f"{out}/{folder}/*.png" for folder in folders_of_rewards]} if report.rewards else {}
     lines |= {
         "report": [f"{out}/report.md, {out}/{PROTOCOL}"],
+        "page": [str(page)],
         "cells": [", ".join(f"{folder}/{INDEX}" for folder in folders)],
     }
     return "\n".join(f"{'' if i else name:<8}{file}" for name, files in lines.items() for i, file in enumerate(files))

@@ -34,22 +34,34 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
 
     `measure` is the column to compare; None takes the headline of the environment.
     """
-    a, b = _curve(folder_a, where_a), _curve(folder_b, where_b)
+    names = " ".join([folder_a, *where_a]), " ".join([folder_b, *where_b])
+    return compare_cells(choose_curve(folder_a, where_a), choose_curve(folder_b, where_b), names, measure)
+
+
+def compare_cells(a: list[Cell], b: list[Cell], names: tuple[str, str], measure: str | None = None) -> Comparison:
+    """Compares the finished cells of two curves; see `compare`."""
+    measure = measure or str(a[0].manifest["measure"])
+    return compare_values(shared_values(a, b, measure), names, measure, _note(a, b))
+
+
+def compare_values(sides: Sides, names: tuple[str, str], measure: str, note: str = "") -> Comparison:
+    """Compares the values of two curves at their shared strengths."""
+    levels = [level_difference(sides.at([i])) for i in range(len(sides.strengths))]
+    for row, adjusted in zip(levels, holm([row["p"] for row in levels]), strict=True):
+        row["p_holm"] = None if np.isnan(adjusted) else float(adjusted)
+    return Comparison(names, measure, sides.paired, levels, _over_curve(sides), note)
+
+
+def shared_values(a: list[Cell], b: list[Cell], measure: str) -> Sides:
+    """Returns the values of two curves at the strengths that both have, over all seeds without a hole."""
     axes = [{"environment": cells[0].config["env"].get("id"), "strength": cells[0].strength_name} for cells in (a, b)]
     for axis in axes[0]:
         if axes[0][axis] != axes[1][axis]:
             raise UserError(f"A has the {axis} {axes[0][axis]}, B {axes[1][axis]}: compare curves over one {axis}")
-    measure = measure or str(a[0].manifest["measure"])
     metrics = [name for name in a[0].manifest["columns"] if name not in ROW_KEYS]
     if measure not in metrics:
         raise UserError(f"`measure` {measure!r} is not a metric; {nearest(measure, metrics)}")
-    sides = sides_of(a, b, measure)
-    strengths = sides.strengths
-    levels = [level_difference(sides.at([i])) for i in range(len(strengths))]
-    for row, adjusted in zip(levels, holm([row["p"] for row in levels]), strict=True):
-        row["p_holm"] = None if np.isnan(adjusted) else float(adjusted)
-    names = " ".join([folder_a, *where_a]), " ".join([folder_b, *where_b])
-    return Comparison(names, measure, sides.paired, levels, _over_curve(sides), _note(a, b))
+    return sides_of(a, b, measure)
 
 
 def sides_of(a: list[Cell], b: list[Cell], measure: str, names: tuple[str, str] = ("A", "B")) -> Sides:
@@ -82,7 +94,8 @@ def verdict(comparison: Comparison) -> str:
     return f"{higher} {kind} than {lower} over the curve"
 
 
-def _curve(folder: str, where: list[str]) -> list[Cell]:
+def choose_curve(folder: str, where: list[str]) -> list[Cell]:
+    """Returns the finished cells of the one curve of a folder that fulfils conditions `column=value`."""
     cells = [cell for cell in load_cells([folder], mixed=True) if cell.done and cell.role is None]
     if not cells:
         raise UserError(f"{folder} holds no finished cell")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -13,7 +14,14 @@ from brittlestar.results.ranges import Range, cut, difference_range
 from brittlestar.statistics import hypothesis_tests as tests
 from brittlestar.statistics.curves import normalised_auc
 from brittlestar.statistics.intervals import percentile_interval, welch_half_width
-from brittlestar.statistics.resampling import RESAMPLES, bootstrap_means, paired_bootstrap, plus_four, recentre
+from brittlestar.statistics.resampling import (
+    RESAMPLES,
+    bootstrap_means,
+    paired_bootstrap,
+    plus_four,
+    recentre,
+    shared_bootstrap_means,
+)
 
 EXACT_EPISODES = 300
 """Boschloo's test takes minutes for more episodes per side, where the z-test agrees with it."""
@@ -79,6 +87,15 @@ def level_difference(sides: Sides) -> LevelDifference:
     return row
 
 
+def is_decided(row: Mapping[str, Any]) -> bool:
+    """Whether a difference at a strength is shown: its interval is apart from 0, and its test holds over all strengths.
+
+    The test treats episodes as independent; the interval accounts for differences between seeds.
+    """
+    apart = row["low"] is not None and not row["low"] <= 0 <= row["high"]
+    return bool(apart and row["p_holm"] is not None and row["p_holm"] < tests.SIGNIFICANCE)
+
+
 def curve_difference(sides: Sides) -> Difference:
     """Returns the difference of areas, with the t interval over seeds, but at least the bootstrap one over episodes.
 
@@ -119,7 +136,7 @@ def _test(sides: Sides) -> tests.HypothesisTest:
         test = tests.boschloo if max(n_a, n_b) <= EXACT_EPISODES else tests.two_proportion_z
         return test(int(np.nansum(a)), n_a, int(np.nansum(b)), n_b)
     if sides.paired:
-        return paired_bootstrap(a.ravel(), b.ravel(), generator(0, "compare"))[1]
+        return paired_bootstrap(a.ravel(), b.ravel(), "compare")[1]
     return tests.bootstrap_test(_episode_draws(sides), "unpaired bootstrap")
 
 
@@ -130,7 +147,9 @@ def _episode_draws(sides: Sides) -> np.ndarray:
         if sides.span.is_event:
             # The pseudo-episodes count for A and B alike.
             pooled = plus_four(pooled, [1, 1, -1, -1] if sides.paired else [1, 0])
-        areas.append(sides.area(recentre(bootstrap_means(pooled, rng), pooled, np.nanmean(sample, axis=(1, 2)))))
+        # All pairs share their draws, so comparing many curves draws once.
+        means = shared_bootstrap_means(pooled, "compare") if sides.paired else bootstrap_means(pooled, rng)
+        areas.append(sides.area(recentre(means, pooled, np.nanmean(sample, axis=(1, 2)))))
     return areas[0] if sides.paired else areas[0] - areas[1]
 
 

@@ -50,6 +50,13 @@ def bootstrap_means(values: ArrayLike, rng: np.random.Generator, resamples: int 
     return np.concatenate([weighted_means(table, weights) for weights in blocks])
 
 
+def shared_bootstrap_means(values: Array, stream: str) -> Array:
+    """Bootstrap means with the draws of a fresh `generator(0, stream)`, which are kept for the next call."""
+    n = values.shape[-1]
+    blocks = _shared_blocks(n, stream) if n <= _MOST_EPISODES else _weight_blocks(n, RESAMPLES, generator(0, stream))
+    return np.concatenate([weighted_means(values, weights) for weights in blocks])
+
+
 def cluster_means(values: Array) -> Array:
     """Cluster bootstrap means of values `(..., seeds, episodes)`, as `(RESAMPLES, ...)`; see `weighted_means`.
 
@@ -76,14 +83,17 @@ def plus_four(values: Array, pseudo_episodes: ArrayLike) -> Array:
 
 
 def paired_bootstrap(
-    a: ArrayLike, b: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES
+    a: ArrayLike, b: ArrayLike, rng: np.random.Generator | str, resamples: int = RESAMPLES
 ) -> tuple[Interval, HypothesisTest]:
-    """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`."""
+    """Bootstraps the mean of `a - b` over shared episodes; pairs with a nan are left out. See `bootstrap_test`.
+
+    The name of a stream in place of a generator keeps its draws, see `shared_bootstrap_means`.
+    """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     require(first.shape == second.shape, "b", f"of the shape of `a`, {first.shape}", second.shape)
     gaps = without_nan(first - second)
     require(gaps.size, "a - b", "at least 1 number", gaps.size)
-    means = bootstrap_means(gaps, rng, resamples)
+    means = shared_bootstrap_means(gaps, rng) if isinstance(rng, str) else bootstrap_means(gaps, rng, resamples)
     return percentile_interval(means), bootstrap_test(means, "paired bootstrap")
 
 
@@ -95,6 +105,11 @@ def _weight_blocks(n: int, resamples: int, rng: np.random.Generator) -> Iterator
         rows = min(block, resamples - start)
         items = rng.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
         yield np.bincount(items.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+@functools.lru_cache(maxsize=1)
+def _shared_blocks(n: int, stream: str) -> list[Array]:
+    return list(_weight_blocks(n, RESAMPLES, generator(0, stream)))
 
 
 @functools.lru_cache(maxsize=4)

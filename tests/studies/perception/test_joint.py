@@ -102,6 +102,12 @@ def test_three_axes_have_a_map_for_every_pair(make_grid, tmp_path):
     assert all(row["difference"] >= 0 for row in rows if row["verdict"])
     # Without the environment no frames can be drawn here.
     assert section.pictures[0] == "joint_map" and "rotation" in section.body
+    maps, together = section.charts
+    panel = maps.data["panels"][0]
+    assert [len(maps.data["panels"]), panel["x"], panel["y"]] == [3, ["0", "0.5", "1"], ["0.15", "0.075", "0"]]
+    measured = {(row["light"], row["view"], row["rotation"]): row["success"] for row in rows}
+    assert panel["values"][0][2] == measured[1, 1, 0] and panel["values"][2] == [measured[i, 0, 0] for i in (0, 0.5, 1)]
+    assert [line["name"] for line in together.data["panels"][0]["lines"]] == ["measured", "promised by the product"]
 
 
 def test_a_failed_cell_has_no_number(make_grid, fail_cell, tmp_path):

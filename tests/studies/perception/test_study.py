@@ -105,6 +105,11 @@ def test_levels_of_the_training_are_marked(make_cell, tmp_path):
     first, second = json.loads((tmp_path / "perception.json").read_text())["policies"]
     assert first["perception"]["in_training"] == {"view": [[0, "yes"], [0.5, "yes"], [1, "no"]]}
     assert second["perception"]["in_training"]["view"][0] == [0, "unknown"]
+    (chart,) = section.charts
+    line = chart.data["panels"][0]["lines"][0]
+    assert line["mean"] == [row["success"] for row in rows[:3]]
+    assert line["notes"] == ["was in training", "was in training", ""]
+    assert section.findings[0][1].startswith("area under success over all axes ")
     assert "levels 0 to 0.5" in section.body and any("fit, not generalisation" in line for line in section.limits)
 
 

@@ -58,6 +58,9 @@ def test_the_command_ranks_real_sweeps(sweeps, tmp_path, check_latex):
         assert part in done.stdout
     page = (tmp_path / "leaderboard.md").read_text()
     assert "return and stability" in page and "2000 resamples" in page and "note: " in page
+    html = (tmp_path / "leaderboard.html").read_text()
+    assert f"page     {tmp_path}/leaderboard.html" in done.stdout
+    assert html.count("<li><strong>") == 4 and "rank 1" in html and "Return and stability" in html
     for name in ("leaderboard", "stress", "false_alarms"):
         check_latex((tmp_path / f"{name}.tex").read_text())
     for suffix in ("csv", "json", "parquet", "md"):

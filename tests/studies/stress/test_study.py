@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -226,3 +227,20 @@ def test_cells_without_recorded_behaviour_are_refused(tmp_path, make_job):
     assert run_into(tmp_path, job).status == "done"
     with pytest.raises(UserError, match="no behaviour was recorded .* `record=behaviour`"):
         StressPhases().analyse(load_cells([str(tmp_path)]), tmp_path)
+
+
+def test_the_page_has_a_timeline_and_a_radar_in_place_of_the_pictures(study, table):
+    page = (study / "report.html").read_text()
+    charts = [json.loads(text) for text in re.findall(r'<script type="application/json">(.*?)</script>', page)]
+    timeline, radar = charts
+    panels = {panel["title"]: panel for panel in timeline["data"]["panels"]}
+    rows = json.loads((study / "stress_episodes.json").read_text())
+    scores = [row["score"] for row in rows if row["perturbation"] == "trust_violation" and row["episode"] == 20]
+    shown = panels["trust violation"]
+    assert [part["name"] for part in shown["shade"]] == ["pre", "shock", "post"]
+    assert shown["lines"][0]["mean"][20] == pytest.approx(np.mean(scores), rel=1e-3)
+    names = [row["name"] for row in radar["data"]["panels"][0]["rows"]]
+    assert "trust violation" in names
+    assert "reward noise" not in names, "it cannot affect behaviour"
+    assert "<img" not in page
+    assert f"{table['trust_violation']['verdict']}: " in page.partition("</ul>")[0]

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brittlestar.results.compare import compare
-from brittlestar.results.difference import LevelDifference
+from brittlestar.results.difference import LevelDifference, is_decided
 from brittlestar.results.format import bounded, bounded_column, critical_text, text
 from brittlestar.results.load import Row
-from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
 from brittlestar.studies.hardening.setup import AFTER, BEFORE, Setup
 
 SIGNED = ("+.4g", "none")
@@ -71,7 +70,7 @@ def headline(setup: Setup, gains: Gains) -> list[str]:
     """Returns a few lines on what hardening cost and gained in the measure that it was for."""
     measure = gains.levels[0]["measure"]
     cost, rows = gains.clean_cost(measure), [row for row in gains.of(measure) if row["strength"] != 0]
-    better, worse = (sum(_is_shown(row) and sign * row["gain"] > 0 for row in rows) for sign in (1, -1))
+    better, worse = (sum(is_decided(row) and sign * row["gain"] > 0 for row in rows) for sign in (1, -1))
     best = max(rows, key=lambda row: row["gain"] if row["gain"] is not None else -math.inf)
     area = gains.areas[measure]
     return [
@@ -95,12 +94,6 @@ def _shapes(setup: Setup, curves: list[Row]) -> list[str]:
         auc = " -> ".join(bounded_column(row, "auc", missing="none") for row in pair)
         lines += [f"critical {setup.strength}{where}: {critical}", f"auc{where}: {auc}"]
     return lines
-
-
-def _is_shown(row: Row) -> bool:
-    # The test treats episodes as independent; the interval accounts for differences between seeds.
-    apart = row["low"] is not None and not row["low"] <= 0 <= row["high"]
-    return apart and row["p_holm"] is not None and row["p_holm"] < SIGNIFICANCE
 
 
 def _conclusion(measure: str, area: Row, cost: Row) -> str:

@@ -55,6 +55,7 @@ class Hardening(Study):
         """Writes `gains`, `before_after` and `result.json`, and returns a section on each and one on top."""
         gains = compare_sides(out, aggregate(cells).summary, self.setup.measure)
         lines, facts = headline(self.setup, gains), self._facts()
+        conclusion = ("Hardening", lines[-1])
         if not gains.paired:
             lines.append("note: the episodes before and after differ, so the tests are unpaired")
         tables = {_GAINS: (gains.levels, self._gains(gains)), _CURVES: (gains.curves, self._curves(gains))}
@@ -68,7 +69,7 @@ class Hardening(Study):
         )
         levels, curves = _methods(gains.levels), _methods(gains.curves)
         return [
-            Section("Hardening", "\n\n".join(top), ["curve"], limits=[limit]),
+            Section("Hardening", "\n\n".join(top), ["curve"], limits=[limit], findings=[conclusion]),
             Section(
                 "Gain at every level", f"{tables[_GAINS][1]}\n\nMethods: {levels}", tables=[_GAINS],
                 methods=[f"Gains: {levels}"],

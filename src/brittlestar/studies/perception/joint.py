@@ -16,6 +16,7 @@ from brittlestar.reports.sections import Section
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Cell, Row
 from brittlestar.results.write import write_rows
+from brittlestar.studies.perception.charts import joint_charts
 from brittlestar.studies.perception.contact_sheet import draw_contact_sheet, first_seed
 from brittlestar.studies.perception.joint_maps import LEGEND, draw_joint
 from brittlestar.studies.perception.joint_scores import JOINT_METHODS, JointScores, Place, score_joint
@@ -91,7 +92,9 @@ class JointPerception(Perception):
         pictures = draw_joint(scored, self._axes, out / MAP)
         pictures += draw_contact_sheet(self._frames(scored[0][0]), out / JOINT_SHEET)
         body = "\n\n".join([_volume_table(volumes), self._table(rows), LEGEND])
-        return [Section("Joint perception", body, pictures, [JOINT, VOLUME], JOINT_METHODS, [*_LIMITS, *LIMITS])]
+        maps = [name for name in pictures if name.startswith(MAP)]
+        limits, charts = [*_LIMITS, *LIMITS], joint_charts(scored, self._axes, maps)
+        return [Section("Joint perception", body, pictures, [JOINT, VOLUME], JOINT_METHODS, limits, charts)]
 
     def _place(self, cell: Cell) -> Place:
         """Returns the levels of a cell; empty for one that is not of the grid."""

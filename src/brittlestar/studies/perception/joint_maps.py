@@ -48,7 +48,7 @@ def _draw_pair(
     (x, across), (y, along) = ((list(axes.items())[i][0], scores.levels[i]) for i in pair)
     values, texts = np.full((len(along), len(across)), np.nan), dict[tuple[int, ...], str]()
     for j, i in itertools.product(range(len(across)), range(len(along))):
-        place = _place(scores, {pair[0]: across[j], pair[1]: along[i]})
+        place = place_of(scores, {pair[0]: across[j], pair[1]: along[i]})
         if place in scores.gaps:
             values[i, j], texts[i, j] = scores.gaps[place].measured, _field(scores, place)
     draw_fields(panel, values, (axes[x].strengths, axes[y].strengths), texts, "success rate")
@@ -61,7 +61,8 @@ def _draw_pair(
         panel.add_patch(Rectangle((-0.5, -0.5), *sides, fill=False, edgecolor=COLOURS[1], linewidth=3, clip_on=False))
 
 
-def _place(scores: JointScores, chosen: dict[int, float]) -> Place:
+def place_of(scores: JointScores, chosen: dict[int, float]) -> Place:
+    """Returns the place with some levels; those of other axes are 0."""
     return tuple(chosen.get(axis, 0.0) for axis in range(len(scores.levels)))
 
 

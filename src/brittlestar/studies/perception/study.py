@@ -17,6 +17,7 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.results.write import write_rows
 from brittlestar.studies.base import Study
 from brittlestar.studies.perception.axes import read_axes, standard_dr_sweeps
+from brittlestar.studies.perception.charts import level_chart, overall
 from brittlestar.studies.perception.contact_sheet import draw_contact_sheet, first_seed
 from brittlestar.studies.perception.differences import DIFFERENCE_METHODS, difference_rows, differences_table
 from brittlestar.studies.perception.level_curves import draw_level_curves
@@ -82,7 +83,9 @@ class Perception(Study):
             write_rows(gaps, out / DIFFERENCES)
             body, tables = [*body, differences_table(gaps)], [*tables, DIFFERENCES]
             methods = METHODS + DIFFERENCE_METHODS
-        return [Section("Perception", "\n\n".join(body + missing), pictures, tables, methods, [_BETWEEN, *LIMITS])]
+        charts = [level_chart({agent.name: levels for agent, _, levels in scored}, [CURVES])]
+        limits, findings = [_BETWEEN, *LIMITS], [(agent.name, overall(scores)) for agent, scores, _ in scored]
+        return [Section("Perception", "\n\n".join(body + missing), pictures, tables, methods, limits, charts, findings)]
 
     def _scores(
         self, agents: list[SweptPolicy]

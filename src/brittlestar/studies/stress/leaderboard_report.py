@@ -5,16 +5,18 @@ from typing import Any
 
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError
+from brittlestar.reports.page.write import write_page
 from brittlestar.reports.sections import studies_of
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.write import write_rows
-from brittlestar.studies.stress.agents import MODES, Agent, score_agents, split_passes
+from brittlestar.studies.stress.agents import MODES, score_agents, split_passes
 from brittlestar.studies.stress.leaderboard import Leaderboard, correlation_rows, make_leaderboard
+from brittlestar.studies.stress.leaderboard_page import leaderboard_page
 from brittlestar.studies.stress.paper_tables import false_alarm_table, leaderboard_table, stress_table
 from brittlestar.studies.stress.runs import run_rows
 from brittlestar.studies.stress.study import StressPhases
-from brittlestar.studies.stress.tables import stress_tables
+from brittlestar.studies.stress.tables import StressTables, stress_tables
 
 _AXES = {
     "return": "normalised_return", "stability": "stability", "front": "pareto", "rank": "rank_stability",
@@ -57,17 +59,19 @@ def write_leaderboard(
         write_rows(correlations, out / "correlations")
         for name, content in texts.items():
             (out / name).write_text(f"{content}\n")
-        names = _draw(study, agents, board.rows, runs, out / "figures") if figures else []
+        tables = stress_tables(agents, study.scoring, study.alpha)
+        names = _draw(study, tables, board.rows, runs, out / "figures") if figures else []
+        page = write_page(leaderboard_page(overview, board, tables, [*cells, *passes]), out, "leaderboard.html")
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
+    files += [f"page     {page}"]
     files += [f"figures  {out}/figures/{{{','.join(names)}}}.{{png,pdf}}"] if names else []
     return "\n\n".join([overview, "\n".join(files)])
 
 
-def _draw(study: StressPhases, agents: list[Agent], board: list[Row], runs: list[Row], folder: Path) -> list[str]:
+def _draw(study: StressPhases, tables: StressTables, board: list[Row], runs: list[Row], folder: Path) -> list[str]:
     from brittlestar.studies.stress.figures import draw_figures
 
-    tables = stress_tables(agents, study.scoring, study.alpha)
     return draw_figures(tables.stress, runs, tables.episodes, board, folder, study.alpha)
 
 

@@ -29,8 +29,7 @@ _STRESSOR = ("perturbation", "strength")
 def plot_stress(tables: StressTables, folder: Path) -> list[str]:
     """Draws a timeline and a radar per agent as PNG and PDF, and returns their names."""
     remove_pictures(folder, "stress_timeline*", "stress_radar*")
-    keys = [name for name in tables.stress[0] if name == "n_seeds" or not name.startswith(_STRESSOR)]
-    keys = keys[: keys.index("n_seeds")]
+    keys = columns_of_agents(tables)
     agents, episodes = group_rows(tables.stress, keys), group_rows(tables.episodes, keys)
     names = []
     for agent, rows in agents.items():
@@ -40,6 +39,12 @@ def plot_stress(tables: StressTables, folder: Path) -> list[str]:
         _plot_radar(rows, title, folder / f"stress_radar{slug}")
         names += [f"stress_timeline{slug}", f"stress_radar{slug}"]
     return names
+
+
+def columns_of_agents(tables: StressTables) -> list[str]:
+    """Returns the columns that distinguish agents."""
+    names = list(tables.stress[0])
+    return [name for name in names[: names.index("n_seeds")] if not name.startswith(_STRESSOR)]
 
 
 def frame_radar(axes: Any) -> None:
@@ -58,14 +63,14 @@ def frame_radar(axes: Any) -> None:
 
 def _plot_timeline(rows: list[Row], title: str, path: Path) -> None:
     """Draws the score over episodes, one panel per stressor."""
-    panels = list(group_rows(rows, _stressor_columns(rows)).items())[:_MOST_STRESSORS]
+    panels = list(group_rows(rows, stressor_columns(rows)).items())[:_MOST_STRESSORS]
     across = min(4, len(panels))
     down = math.ceil(len(panels) / across)
     figure = make_figure(3.4 * across, 2.5 * down + 0.5)
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     for axes, (name, episodes) in zip(grid.flat, panels, strict=False):
         _draw_scores(axes, episodes)
-        axes.set_title(_name(name), fontsize=9)
+        axes.set_title(stressor_name(name), fontsize=9)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[-1]:
@@ -104,12 +109,12 @@ def _plot_radar(rows: list[Row], title: str, path: Path) -> None:
     figure = make_figure(6.8, 4.8, w_pad=0.3, h_pad=0.15)
     axes: Any = figure.add_subplot(projection="polar")
     angles = np.linspace(0.0, 2.0 * math.pi, len(CHANNELS) + 1)
-    columns = _stressor_columns(rows)
+    columns = stressor_columns(rows)
     acting = [row for row in rows if not is_silent(row)][:_MOST_STRESSORS]
     for number, row in enumerate(acting):
         values = [row[f"{name}_shock"] for name in CHANNELS]
         style = {"color": COLOURS[number % len(COLOURS)], "linestyle": ("-", "--", ":", "-.")[number % 4]}
-        label = _name(tuple(row[column] for column in columns))
+        label = stressor_name(tuple(row[column] for column in columns))
         axes.plot(angles, [*values, values[0]], marker="os^"[number % 3], markersize=4, label=label, **style)
     frame_radar(axes)
     figure.legend(frameon=False, fontsize=8, loc="outside right center")
@@ -117,13 +122,15 @@ def _plot_radar(rows: list[Row], title: str, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _stressor_columns(rows: list[Row]) -> list[str]:
+def stressor_columns(rows: list[Row]) -> list[str]:
+    """Returns the columns that distinguish stressors."""
     several = any(len({row["strength"] for row in part}) > 1 for part in group_rows(rows, ["perturbation"]).values())
     names = [name for name in rows[0] if name.startswith("perturbation")]
     return [*names, "strength"] if several else names
 
 
-def _name(values: tuple) -> str:
+def stressor_name(values: tuple) -> str:
+    """Returns the name of a stressor, from its values in those columns."""
     perturbation, *settings = values
     texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in settings]
     return " ".join([str(perturbation).replace("_", " "), *texts])

@@ -12,6 +12,7 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.results.write import write_rows
 from brittlestar.studies.base import Study
 from brittlestar.studies.stress.agents import agent_key, reference_pass, score_agents, split_passes
+from brittlestar.studies.stress.charts import stress_charts, stress_findings
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.plots import plot_stress
 from brittlestar.studies.stress.rigorous import split
@@ -91,7 +92,8 @@ class StressPhases(Study):
         for name, rows in files.items():
             write_rows(rows, out / name)
         pictures = plot_stress(tables, out)
-        return [Section("Stress phases", _overview(tables), pictures, list(files), self._methods(), _LIMITS)]
+        charts, findings, methods = stress_charts(tables, pictures), stress_findings(tables), self._methods()
+        return [Section("Stress phases", _overview(tables), pictures, list(files), methods, _LIMITS, charts, findings)]
 
     def _methods(self) -> list[str]:
         """Returns how scores, intervals and tests are made, for the evaluation protocol."""

@@ -22,6 +22,8 @@ from brittlestar.studies.stress.scoring import PHASES, Scored, mean_or_nan
 PHASE_RATES = tuple(f"rate_{phase}" for phase in PHASES)
 COLLAPSE = "collapse"
 """Verdict on a stressor under which more episodes collapse than without stress, beyond chance."""
+CALM = "no stress"
+"""Verdict on the baseline."""
 _DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
 _TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
 _RESAMPLES = 1000
@@ -52,7 +54,7 @@ def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
     rows = []
     for stressor, shock, effects in zip(stressors, shocks, shock_effects(shocks), strict=True):
         counts = {"n_seeds": len(stressor.runs), "n_episodes": sum(len(run.names) for run in stressor.runs)}
-        verdict = "no stress" if stressor.is_baseline else shock.proof or _verdict(effects)
+        verdict = CALM if stressor.is_baseline else shock.proof or _verdict(effects)
         row = agent.label | stressor.label | counts | _summary(stressor) | alarms | effects
         rows.append(row | {"verdict": verdict} | _loss(agent, effects))
     return rows
