@@ -16,6 +16,7 @@ def main() -> None:
     parser.add_argument("--measure", help="metric to compare (default: the headline metric of the environment)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
+    from brittlestar.reports.terminal_text import print_text
     from brittlestar.results.compare import compare, verdict
     from brittlestar.results.format import bounded, markdown
 
@@ -26,7 +27,7 @@ def main() -> None:
     episodes = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
     print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}")
     print(f"note: {result.note}\n" if result.note else "")
-    print(markdown(result.levels, result.levels[0]))
+    print_text(markdown(result.levels, result.levels[0]))
     curve = result.curve
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")
     means = f"A {curve['a']:.4f}, B {curve['b']:.4f}, difference {difference}"

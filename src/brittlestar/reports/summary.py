@@ -14,6 +14,7 @@ from brittlestar.reports.pictures import draw_pictures, shown_part
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.reports.report import Report
 from brittlestar.reports.sections import analyse, studies_of
+from brittlestar.reports.small_plots import terminal_plots
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import CellValues, Grouping, sort_key
 from brittlestar.results.load import Cell, Row, load_cells
@@ -72,6 +73,7 @@ def summarise(
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     lines = [section.body for section in sections] or [overview]
+    lines += terminal_plots(tables) if curve else []
     lines += ["\n".join(report.missed + notes), _files(report, out, folders)]
     return Summary(tables, "\n\n".join(filter(None, lines)), errors)
 

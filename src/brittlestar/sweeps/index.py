@@ -195,22 +195,39 @@ def count_missing(folder: Path) -> int:
 
 def read_index(folder: Path) -> Iterator[Entry]:
     """Yields the cells of an index in the order of its lines; raises `DamagedCellError` where a line is damaged."""
-    arrays, bases, read = ArrayFile(folder / ARRAYS), dict[str, Base](), _LineFile(folder / INDEX).changes
-    stop = 0
-    with open(folder / INDEX, "rb") as file:
-        for number, text in enumerate(file, 1):
-            start, stop = stop, stop + len(text)
-            if not text.endswith(b"\n"):
-                # The process that wrote it was killed; the cell counts as missing.
-                return
-            line = _checked(text, folder / INDEX, f" in line {number}")
-            if "manifest" in line:
-                bases[line["base"]] = Base(line["manifest"])
-            elif "changes" in line:
-                if line["of"] not in bases:
-                    raise DamagedCellError(f"{folder / INDEX} lacks a line that line {number} needs: {_REMEDY}")
-                manifest = Layered(bases[line["of"]], slim(line["changes"]), read, start)
-                yield Entry(manifest, arrays, line["offset"])
+    return IndexReader(folder).read()
+
+
+class IndexReader:
+    """Reads an index that may still grow: each reading goes on where the last one ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / INDEX
+        self._arrays, self._changes = ArrayFile(folder / ARRAYS), _LineFile(self.path).changes
+        self._bases: dict[str, Base] = {}
+        self.stop, self._number = 0, 0
+        self.header: dict[str, Any] = {}
+        """The lines on the whole sweep: its number of cells, and their plan."""
+
+    def read(self) -> Iterator[Entry]:
+        """Yields the cells of the lines that were not read before."""
+        with open(self.path, "rb") as file:
+            file.seek(self.stop)
+            for text in file:
+                if not text.endswith(b"\n"):
+                    # The process that writes it is at work, or was killed; the cell counts as missing.
+                    return
+                start, self.stop, self._number = self.stop, self.stop + len(text), self._number + 1
+                line = _checked(text, self.path, f" in line {self._number}")
+                if "sweep" in line or "plan" in line:
+                    self.header |= line
+                elif "manifest" in line:
+                    self._bases[line["base"]] = Base(line["manifest"])
+                elif "changes" in line:
+                    if line["of"] not in self._bases:
+                        raise DamagedCellError(f"{self.path} lacks a line that line {self._number} needs: {_REMEDY}")
+                    manifest = Layered(self._bases[line["of"]], slim(line["changes"]), self._changes, start)
+                    yield Entry(manifest, self._arrays, line["offset"])
 
 
 def _checked(text: bytes, path: Path, where: str = "") -> dict[str, Any]:
