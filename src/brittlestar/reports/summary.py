@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from brittlestar.cells.claims import holder_of
 from brittlestar.cells.files import make_folder
 from brittlestar.errors import UserError, counted
 from brittlestar.reports.drawer import draw_apart
@@ -21,7 +22,7 @@ from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
-from brittlestar.sweeps.index import INDEX, count_missing
+from brittlestar.sweeps.index import INDEX, count_missing, read_header
 from brittlestar.sweeps.memory import no_garbage_collection
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
@@ -48,7 +49,8 @@ def summarise(
         settings: fields of the study, in place of those that the cells were run with.
         study: analyses the cells, in place of the study that their configs name.
     """
-    every = load_cells(folders, mixed)
+    # First what is missing: a cell that ends meanwhile counts as missing, and is in the tables.
+    partial, every = _missing(folders), load_cells(folders, mixed)
     studies = [(study, every)] if study else studies_of(every, settings or {})
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
@@ -61,27 +63,39 @@ def summarise(
         rewards = reward_curves(tables) if curve else []
         draw = draw_apart(draw_pictures, shown_part(tables, curve), rewards, out)
         with writing_tables(tables, out):
-            notes = _missing(folders) + of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
+            notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
             overview = sweep_overview(tables) if curve or not sections else ""
             failed = [f"the study failed: {error}" for error in errors]
             protocol = write_protocol(out, every, tables, sections)
             pictures = draw()
-            notes += pictures.notes
-            missed = mismatches(tables)
+            notes, missed = notes + pictures.notes, mismatches(tables)
             report = Report(sections, overview, pictures.names, missed, failed + notes, protocol, pictures.rewards)
+            report.partial = partial
             (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
-    lines = [section.body for section in sections] or [overview]
-    lines += terminal_plots(tables) if curve else []
-    lines += ["\n".join(report.missed + notes), _files(report, out, folders)]
-    return Summary(tables, "\n\n".join(filter(None, lines)), errors)
+    text = _text(report, notes, terminal_plots(tables) if curve else [], _files(report, out, folders))
+    # A study may need the cells that are missing.
+    return Summary(tables, text, [] if partial else errors)
+
+
+def _text(report: Report, notes: list[str], plots: list[str], files: str) -> str:
+    """Returns what to print."""
+    bodies = [section.body for section in report.sections] or [report.overview]
+    notes = report.missed + (report.notes if report.partial else notes)
+    return "\n\n".join(filter(None, ["\n".join(report.partial), *bodies, *plots, "\n".join(notes), files]))
 
 
 def _missing(folders: list[str]) -> list[str]:
-    """Returns a note on cells without a record: of a sweep that runs, or was ended."""
-    counts = {folder: count_missing(Path(folder)) for folder in folders}
-    return [f"note: {counted(n, 'cell')} of {folder} without a record yet" for folder, n in counts.items() if n]
+    """Returns a line on cells without a record: of a sweep that runs, or was stopped."""
+    lines = []
+    for folder in folders:
+        missing, total = count_missing(Path(folder)), read_header(Path(folder))[0] or 0
+        state = "runs" if holder_of(Path(folder)) else "was stopped"
+        if missing:
+            records = f"{counted(missing, 'cell')} of {total} without a record yet"
+            lines.append(f"note: partial tables: {folder} {state}, {records}")
+    return lines
 
 
 def _files(report: Report, out: Path, folders: list[str]) -> str:

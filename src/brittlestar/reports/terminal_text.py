@@ -91,10 +91,8 @@ def read_table(lines: list[str]) -> TextTable | None:
     """Reads a Markdown table whose columns are padded; None if the lines are not one.
 
     Example:
-        >>> read_table(["| sigma | policy |", "|------:|--------|", "|  0.05 | a | b  |"]) is None
-        True
-        >>> read_table(["| sigma | policy |", "|------:|--------|", "|  0.05 | a|b    |"]).columns
-        {'sigma': ['0.05'], 'policy': ['a|b']}
+        >>> read_table(["| sigma | policy |", "|------:|--------|", "|  0.05 | a | b  |"]).columns
+        {'sigma': ['0.05'], 'policy': ['a | b']}
     """
     if len(lines) < 2 or not re.fullmatch(r"(\|-+:?)+\|", lines[1]) or len({*map(len, lines)}) > 1:
         return None

@@ -43,10 +43,10 @@ class SweepView:
     def make_tables(self) -> None:
         """Makes the tables of the cells so far."""
         started, cells = time.monotonic(), [cell for cell in self.sweep.cells if cell.role is None]
-        self._made = len(self.sweep.cells)
+        self._made, is_first = len(self.sweep.cells), self.tables is None
         self.tables = as_swept(aggregate(cells), cells) if cells else None
-        seconds = time.monotonic() - started
-        self._next = started + seconds / _TABLE_SHARE
+        # The first time takes longer than any other.
+        self._next = 0.0 if is_first else started + (time.monotonic() - started) / _TABLE_SHARE
 
     @property
     def title(self) -> str:
