@@ -34,7 +34,7 @@ from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 from brittlestar.results.load import Cell
 from brittlestar.results.ranges import range_of
-from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.index_writer import IndexWriter
 from brittlestar.sweeps.memory import trim_memory
 
 ROOT = Path(__file__).parents[1]

@@ -72,7 +72,7 @@ def test_the_bar_is_below_what_workers_and_the_program_print(bar):
 
 @pytest.mark.parametrize(("columns", "rows"), [(40, 10), (20, 4)])
 def test_no_line_of_a_narrow_terminal_is_wrapped(bar, columns, rows):
-    screen = bar("progress.add('done', 10); time.sleep(1)", columns=columns, rows=rows)
+    screen = bar("progress.add('done', 10); time.sleep(0.4)", columns=columns, rows=rows)
     screen.wait_for("2/4")
     assert screen.end() == 0
     lines = [line for line in screen.text.splitlines() if line]
@@ -80,7 +80,7 @@ def test_no_line_of_a_narrow_terminal_is_wrapped(bar, columns, rows):
 
 
 def test_the_bar_follows_the_size_of_the_terminal(bar):
-    screen = bar("time.sleep(1.5)", columns=100)
+    screen = bar("time.sleep(1.0)", columns=100)
     wide = screen.wait_for("1/4 cells")
     screen.resize(40, 24)
     time.sleep(0.3)

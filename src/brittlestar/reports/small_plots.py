@@ -41,15 +41,15 @@ def terminal_plots(tables: Tables) -> list[str]:
     width, names = terminal_columns(sys.stdout), curves_to_plot(tables)
     if not names:
         return []
-    shown = names[:_MOST]
+    shown, what = names[:_MOST], ""
     if not draws_blocks(sys.stdout) or width < _NARROWEST:
         span = _span([value for curve in shown for value in curve.mean])
         shapes = (small_curve(curve.mean, *span, blocks=draws_blocks(sys.stdout)) for curve in shown)
         lines = [cropped(f"{shape}  {curve.title}", width) for shape, curve in zip(shapes, shown, strict=True)]
     else:
-        lines = _side_by_side(shown, width)
+        lines, what = _side_by_side(shown, width), ", with intervals"
     heads = dict.fromkeys(curve.axes for curve in shown)
-    lines = [f"{', '.join(heads)}, with intervals", *lines]
+    lines = [f"{', '.join(heads)}{what}", *lines]
     more = [f"{len(names) - _MOST} more curves in the tables and plots"] if len(names) > _MOST else []
     return ["\n".join([*lines, *more])]
 

@@ -22,7 +22,7 @@ from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError, counted
 from brittlestar.sweeps.backend_notes import print_backends
 from brittlestar.sweeps.compose import composer_of
-from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.index_writer import IndexWriter
 from brittlestar.sweeps.memory import no_garbage_collection
 from brittlestar.sweeps.model_list import check_file
 from brittlestar.sweeps.progress import LiveLine, Progress
