@@ -70,6 +70,23 @@ def test_the_bar_is_below_what_workers_and_the_program_print(bar):
     assert not screen.screen.cursor.hidden and screen.screen.cursor.x == 0
 
 
+def test_a_question_is_not_drawn_over(bar):
+    screen = bar(
+        """
+        time.sleep(0.4)
+        progress.end_bar()
+        sys.stderr.write("Cancel? [y/N] ")
+        sys.stderr.flush()
+        print("answer", sys.stdin.readline())
+        """
+    )
+    screen.wait_for("Cancel? [y/N]")
+    time.sleep(0.2)
+    screen.press(b"yes\r")
+    assert screen.end() == 0
+    assert screen.text.startswith("Cancel? [y/N] yes\nanswer yes\n\n1/4 cells: 0 done") and "━" not in screen.text
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(40, 10), (20, 4)])
 def test_no_line_of_a_narrow_terminal_is_wrapped(bar, columns, rows):
     screen = bar("progress.add('done', 10); time.sleep(0.4)", columns=columns, rows=rows)

@@ -107,12 +107,16 @@ class Progress:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.end_bar()
+        self._line.note(self.line())
+
+    def end_bar(self) -> None:
+        """Draws no more, so that the terminal is free for a question."""
         self._stop.set()
         self._ticker.join()
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        self._line.note(self.line())
 
     @property
     def is_live(self) -> bool:
