@@ -35,8 +35,8 @@ def test_cells_of_a_curve_are_summed_by_strength_whatever_their_seed():
     lines = [line.plain for line in curve_lines(running, 80, 8, True)]
     assert lines == [
         "success_final so far over sigma 0 to 0.1",
-        "a      ▆▃  0.5 in 8 episodes",
-        "zoo/b  █·  1 in 1 episodes",
+        "a      ▆▃  mean 0.5, 8 episodes",
+        "zoo/b  █·  mean 1, 1 episodes",
     ]
     assert running.name_of(jobs[0]) == "policy=a perturbation.sigma=0.0 seed=0"
 

@@ -35,8 +35,6 @@ COMMANDS = {
 
 _RUN = """\
 brittlestar measures how a trained policy breaks.
-
-Usage
   brittlestar [run] [key=value ...]       evaluate one cell
   brittlestar [run] -m [key=a,b,c ...]    evaluate a sweep and write tables, plots and report
   brittlestar COMMAND --help              explain a command

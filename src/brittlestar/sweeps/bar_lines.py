@@ -50,8 +50,8 @@ def curve_lines(running: RunningCurves, width: int, most: int, blocks: bool) -> 
     numbers = [value for row in values for value in row if value == value]
     low, high = (min(numbers), max(numbers)) if running.measure == "return" else (0.0, 1.0)
     shapes = [small_curve(row, low, high, blocks) for row in values]
-    ends = [f"  {curve.mean:.3g}" for curve in curves]
-    longer = [f"{end} in {curve.episodes:,} episodes" for end, curve in zip(ends, curves, strict=True)]
+    ends = [f"  mean {curve.mean:.3g}" for curve in curves]
+    longer = [f"{end}, {curve.episodes:,} episodes" for end, curve in zip(ends, curves, strict=True)]
     longest_name = max(len(curve.name) for curve in curves)
     if longest_name + 2 + len(shapes[0]) + max(map(len, longer)) <= width:
         ends = longer
