@@ -35,12 +35,14 @@ def running(tmp_path):
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     index = tmp_path / "sweep" / "cells.jsonl"
     last = time.monotonic() + 60
-    while not (index.is_file() and '{"of"' in index.read_text()):
-        assert time.monotonic() < last and process.poll() is None
-        time.sleep(0.05)
-    yield process
-    (tmp_path / "go").touch()
-    process.wait(60)
+    try:
+        while not (index.is_file() and '{"of"' in index.read_text()):
+            assert time.monotonic() < last and process.poll() is None
+            time.sleep(0.05)
+        yield process
+    finally:
+        (tmp_path / "go").touch()
+        process.wait(60)
 
 
 def test_a_running_sweep_is_watched_and_aggregated_until_it_ends(running, tmp_path, terminal, call):

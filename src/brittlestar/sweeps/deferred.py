@@ -83,7 +83,7 @@ class Deferral:
 
 def _name(job: Any) -> str:
     """Names a cell, or a training, by its overrides."""
-    return " ".join(job.overrides) if hasattr(job, "overrides") else job.name
+    return " ".join(job.overrides) if hasattr(job, "overrides") else getattr(job, "name", job.cell)
 
 
 def current_deferral() -> Deferral | None:

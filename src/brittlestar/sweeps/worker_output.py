@@ -60,4 +60,4 @@ def _write(lines: list[bytes]) -> None:
 
 def open_worker_output() -> WorkerOutput | None:
     """Returns the pipe of workers, where a live bar may be on the terminal; else None, and workers print themselves."""
-    return WorkerOutput() if is_screen(sys.stderr) else None
+    return WorkerOutput() if os.name == "posix" and is_screen(sys.stderr) else None
