@@ -13,7 +13,6 @@ from brittlestar.envs.film_camera import with_pictures
 from brittlestar.envs.gl import make_context
 from brittlestar.errors import UserError
 
-
 _WITHOUT_OPENGL = ("classic_control", "toy_text", "atari", "box2d")
 """Suites of EnvPool that draw by themselves, in a size of their own."""
 
