@@ -55,7 +55,7 @@ def test_a_running_sweep_is_watched_and_aggregated_until_it_ends(running, tmp_pa
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep").iterdir()} == before
     code, out, error = call(aggregate.main, "sweep", "--out", "tables")
     assert (code, error) == (0, "")
-    partial = "partial tables: sweep runs, 1 cell of 2 without a record yet"
+    partial = "partial tables: 1 of 2 cells of sweep have no record; the sweep runs"
     assert out.startswith(f"note: {partial}\n") and f"**{partial}**" in (tmp_path / "tables" / "report.md").read_text()
     assert len(json.loads((tmp_path / "tables" / "cells.json").read_text())) == 1
     (tmp_path / "go").touch()
@@ -92,7 +92,9 @@ def test_a_stopped_sweep_is_no_whole_one(make_cell, save_cells, tmp_path, call):
     assert call(watch.main, "a", "--once")[0] == 0
     code, out, error = call(aggregate.main, "a")
     assert (code, error) == (0, "")
-    assert out.startswith("note: partial tables: a was stopped, 1 cell of 3 without a record yet\n")
+    assert out.startswith(
+        "note: partial tables: 1 of 3 cells of a have no record; the command of the sweep computes them\n"
+    )
 
 
 @pytest.mark.parametrize(

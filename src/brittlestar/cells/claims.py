@@ -38,7 +38,7 @@ class Claim:
         # Also behind an interruption, which may come at any moment.
         atexit.register(self.release)
         while not self._create():
-            holder = _holder(self.path)
+            holder = _holder(self.path, _age)
             if holder is not None:
                 raise FolderInUseError(folder, holder)
             self._remove_stale()
@@ -88,15 +88,16 @@ class FolderInUseError(UserError):
 
 def holder_of(folder: Path) -> dict[str, Any] | None:
     """Returns which process has claimed a folder, and writes nothing; None if none has."""
-    return _holder(folder.absolute() / CLAIM, _age_by_own_clock)
+    with contextlib.suppress(OSError):
+        return _holder(folder.absolute() / CLAIM, _age_by_own_clock)
+    return None
 
 
-def _holder(path: Path, age_of: Callable[[Path], float] | None = None) -> dict[str, Any] | None:
+def _holder(path: Path, age_of: Callable[[Path], float]) -> dict[str, Any] | None:
     """Returns who holds a claim; None if it holds no longer."""
-    age_of = age_of or _age
     try:
         holder, age = json.loads(path.read_text()), age_of(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return None
     except ValueError:
         # A process that was killed between creating and filling the file, or one that is about to fill it.
@@ -120,10 +121,7 @@ def _age(path: Path) -> float:
 
 
 def _age_by_own_clock(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+    return time.time() - path.stat().st_mtime
 
 
 def _identity(pid: int) -> dict[str, Any]:

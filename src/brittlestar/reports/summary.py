@@ -1,13 +1,14 @@
 """From the folder of a sweep to tables, plots, a report and a few lines in the terminal."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from brittlestar.cells.claims import holder_of
-from brittlestar.cells.files import make_folder
-from brittlestar.errors import UserError, counted
+from brittlestar.cells.files import host_name, make_folder
+from brittlestar.errors import UserError
 from brittlestar.reports.drawer import draw_apart
 from brittlestar.reports.notes import mismatches, of_cells, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
@@ -76,7 +77,7 @@ def summarise(
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     text = _text(report, notes, terminal_plots(tables) if curve else [], _files(report, out, folders))
     # A study may need the cells that are missing.
-    return Summary(tables, text, [] if partial else errors)
+    return Summary(tables, text, [] if partial and any(map(_runs, folders)) else errors)
 
 
 def _text(report: Report, notes: list[str], plots: list[str], files: str) -> str:
@@ -87,15 +88,21 @@ def _text(report: Report, notes: list[str], plots: list[str], files: str) -> str
 
 
 def _missing(folders: list[str]) -> list[str]:
-    """Returns a line on cells without a record: of a sweep that runs, or was stopped."""
+    """Returns a line on cells without a record: of a sweep that runs, was stopped, or lost some."""
     lines = []
     for folder in folders:
-        missing, total = count_missing(Path(folder)), read_header(Path(folder))[0] or 0
-        state = "runs" if holder_of(Path(folder)) else "was stopped"
-        if missing:
-            records = f"{counted(missing, 'cell')} of {total} without a record yet"
-            lines.append(f"note: partial tables: {folder} {state}, {records}")
+        missing, total = count_missing(Path(folder)), read_header(Path(folder))[0]
+        state = "the sweep runs" if _runs(folder) else "the command of the sweep computes them"
+        lines += [f"note: partial tables: {missing} of {total} cells of {folder} have no record; {state}"] * (
+            missing > 0
+        )
     return lines
+
+
+def _runs(folder: str) -> bool:
+    """Whether another process has the folder of a sweep."""
+    holder = holder_of(Path(folder))
+    return holder is not None and (holder["pid"], holder["host"]) != (os.getpid(), host_name())
 
 
 def _files(report: Report, out: Path, folders: list[str]) -> str:

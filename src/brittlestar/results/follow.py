@@ -43,7 +43,7 @@ class SweepFollower:
         try:
             self._read()
             self._is_damaged = False
-        except (FileNotFoundError, DamagedCellError) as error:
+        except (OSError, DamagedCellError) as error:
             # A new sweep in the same folder may have replaced the files. If it has not, they are damaged.
             if self._is_damaged and isinstance(error, DamagedCellError):
                 raise
@@ -56,11 +56,7 @@ class SweepFollower:
     def _read(self) -> None:
         places = find_indexes(self.folder)
         files = {place: os.stat(place / INDEX) for place in places}
-        is_new = {
-            p: p in self._files and (self._files[p] != f.st_ino or f.st_size < self._readers[p].stop)
-            for p, f in files.items()
-        }
-        if any(is_new.values()) or not {*self._files} <= {*files}:
+        if any(p not in files or self._is_other(p, files[p]) for p in self._files):
             self._forget()
         for place, facts in files.items():
             reader = self._readers.setdefault(place, IndexReader(place))
@@ -72,6 +68,10 @@ class SweepFollower:
             ]
         counts = {place: reader.header["sweep"]["cells"] for place, reader in self._readers.items() if reader.header}
         self.total = counts.get(self.folder, sum(counts.values()) if counts else None)
+
+    def _is_other(self, place: Path, facts: os.stat_result) -> bool:
+        """Whether the index in a folder is not the one that was read."""
+        return self._files[place] != facts.st_ino or facts.st_size < self._readers[place].stop
 
     def _forget(self) -> None:
         self.cells, self.total = [], None

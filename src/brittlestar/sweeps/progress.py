@@ -99,7 +99,7 @@ class Progress:
         self._reasons: set[str] = set()
         self._seconds: deque[float] = deque(maxlen=1000)
         self._started = time.monotonic()
-        self._stop = threading.Event()
+        self._stop, self._drawing = threading.Event(), threading.Lock()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self) -> Progress:
@@ -148,10 +148,11 @@ class Progress:
         self._print(line)
 
     def _print(self, line: str, style: str = "") -> None:
-        if self._bar is None:
-            self._line.note(line)
-        else:
-            self._bar.note(line, style)
+        with self._drawing:
+            if self._bar is None:
+                self._line.note(line)
+            else:
+                self._bar.note(line, style)
 
     @property
     def ended(self) -> int:
@@ -199,9 +200,10 @@ class Progress:
         from brittlestar.sweeps.bar_lines import BarState, bar_lines
         from brittlestar.sweeps.live_bar import LiveBar
 
-        if self._bar is None:
-            self._bar = LiveBar(self._line.stream)
         parts = [f"{self.ended:,}/{self.total:,} {self._noun}", self._left(), self._speed()]
         share, failed = self.ended / max(self.total, 1), self._counts["failed"]
         state = BarState(share, parts, self._endings(), failed, self._slow(), self.curves)
-        self._bar.draw(bar_lines(state, self._bar.size, self._bar.blocks))
+        with self._drawing:
+            if self._bar is None:
+                self._bar = LiveBar(self._line.stream)
+            self._bar.draw(bar_lines(state, self._bar.size, self._bar.blocks))
