@@ -67,9 +67,9 @@ class TextTable:
             if excess > 0:
                 before = self.columns[name]
                 most = max(_SHORTEST_TEXT, self._width(name) - excess)
-                self.columns[name] = [
-                    cropped(cell, most) if is_text[name] else _without_interval(cell) for cell in before
-                ]
+                self.columns[name] = (
+                    _cropped_cells(before, most) if is_text[name] else [*map(_without_interval, before)]
+                )
                 self.heads[name] = cropped(name, max(_SHORTEST_TEXT, most, *map(len, self.columns[name])))
                 shortened += [name] if before != self.columns[name] else []
         for name in list(self.columns)[:1:-1]:
@@ -77,6 +77,19 @@ class TextTable:
                 left_out.append(name)
                 del self.columns[name]
         return left_out, [name for name in shortened if name in self.columns]
+
+
+def _cropped_cells(cells: list[str], most: int) -> list[str]:
+    """Returns cells that fit; their ends are kept if only these distinguish them, as with paths.
+
+    Example:
+        >>> _cropped_cells(["outputs/first", "outputs/second"], 8), _cropped_cells(["p_controller", "random"], 8)
+        (['…s/first', '…/second'], ['p_contr…', 'random'])
+    """
+    heads = [cropped(cell, most) for cell in cells]
+    if len({*heads}) == len({*cells}):
+        return heads
+    return [cell if len(cell) <= most else "…" + cell[len(cell) - most + 1 :] for cell in cells]
 
 
 def _has_intervals(cells: list[str]) -> bool:
