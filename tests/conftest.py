@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import gc
 import hashlib
 import importlib.util
 import itertools
 import json
 import os
+import pty
 import re
+import select
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +34,7 @@ from brittlestar.perturbations import Step
 from brittlestar.randomness import LaneDraws
 from brittlestar.results.load import Cell
 from brittlestar.results.ranges import range_of
-from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.index_writer import IndexWriter
 from brittlestar.sweeps.memory import trim_memory
 
 ROOT = Path(__file__).parents[1]
@@ -72,6 +78,80 @@ def return_memory():
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
+
+
+class ScreenOf:
+    """A program in a real terminal of its own: what it writes, and what its screen shows."""
+
+    def __init__(self, words: Sequence[str], folder: Path, columns: int, rows: int, **env: str) -> None:
+        import pyte
+
+        self._master, other = pty.openpty()
+        self.screen = pyte.HistoryScreen(columns, rows, history=2000)
+        self._stream, self.written = pyte.ByteStream(self.screen), b""
+        self.resize(columns, rows)
+        settings = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
+        self.process = subprocess.Popen(
+            words, cwd=folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
+            env=settings | {"TERM": "xterm-256color"} | env, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(other)
+
+    def resize(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen.resize(rows, columns)
+
+    def press(self, keys: bytes) -> None:
+        os.write(self._master, keys)
+
+    def wait_for(self, text: str, seconds: float = 60.0) -> str:
+        """Reads until the screen shows a text."""
+        return self._read(lambda: text in self.text, seconds, text)
+
+    def end(self, seconds: float = 60.0) -> int:
+        """Reads until the program ends, and returns its exit code."""
+        self._read(lambda: self._is_closed, seconds, "the end")
+        os.close(self._master)
+        return self.process.wait(seconds)
+
+    _is_closed = False
+
+    def _read(self, is_there, seconds: float, what: str) -> str:
+        last = time.monotonic() + seconds
+        while not is_there():
+            assert time.monotonic() < last and not self._is_closed, f"no {what!r} in\n{self.text}"
+            if not select.select([self._master], [], [], 0.05)[0]:
+                continue
+            try:
+                data = os.read(self._master, 65_536)
+            except OSError:
+                data = b""
+            self._is_closed = not data
+            self.written += data
+            self._stream.feed(data)
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """What the screen shows, and above it what has scrolled out."""
+        above = ["".join(line[i].data for i in range(self.screen.columns)) for line in self.screen.history.top]
+        return "\n".join(line.rstrip() for line in [*above, *self.screen.display]).rstrip()
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    """Starts programs in terminals, and ends those that still run after the test."""
+    started = []
+
+    def start(*words: str, columns: int = 80, rows: int = 24, **env: str) -> ScreenOf:
+        started.append(ScreenOf([sys.executable, *words], tmp_path, columns, rows, **env))
+        return started[-1]
+
+    yield start
+    for screen in started:
+        if screen.process.poll() is None:
+            screen.process.kill()
+            screen.process.wait()
 
 
 @pytest.fixture(scope="session")

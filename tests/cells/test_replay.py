@@ -73,6 +73,40 @@ def test_the_row_comes_out_bit_for_bit(study, recorded):
         assert np.isclose(sum(moment.reward for moment in again.moments), again.metrics["return"])
 
 
+POOLS = {
+    "cartpole": env("cartpole", backend="envpool", max_steps=12),
+    "frozen_lake": env("frozen_lake", backend="envpool") | perturbation("random_action"),
+    "ant": env("gym", id="Ant-v5", backend="envpool", max_steps=6),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_envpool_draws_what_it_steps(name, recorded, request):
+    pytest.importorskip("envpool")
+    if name == "ant":
+        request.getfixturevalue("gl")
+    manifest, rows = recorded(POOLS[name] | {"episodes": 3})
+    again = replay(manifest, rows, 1, size=64)
+    assert again.differences == {} and again.no_pictures == ""
+    frames = [moment.frame for moment in again.moments]
+    assert all(frame.dtype == np.uint8 and frame.shape[2] == 3 and frame.std() > 1 for frame in frames)
+    states = [np.concatenate([np.ravel(part) for part in moment.true.values()]) for moment in again.moments]
+    for i, frame in enumerate(frames):
+        if np.array_equal(states[0], states[i]):
+            assert np.array_equal(frames[0], frame)
+    # A step may be smaller than a pixel.
+    assert any((frames[0] != frame).any() for frame in frames)
+
+
+def test_an_environment_that_envpool_cannot_draw_gives_a_reason(recorded):
+    pytest.importorskip("envpool")
+    blackjack = env("gym", id="Blackjack-v1", backend="envpool") | {"perturbation": node("perturbation", "none")}
+    manifest, rows = recorded(blackjack | {"policy": node("policy", "random")})
+    again = replay(manifest, rows, 0, size=64)
+    assert again.differences == {} and again.no_pictures == "EnvPool draws no pictures of Blackjack-v1"
+    assert all(moment.frame is None for moment in again.moments)
+
+
 def test_a_recurrent_policy_comes_out_bit_for_bit(recorded, tmp_path):
     from sb3_contrib import RecurrentPPO
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import imageio_ffmpeg
 import numpy as np
@@ -48,6 +49,15 @@ def returns(sweep, number):
 def test_a_sweep_ends_with_films_of_the_worst(sweep):
     lowest = int(np.argmin(returns(sweep, 1)))
     assert len(frames(sweep / "films" / f"cell_1_episode_{lowest}.mp4")) == returns(sweep, 1)[lowest]
+
+
+def test_a_recording_for_rerun_is_beside_the_film(call, sweep):
+    pytest.importorskip("rerun", reason="needs brittlestar[rerun]")
+    words = ("--cell", "1", "--episode", "2", "--size", "64", "--rerun", "--side-by-side")
+    code, output, error = call(main, str(sweep), *words, "--out", "recordings")
+    assert (code, error) == (0, "")
+    path = Path("recordings/cell_1_episode_2_beside_clean.rrd")
+    assert output.splitlines()[-1] == f"  {path}" and path.read_bytes()[:3] == b"RRF"
 
 
 def test_an_episode_by_number(call, sweep):

@@ -1,5 +1,7 @@
 """The index of a sweep: every line and every array is checked when it is read."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -7,14 +9,13 @@ from brittlestar.cells.record import DamagedCellError, decode, encode
 from brittlestar.sweeps.index import (
     ARRAYS,
     INDEX,
-    IndexWriter,
     count_missing,
     find_indexes,
     forget_cells,
     read_header,
     read_index,
-    write_plan,
 )
+from brittlestar.sweeps.index_writer import IndexWriter, write_plan
 
 
 def manifest(number, **values):
@@ -126,6 +127,27 @@ def test_cells_that_were_planned_and_not_recorded_are_counted(tmp_path):
     write_plan(tmp_path, [["seed=0"], ["seed=1"]])
     write(tmp_path / "1", [1])
     assert count_missing(tmp_path) == 1
+
+
+def test_a_cell_is_on_disk_soon_even_if_no_other_one_follows(tmp_path):
+    with IndexWriter(tmp_path, 3) as index:
+        for number in (0, 1):
+            index.write(manifest(number), {})
+        last = time.monotonic() + 10
+        while len(list(read_index(tmp_path))) < 2:
+            assert time.monotonic() < last
+            time.sleep(0.02)
+    assert len(list(read_index(tmp_path))) == 2
+
+
+def test_no_line_is_on_disk_before_its_arrays(tmp_path):
+    with IndexWriter(tmp_path, 100) as index:
+        for number in range(100):
+            arrays = {"episodes": np.full((2, 3), float(number))}
+            record = decode(encode(manifest(number, notes="x" * 1000), arrays))
+            index.write(record.manifest, record.arrays)
+            for entry in read_index(tmp_path):
+                array(entry, "episodes")
 
 
 def test_a_removed_line_or_file_is_noticed(tmp_path):

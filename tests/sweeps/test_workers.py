@@ -72,9 +72,9 @@ def test_a_signal_while_a_worker_starts_ends_it_without_a_traceback():
     # The first call of a worker after its handler is in place.
     code = """
 import multiprocessing, os, signal
-from brittlestar.sweeps import workers
+from brittlestar.sweeps import worker_process
 multiprocessing.parent_process = lambda: os.kill(os.getpid(), signal.SIGTERM)
-workers._serve(None)
+worker_process.serve_tasks(None)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

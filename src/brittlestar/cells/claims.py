@@ -10,6 +10,7 @@ import secrets
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class Claim:
         # Also behind an interruption, which may come at any moment.
         atexit.register(self.release)
         while not self._create():
-            holder = _holder(self.path)
+            holder = _holder(self.path, _age)
             if holder is not None:
                 raise FolderInUseError(folder, holder)
             self._remove_stale()
@@ -85,15 +86,22 @@ class FolderInUseError(UserError):
         super().__init__(f"{folder} is in use by {process}: {remedy}")
 
 
-def _holder(path: Path) -> dict[str, Any] | None:
+def holder_of(folder: Path) -> dict[str, Any] | None:
+    """Returns which process has claimed a folder, and writes nothing; None if none has."""
+    with contextlib.suppress(OSError):
+        return _holder(folder.absolute() / CLAIM, _age_by_own_clock)
+    return None
+
+
+def _holder(path: Path, age_of: Callable[[Path], float]) -> dict[str, Any] | None:
     """Returns who holds a claim; None if it holds no longer."""
     try:
-        holder, age = json.loads(path.read_text()), _age(path)
+        holder, age = json.loads(path.read_text()), age_of(path)
     except FileNotFoundError:
         return None
     except ValueError:
         # A process that was killed between creating and filling the file, or one that is about to fill it.
-        holder, age = {"pid": "?", "host": "?", "command": "?", "since": time.time()}, _age(path)
+        holder, age = {"pid": "?", "host": "?", "command": "?", "since": time.time()}, age_of(path)
         return holder if age < _BEAT_SECONDS else None
     if holder.get("start") is None or {key: holder.get(key) for key in ("host", "boot", "pids")} != _place():
         return holder if age < _SILENT_SECONDS else None
@@ -110,6 +118,10 @@ def _age(path: Path) -> float:
         return 0.0
     finally:
         probe.unlink(missing_ok=True)
+
+
+def _age_by_own_clock(path: Path) -> float:
+    return time.time() - path.stat().st_mtime
 
 
 def _identity(pid: int) -> dict[str, Any]:

@@ -120,15 +120,21 @@ class _Watcher:
 
     def __init__(self, lanes: Any, episode: int, size: int | None, every: int) -> None:
         from brittlestar.envs.film_camera import FilmCamera
+        from brittlestar.envs.pool_camera import PoolCamera
 
         self.moments: list[Moment] = []
-        self._lanes, self._episode, self._every = lanes, episode, every
+        self._episode, self._every = episode, every
         self._is_watched = False
         envs = getattr(lanes, "envs", None)
-        self._camera = FilmCamera(envs[0], size) if size is not None and envs else None
-        self.no_pictures = "" if self._camera is None else self._camera.reason
-        if size is not None and not envs:
-            self.no_pictures = "EnvPool draws no pictures"
+        self._scene = envs[0] if envs else lanes
+        self._camera: FilmCamera | PoolCamera | None = None
+        if size is not None:
+            self._camera = FilmCamera(envs[0], size) if envs else PoolCamera(lanes, size)
+
+    @property
+    def no_pictures(self) -> str:
+        """Why there are no pictures; empty if there are."""
+        return "" if self._camera is None else self._camera.reason
 
     def before(self, stack: Any, observed: Any, acted: Any, episodes: np.ndarray) -> None:
         from brittlestar.envs.batches import entries
@@ -140,7 +146,7 @@ class _Watcher:
             # An episode that runs again replaces its first run.
             self.moments.clear()
         is_drawn = self._camera is not None and len(self.moments) % self._every == 0
-        frame = self._camera.frame(self._lanes.envs[0]) if is_drawn and self._camera is not None else None
+        frame = self._camera.frame(self._scene) if is_drawn and self._camera is not None else None
         nominal = observed.true if stack.nominal is None else stack.nominal
         true, seen = ({k: v[0].copy() for k, v in entries(o).items()} for o in (nominal, observed.mitigated))
         commanded, executed = (np.array(action[0]) for action in (acted.commanded, acted.executed))

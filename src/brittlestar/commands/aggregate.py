@@ -15,9 +15,10 @@ def main() -> None:
 
     start_drawer(fresh=True)
     from brittlestar.reports.summary import summarise
+    from brittlestar.reports.terminal_text import print_text
 
     tables, overview, errors = summarise(folders, options.out, options.mixed, settings)
-    print(overview)
+    print_text(overview, options.out)
     if tables.failures:
         errors.insert(0, f"{counted(len(tables.failures), 'cell')} failed, see {options.out / 'failures.csv'}")
     if errors:

@@ -28,6 +28,7 @@ def main() -> None:
         "--out", type=Path, metavar="FOLDER", help="folder of the page, report.html (default DIR_A/comparison)"
     )
     options = parser.parse_args()
+    from brittlestar.reports.terminal_text import print_text
     from brittlestar.results.compare import choose_curve, compare_cells, verdict
     from brittlestar.results.format import bounded, markdown
 
@@ -42,7 +43,7 @@ def main() -> None:
     print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}")
     print(f"page: {page}")
     print(f"note: {result.note}\n" if result.note else "")
-    print(markdown(result.levels, result.levels[0]))
+    print_text(markdown(result.levels, result.levels[0]))
     curve = result.curve
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")
     means = f"A {curve['a']:.4f}, B {curve['b']:.4f}, difference {difference}"

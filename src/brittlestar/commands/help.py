@@ -15,6 +15,7 @@ COMMANDS = {
     "train": "Train a policy, with or without a perturbation.",
     "harden": "Measure where a policy breaks, retrain it under that perturbation, and compare both.",
     "aggregate": "Write tables, plots and report again, of one sweep or of several.",
+    "watch": "Show a sweep that runs elsewhere, with partial tables, until it ends.",
     "compare": "Test whether policy A is more robust than policy B.",
     "gate": "Judge requirements on a sweep by their intervals, for CI: passed, failed or not decided.",
     "diff": "List what became worse or better between two sweeps of one study.",
@@ -34,8 +35,6 @@ COMMANDS = {
 
 _RUN = """\
 brittlestar measures how a trained policy breaks.
-
-Usage
   brittlestar [run] [key=value ...]       evaluate one cell
   brittlestar [run] -m [key=a,b,c ...]    evaluate a sweep and write tables, plots and report
   brittlestar COMMAND --help              explain a command

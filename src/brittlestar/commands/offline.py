@@ -49,6 +49,7 @@ def _parser() -> Parser:
 
 def _measure(options: Namespace) -> None:
     from brittlestar.engine.cores import cores
+    from brittlestar.reports.terminal_text import print_text
     from brittlestar.studies.offline.offline import OfflinePlan, measure_offline
 
     if options.data is None:
@@ -63,7 +64,7 @@ def _measure(options: Namespace) -> None:
     files = [f"tables  {plan.out}/{{policies,agreement,levels}}.{{csv,parquet,md,json}}"]
     files += [f"plot    {result.picture}.{{png,pdf}}"] if result.picture else []
     files += [f"report  {plan.out}/report.md"]
-    print("\n\n".join(filter(None, [result.tables, result.verdict, notes, "\n".join(files)])))
+    print_text("\n\n".join(filter(None, [result.tables, result.verdict, notes, "\n".join(files)])), options.out)
 
 
 def _record(options: Namespace) -> None:

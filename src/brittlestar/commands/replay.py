@@ -16,8 +16,11 @@ def main() -> None:
     from brittlestar.reports.film_choice import Chosen, flipped, narrow, worst
     from brittlestar.reports.films import FILMS, FilmOptions, film
     from brittlestar.reports.page.write import refresh_films
+    from brittlestar.reports.rerun_file import load_rerun
     from brittlestar.results.load import read_cells
 
+    if options.rerun:
+        load_rerun()
     folder = Path(options.folder)
     cells = read_cells(folder)
     among = narrow(cells, options.cell, options.level)
@@ -31,7 +34,7 @@ def main() -> None:
             raise UserError("no episode succeeds without the perturbation and fails with it")
     else:
         chosen = worst(among, options.worst)
-    how = FilmOptions(options.size, options.slow, options.side_by_side, options.gif, options.frames)
+    how = FilmOptions(options.size, options.slow, options.side_by_side, options.gif, options.frames, options.rerun)
     is_same = True
     for each in chosen:
         result = film(cells, each, Path(options.out or folder / FILMS), how)
@@ -54,6 +57,7 @@ def _parser() -> Any:
     parser.add_argument("--side-by-side", action="store_true", help="beside the same episode without the perturbation")
     parser.add_argument("--gif", action="store_true", help="write GIF in place of MP4")
     parser.add_argument("--frames", action="store_true", help="write every frame as PNG, too")
+    parser.add_argument("--rerun", action="store_true", help="write a recording for the Rerun viewer, too (extra)")
     parser.add_argument("--slow", type=_positive, default=1.0, metavar="F", help="F times slower (default 1)")
     parser.add_argument("--size", type=_count, default=480, metavar="P", help="pixels of a side (default 480)")
     parser.add_argument("--out", metavar="FOLDER", help="folder of the films (default DIR/films)")

@@ -120,6 +120,7 @@ def _track(config: Any, folder: Path, tables: Tables) -> None:
 def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     from brittlestar.reports.overview import models_table
     from brittlestar.reports.summary import summarise
+    from brittlestar.reports.terminal_text import print_text
     from brittlestar.results.baseline_check import objections
     from brittlestar.sweeps import workers
 
@@ -128,7 +129,7 @@ def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     tables, overview, errors = summarise([str(folder)], folder)
     failures = tables.failures
     # The table of models has the reasons.
-    print(f"\n{models_table(tables) if config.check == 'models' else overview}", flush=True)
+    print_text(f"\n{models_table(tables) if config.check == 'models' else overview}", folder)
     if config.get("videos"):
         _film(folder, int(config.videos))
     code = run_gate(requirements, tables, folder) if requirements else 0

@@ -40,7 +40,9 @@ def _parser() -> Parser:
 
 
 def _list(_: Namespace) -> None:
-    print(zoo_list())
+    from brittlestar.reports.terminal_text import print_text
+
+    print_text(zoo_list())
 
 
 def _train(options: Namespace) -> int:

@@ -72,8 +72,10 @@ class PoolLanes:
 
     def __init__(self, spec: EnvSpec, count: int, threads: int = 1) -> None:
         self.spec, self.calibrations = spec, dict[Any, Any]()
-        self._envpool, suite = load_envpool(spec.id)
-        self._pool_size = _POOL_SIZES.get(suite, _POOL_SIZE)
+        self._envpool, self.suite = load_envpool(spec.id)
+        self._pool_size = _POOL_SIZES.get(self.suite, _POOL_SIZE)
+        self.render_options: dict[str, Any] = {}
+        """Options of environments that are to be drawn."""
         self._options = _options(self._envpool, spec)
         # EnvPool warns that float32 cannot hold some bounds exactly.
         with warnings.catch_warnings(action="ignore"):
@@ -140,6 +142,7 @@ class PoolLanes:
                 num_threads=min(self._threads, len(seeds)),
                 max_episode_steps=limit,
                 **self._options,
+                **self.render_options,
             )
             return _Pool(envs, envs.reset()[0], seeds)
 
@@ -169,6 +172,12 @@ class PoolLanes:
         if pool.left == len(pool.seeds):
             self._pools.remove(pool)
             pool.envs.close()
+
+    def picture(self, lane: int) -> np.ndarray:
+        """Returns a picture of a lane, see `render_options`; raises `RuntimeError` where EnvPool draws none."""
+        pool = self._pool_of[lane]
+        assert pool is not None
+        return pool.envs.render(env_ids=[int(self._ids[lane])])[0]
 
     def masks(self, active: np.ndarray) -> None:
         """Returns None, because EnvPool has no action masks; refuses an environment that should have some."""

@@ -92,14 +92,12 @@ class FilmSheet:
 
     @staticmethod
     def _pictures(sheet: Any, x: int, y: int, height: int, pictures: dict[str, np.ndarray]) -> None:
-        """Places what the policy saw: the last three channels, or the last one, of each picture."""
+        """Places the last pictures that the policy saw."""
         from PIL import Image
 
         side = min(height, (_PANEL - 2 * _EDGE) // len(pictures) - 4)
         for number, part in enumerate(pictures.values()):
-            part = part if part.shape[2] <= part.shape[0] else np.moveaxis(part, 0, 2)
-            last = part[..., -3:] if part.shape[2] % 3 == 0 else np.repeat(part[..., -1:], 3, axis=2)
-            picture = Image.fromarray(last.astype(np.uint8)).resize((side, side), Image.Resampling.NEAREST)
+            picture = Image.fromarray(last_picture(part)).resize((side, side), Image.Resampling.NEAREST)
             sheet.paste(picture, (x + number * (side + 4), y))
 
     @staticmethod
@@ -140,6 +138,18 @@ class FilmSheet:
         pen.line([(left, bottom), (right, bottom)], _PALE, 1)
         steps = np.arange(step + 2)
         pen.line(points(steps, np.concatenate([[0.0], totals[: step + 1]])), COLOURS[0], 3)
+
+
+def last_picture(stack: np.ndarray) -> np.ndarray:
+    """Returns the last picture of a stack as `(height, width, 3)`: its last three channels, or its last one.
+
+    Example:
+        >>> last_picture(np.zeros((4, 84, 84), np.uint8)).shape
+        (84, 84, 3)
+    """
+    stack = stack if stack.shape[2] <= stack.shape[0] else np.moveaxis(stack, 0, 2)
+    last = stack[..., -3:] if stack.shape[2] % 3 == 0 else np.repeat(stack[..., -1:], 3, axis=2)
+    return np.ascontiguousarray(last, dtype=np.uint8)
 
 
 def feature_rows(moment: Moment) -> list[tuple[str, str, str, bool]]:

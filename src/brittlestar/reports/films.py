@@ -13,6 +13,7 @@ from brittlestar.cells.replay import Replay, replay
 from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 from brittlestar.reports.film_choice import Chosen, clean_twin, curves_of, same_curve, worst
 from brittlestar.reports.film_sheet import Backdrop, FilmSheet
+from brittlestar.reports.rerun_file import write_rerun
 from brittlestar.reports.video import write_film
 from brittlestar.results.load import Cell
 
@@ -37,6 +38,8 @@ class FilmOptions:
     gif: bool = False
     frames: bool = False
     """Write every frame as a PNG, too."""
+    rerun: bool = False
+    """Write a recording for the Rerun viewer, too."""
 
 
 @dataclass
@@ -46,6 +49,8 @@ class Film:
     chosen: Chosen
     replay: Replay
     path: Path
+    recording: Path | None = None
+    """For the Rerun viewer."""
 
     @property
     def lines(self) -> list[str]:
@@ -59,7 +64,8 @@ class Film:
             lines = [f"{name}: the recorded row, bit for bit"]
         notes = [f"without pictures: {again.no_pictures}"] if again.no_pictures else []
         notes += [f"one frame for {again.every} steps"] if again.every > 1 else []
-        return [*lines, f"  {self.path}" + (f" ({'; '.join(notes)})" if notes else "")]
+        lines.append(f"  {self.path}" + (f" ({'; '.join(notes)})" if notes else ""))
+        return [*lines, f"  {self.recording}"] if self.recording is not None else lines
 
 
 def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptions) -> Film:
@@ -68,7 +74,7 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
     twin = clean_twin(cells, cell) if options.side_by_side and cell.strength != 0 else None
     every = _distance([cell] if twin is None else [cell, twin], episode)
     again = replay(cell.manifest, cell.rows(), episode, options.size, every)
-    sheets = [_sheet(cells, cell, episode, again, options)]
+    sheets, beside = [_sheet(cells, cell, episode, again, options)], None
     if twin is not None:
         beside = replay(twin.manifest, twin.rows(), episode, options.size, every)
         sheets.insert(0, _sheet(cells, twin, episode, beside, options))
@@ -78,7 +84,11 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
     write_film(path, _joined(sheets), _rate(again) / options.slow)
     if options.frames:
         _write_frames(folder / stem, _joined(sheets))
-    return Film(chosen, again, path)
+    recording = path.with_suffix(".rrd") if options.rerun else None
+    if recording is not None:
+        replays = {"": again} if beside is None else {"perturbed": again, "clean": beside}
+        write_rerun(recording, replays, " ".join(sheets[-1].title))
+    return Film(chosen, again, path, recording)
 
 
 def film_worst(cells: Sequence[Cell], folder: Path, count: int) -> Iterator[Film]:

@@ -40,6 +40,8 @@ class Report:
     protocol: str = ""
     rewards: list[str] = field(default_factory=list)
     """Names of pictures of the reward over time."""
+    partial: list[str] = field(default_factory=list)
+    """Lines on sweeps whose cells have not all ended."""
 
     @property
     def all_pictures(self) -> list[str]:
@@ -49,6 +51,7 @@ class Report:
     def markdown(self, tables: Tables) -> str:
         """Returns the report as Markdown."""
         parts = [f"# {title_of(self.sections)}"]
+        parts += [f"**{line.removeprefix('note: ')}**" for line in self.partial]
         if self.missed:
             parts += [f"**Warning: {MISMATCH}.** {_MISSED}", _list(n.removeprefix("note: ") for n in self.missed)]
         varied, first = varied_columns(tables), tables.curve[0] if tables.curve else {}

@@ -10,6 +10,7 @@ from brittlestar.cells.job import Job, Outcome
 from brittlestar.errors import counted
 from brittlestar.perturbations.compose import DELIVERED
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
+from brittlestar.reports.terminal_text import print_text
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.baseline_check import objections
 from brittlestar.results.format import markdown, text
@@ -28,7 +29,7 @@ def run_and_print(job: Job, folder: Path) -> Outcome:
     (recorded,) = read_cells(folder)
     tables = aggregate([recorded])
     write_protocol(folder, [recorded], tables)
-    print(describe(job, outcome, recorded.manifest, tables))
+    print_text(describe(job, outcome, recorded.manifest, tables))
     print(f"cell {folder / INDEX}\nprotocol {folder / PROTOCOL}")
     missed = objections([check for _, check in tables.baseline_checks]) if job.config.get("check") == "baseline" else []
     return dataclasses.replace(outcome, status="failed", error="; ".join(missed)) if missed else outcome

@@ -1,12 +1,14 @@
 """From the folder of a sweep to tables, plots, a report and a few lines in the terminal."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brittlestar.cells.files import make_folder
-from brittlestar.errors import UserError, counted
+from brittlestar.cells.claims import holder_of
+from brittlestar.cells.files import host_name, make_folder
+from brittlestar.errors import UserError
 from brittlestar.reports.drawer import draw_apart
 from brittlestar.reports.notes import mismatches, of_cells, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
@@ -15,14 +17,15 @@ from brittlestar.reports.page.write import write_page
 from brittlestar.reports.pictures import draw_pictures, shown_part
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.reports.report import Report, title_of
-from brittlestar.reports.sections import analyse, studies_of
+from brittlestar.reports.sections import Section, analyse, studies_of
+from brittlestar.reports.small_plots import terminal_plots
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import CellValues, Grouping, sort_key
 from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
-from brittlestar.sweeps.index import INDEX, count_missing
+from brittlestar.sweeps.index import INDEX, count_missing, read_header
 from brittlestar.sweeps.memory import no_garbage_collection
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
@@ -49,40 +52,65 @@ def summarise(
         settings: fields of the study, in place of those that the cells were run with.
         study: analyses the cells, in place of the study that their configs name.
     """
-    every = load_cells(folders, mixed)
+    # First what is missing: a cell that ends meanwhile counts as missing, and is in the tables.
+    partial, every = _missing(folders), load_cells(folders, mixed)
     studies = [(study, every)] if study else studies_of(every, settings or {})
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
     try:
         make_folder(out)
         sections, errors = analyse(studies, out)
-        # A study may show a single strength, which is not a curve.
-        is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
-        curve = tables.curve if not sections or is_swept else []
+        curve = _curve(tables, sections)
         rewards = reward_curves(tables) if curve else []
         draw = draw_apart(draw_pictures, shown_part(tables, curve), rewards, out)
         with writing_tables(tables, out):
-            notes = _missing(folders) + of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
+            notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
             overview = sweep_overview(tables) if curve or not sections else ""
-            failed = [f"the study failed: {error}" for error in errors]
+            stated = [f"the study failed: {error}" for error in errors] + notes
             protocol, missed = write_protocol(out, every, tables, sections), mismatches(tables)
-            findings = SweepFindings(sections, missed, failed + notes, protocol, {"curve"}, rewards, bool(curve))
+            findings = SweepFindings(sections, missed, partial + stated, protocol, {"curve"}, rewards, bool(curve))
             page = write_page(sweep_page(tables, findings, out, title_of(sections)), out)
             pictures = draw()
-            notes += pictures.notes
-            report = Report(sections, overview, pictures.names, missed, failed + notes, protocol, pictures.rewards)
+            drawn = pictures.names, missed, stated + pictures.notes, protocol, pictures.rewards, partial
+            report = Report(sections, overview, *drawn)
             (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
-    lines = [section.body for section in sections] or [overview]
-    lines += ["\n".join(report.missed + notes), _files(report, out, folders, page)]
-    return Summary(tables, "\n\n".join(filter(None, lines)), errors)
+    plots, files = terminal_plots(tables) if curve else [], _files(report, out, folders, page)
+    text = _text(report, notes + pictures.notes, plots, files)
+    # A study may need the cells that are missing.
+    return Summary(tables, text, [] if partial and any(map(_runs, folders)) else errors)
+
+
+def _curve(tables: Tables, sections: list[Section]) -> list[Row]:
+    """Returns the curve to show; a study may have a single strength, which is not a curve."""
+    is_swept = len(group_rows(tables.curve, tables.grouping.columns)) < len(tables.curve)
+    return tables.curve if not sections or is_swept else []
+
+
+def _text(report: Report, notes: list[str], plots: list[str], files: str) -> str:
+    """Returns what to print."""
+    bodies = [section.body for section in report.sections] or [report.overview]
+    notes = report.missed + (report.notes if report.partial else notes)
+    return "\n\n".join(filter(None, ["\n".join(report.partial), *bodies, *plots, "\n".join(notes), files]))
 
 
 def _missing(folders: list[str]) -> list[str]:
-    """Returns a note on cells without a record: of a sweep that runs, or was ended."""
-    counts = {folder: count_missing(Path(folder)) for folder in folders}
-    return [f"note: {counted(n, 'cell')} of {folder} without a record yet" for folder, n in counts.items() if n]
+    """Returns a line on cells without a record: of a sweep that runs, was stopped, or lost some."""
+    lines = []
+    for folder in folders:
+        missing, total = count_missing(Path(folder)), read_header(Path(folder))[0]
+        state = "the sweep runs" if _runs(folder) else "the command of the sweep computes them"
+        lines += [f"note: partial tables: {missing} of {total} cells of {folder} have no record; {state}"] * (
+            missing > 0
+        )
+    return lines
+
+
+def _runs(folder: str) -> bool:
+    """Whether another process has the folder of a sweep."""
+    holder = holder_of(Path(folder))
+    return holder is not None and (holder["pid"], holder["host"]) != (os.getpid(), host_name())
 
 
 def _files(report: Report, out: Path, folders: list[str], page: Path) -> str:

@@ -213,14 +213,14 @@ def read_cells(folder: Path) -> list[Cell]:
     cells, plan = list[Cell](), read_header(folder)[1]
     for place in find_indexes(folder):
         entries = read_index(place)
-        cells += [Cell(e.manifest, source=(e.arrays, e.offset)) for e in entries if _is_planned(e.manifest, plan)]
+        cells += [Cell(e.manifest, source=(e.arrays, e.offset)) for e in entries if is_planned(e.manifest, plan)]
     if not cells:
         older = "; cells of earlier versions are not read" if next(folder.glob("*/manifest.json"), None) else ""
         raise UserError(f"{folder} holds no finished cell of a sweep (no {INDEX} in it or below it{older})")
     return sorted(cells, key=lambda cell: cell.manifest.get("number", 0))
 
 
-def _is_planned(manifest: Mapping[str, Any], plan: list[str] | None) -> bool:
+def is_planned(manifest: Mapping[str, Any], plan: list[str] | None) -> bool:
     """Whether a cell belongs to the sweep whose folder it is in, and not to an earlier one whose jobs still run."""
     number = manifest.get("number", 0)
     return plan is None or (number < len(plan) and plan[number] == overrides_digest(manifest["overrides"]))

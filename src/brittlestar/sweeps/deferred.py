@@ -76,7 +76,14 @@ class Deferral:
                     for outcome in executor(jobs, progress):
                         self.outcomes[outcome.cell] = outcome
                         progress.add(outcome.status, outcome.episodes, outcome.seconds)
+                        if outcome.status == "failed":
+                            progress.show_failure(_name(self.wanted[outcome.cell]), outcome.error)
         self.wanted.clear()
+
+
+def _name(job: Any) -> str:
+    """Names a cell, or a training, by its overrides."""
+    return " ".join(job.overrides) if hasattr(job, "overrides") else getattr(job, "name", job.cell)
 
 
 def current_deferral() -> Deferral | None:

@@ -9,92 +9,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from brittlestar.cells.files import make_folder
-from brittlestar.cells.job import Job, Outcome
-from brittlestar.cells.record import DamagedCellError, Record, digest, read_arrays, size
-from brittlestar.cells.run import manifest_of
-from brittlestar.errors import UserError
-from brittlestar.sweeps.layers import Base, Layered, difference, slim
+from brittlestar.cells.record import DamagedCellError, digest, read_arrays, size
+from brittlestar.sweeps.layers import Base, Layered, slim
 
 INDEX, ARRAYS = "cells.jsonl", "cells.bin"
-_SUM = ', "sum": "'
-_FLUSH_SECONDS = 0.2
+SUM = ', "sum": "'
+"""What is before the digest of a line."""
 _LINE_BYTES = 4096
 """Most lines are shorter."""
 _REMEDY = "run the command of the sweep again"
-
-
-class IndexWriter:
-    """Writes the cells of a sweep as they end; use it as a context manager. Lines are in the order of their ends.
-
-    A sweep that comes in parts, as adaptive ones do, has a writer for each: `first` is the number of its first cell.
-    """
-
-    def __init__(self, folder: Path, cells: int, first: int = 0) -> None:
-        make_folder(folder)
-        try:
-            mode = "a" if first else "w"
-            self._lines, self._arrays = open(folder / INDEX, mode), open(folder / ARRAYS, f"{mode}b")  # noqa: SIM115
-        except OSError as error:
-            raise UserError(f"cannot write to {folder}: {error.strerror}") from None
-        self._bases: dict[tuple, tuple[str, dict[str, Any]]] = {}
-        self._first, self._count, self._offset = first, 0, self._arrays.tell()
-        self._flushed = 0.0
-        self.write_line({"sweep": {"cells": first + cells}})
-        self._flush()
-
-    def __enter__(self) -> IndexWriter:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for file in (self._arrays, self._lines):
-            file.close()
-
-    def add(self, job: Job, outcome: Outcome, record: Record | None) -> None:
-        """Writes the cell of a job; `record` is None for a failed one."""
-        self.write(manifest_of(job, outcome, record), record.arrays if record else {})
-
-    def write(self, manifest: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Writes one cell; its manifest describes the arrays by `files`."""
-        try:
-            offset = self._offset
-            for array in arrays.values():
-                self._offset += self._arrays.write(np.ascontiguousarray(array).tobytes())
-            self.write_line(self._line(manifest) | {"offset": offset})
-            if time.monotonic() - self._flushed > _FLUSH_SECONDS:
-                self._flush()
-        except OSError as error:
-            raise UserError(f"cannot write {self._lines.name}: {error.strerror}") from None
-
-    def _line(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        kind = (*sorted(manifest), *manifest["choices"].items())
-        name, base = self._bases.get(kind, ("", None))
-        changes = None if base is None else difference(base, manifest)
-        if changes is None:
-            name, changes = f"{self._first}.{self._count}", {}
-            self._bases[kind] = name, manifest
-            self._count += 1
-            self.write_line({"base": name, "manifest": manifest})
-        return {"of": name, "changes": changes}
-
-    def write_line(self, line: dict[str, Any]) -> None:
-        """Writes a line of JSON with its digest."""
-        text = json.dumps(line)[:-1]
-        self._lines.write(f'{text}{_SUM}{digest(text.encode())[:16]}"}}\n')
-
-    def _flush(self) -> None:
-        # The arrays first: a reader of a running sweep finds those of every line.
-        self._arrays.flush()
-        self._lines.flush()
-        self._flushed = time.monotonic()
 
 
 class Entry(NamedTuple):
@@ -155,15 +84,6 @@ class _LineFile(_OpenFile):
         return _checked(text[: text.find(b"\n") + 1], self.path)["changes"]
 
 
-def write_plan(folder: Path, cells: Sequence[Sequence[str]]) -> None:
-    """Writes an index without cells, but with the overrides of each: for launchers whose jobs record their own cell.
-
-    A job of an earlier sweep in the same folder may still run. Its cell has other overrides.
-    """
-    with IndexWriter(folder, len(cells)) as index:
-        index.write_line({"plan": [overrides_digest(overrides) for overrides in cells]})
-
-
 def overrides_digest(overrides: Sequence[str]) -> str:
     """Returns a short digest of the overrides of a cell."""
     return digest("\n".join(overrides).encode())[:8]
@@ -195,26 +115,43 @@ def count_missing(folder: Path) -> int:
 
 def read_index(folder: Path) -> Iterator[Entry]:
     """Yields the cells of an index in the order of its lines; raises `DamagedCellError` where a line is damaged."""
-    arrays, bases, read = ArrayFile(folder / ARRAYS), dict[str, Base](), _LineFile(folder / INDEX).changes
-    stop = 0
-    with open(folder / INDEX, "rb") as file:
-        for number, text in enumerate(file, 1):
-            start, stop = stop, stop + len(text)
-            if not text.endswith(b"\n"):
-                # The process that wrote it was killed; the cell counts as missing.
-                return
-            line = _checked(text, folder / INDEX, f" in line {number}")
-            if "manifest" in line:
-                bases[line["base"]] = Base(line["manifest"])
-            elif "changes" in line:
-                if line["of"] not in bases:
-                    raise DamagedCellError(f"{folder / INDEX} lacks a line that line {number} needs: {_REMEDY}")
-                manifest = Layered(bases[line["of"]], slim(line["changes"]), read, start)
-                yield Entry(manifest, arrays, line["offset"])
+    return IndexReader(folder).read()
+
+
+class IndexReader:
+    """Reads an index that may still grow: each reading goes on where the last one ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / INDEX
+        self._arrays, self._changes = ArrayFile(folder / ARRAYS), _LineFile(self.path).changes
+        self._bases: dict[str, Base] = {}
+        self.stop, self._number = 0, 0
+        self.header: dict[str, Any] = {}
+        """The lines on the whole sweep: its number of cells, and their plan."""
+
+    def read(self) -> Iterator[Entry]:
+        """Yields the cells of the lines that were not read before."""
+        with open(self.path, "rb") as file:
+            file.seek(self.stop)
+            for text in file:
+                if not text.endswith(b"\n"):
+                    # The process that writes it is at work, or was killed; the cell counts as missing.
+                    return
+                start, self.stop, self._number = self.stop, self.stop + len(text), self._number + 1
+                line = _checked(text, self.path, f" in line {self._number}")
+                if "sweep" in line or "plan" in line:
+                    self.header |= line
+                elif "manifest" in line:
+                    self._bases[line["base"]] = Base(line["manifest"])
+                elif "changes" in line:
+                    if line["of"] not in self._bases:
+                        raise DamagedCellError(f"{self.path} lacks a line that line {self._number} needs: {_REMEDY}")
+                    manifest = Layered(self._bases[line["of"]], slim(line["changes"]), self._changes, start)
+                    yield Entry(manifest, self._arrays, line["offset"])
 
 
 def _checked(text: bytes, path: Path, where: str = "") -> dict[str, Any]:
-    body, _, rest = text.rpartition(_SUM.encode())
+    body, _, rest = text.rpartition(SUM.encode())
     if rest != f'{digest(body)[:16]}"}}\n'.encode():
         raise DamagedCellError(f"{path} is damaged{where}: {_REMEDY}")
     return json.loads(body + b"}")

@@ -22,10 +22,11 @@ from brittlestar.engine.cores import cores
 from brittlestar.errors import UserError, counted
 from brittlestar.sweeps.backend_notes import print_backends
 from brittlestar.sweeps.compose import composer_of
-from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.index_writer import IndexWriter
 from brittlestar.sweeps.memory import no_garbage_collection
 from brittlestar.sweeps.model_list import check_file
 from brittlestar.sweeps.progress import LiveLine, Progress
+from brittlestar.sweeps.running_curves import RunningCurves
 from brittlestar.sweeps.workers import busy_tasks, run_on_workers
 
 Executor = Callable[[Sequence[ResolvedJob], Progress], Iterator[Outcome]]
@@ -121,10 +122,15 @@ def run_jobs(jobs: Sequence[Job], folder: Path, executor: Executor) -> list[Outc
     for store in {str(job.config["store"]) for job in jobs}:
         check_store(store)
     with IndexWriter(folder, len(jobs), jobs[0].number if jobs else 0) as index, Progress(len(jobs)) as progress:
+        progress.curves = RunningCurves(jobs) if progress.is_live else None
         for job, outcome, record in _outcomes(jobs, executor, progress):
             index.add(job, outcome, record)
             outcomes[job.number] = outcome
             progress.add(outcome.status, outcome.episodes, outcome.seconds)
+            if progress.curves is not None:
+                progress.curves.add(job, record)
+                if outcome.status == "failed":
+                    progress.show_failure(progress.curves.name_of(job), outcome.error)
     return [outcomes[job.number] for job in jobs]
 
 

@@ -9,11 +9,20 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from brittlestar.errors import shortened
+from brittlestar.sweeps.screen import cropped, is_screen, terminal_columns
+
+if TYPE_CHECKING:
+    from brittlestar.sweeps.live_bar import LiveBar
+    from brittlestar.sweeps.running_curves import RunningCurves
 
 REDRAW_SECONDS = 0.5
 _SLOW_TIMES, _SLOW_SECONDS = 10, 30.0
 """A cell that runs so many times longer than the median, and at least so long, is named."""
+_MOST_FAILURES, _LONGEST_FAILURE = 10, 200
+"""Reasons of failed cells that a terminal shows at once, and their letters; the end of the sweep lists them all."""
 
 
 def clock(seconds: float) -> str:
@@ -35,8 +44,8 @@ class LiveLine:
     """
 
     def __init__(self, stream: TextIO | None = None, log_seconds: float = math.inf, live: bool = True) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self.live = live and self._stream.isatty()
+        self.stream = sys.stderr if stream is None else stream
+        self.live = live and is_screen(self.stream)
         self.seconds = REDRAW_SECONDS if self.live else log_seconds
         self._last = -math.inf if self.live else time.monotonic()
 
@@ -48,22 +57,26 @@ class LiveLine:
     def draw(self, text: str) -> None:
         """Writes a line in place of the last one."""
         self._last = time.monotonic()
-        self._stream.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
-        self._stream.flush()
+        # A line that the terminal wraps could not be rewritten.
+        fitted = cropped(text, terminal_columns(self.stream) - 1) if self.live else text
+        self.stream.write(f"\r\x1b[2K{fitted}" if self.live else f"{text}\n")
+        self.stream.flush()
 
     def note(self, text: str) -> None:
         """Writes a line that remains, above the live one."""
-        self._stream.write(f"\r\x1b[2K{text}\n" if self.live else f"{text}\n")
-        self._stream.flush()
+        self.stream.write(f"\r\x1b[2K{text}\n" if self.live else f"{text}\n")
+        self.stream.flush()
 
     def close(self, clear: bool = False) -> None:
         """Ends the line on a terminal, or removes it."""
-        self._stream.write(("\r\x1b[2K" if clear else "\n") if self.live else "")
-        self._stream.flush()
+        self.stream.write(("\r\x1b[2K" if clear else "\n") if self.live else "")
+        self.stream.flush()
 
 
 class Progress:
     """Counts cells as they end; use it as a context manager.
+
+    A terminal gets a bar with the curves so far. Any other stream gets a line every 30 seconds.
 
     Example:
         >>> import io
@@ -77,12 +90,16 @@ class Progress:
     def __init__(self, total: int, stream: TextIO | None = None, noun: str = "cells") -> None:
         self.total, self.running, self.episodes, self._noun = total, 0, 0, noun
         self._line = LiveLine(stream, log_seconds=30.0)
+        self._bar: LiveBar | None = None
+        self.curves: RunningCurves | None = None
+        """The results so far, for a terminal."""
         self.tasks: Callable[[], list[tuple[str, float]]] = list
         """Returns what runs now, with seconds since its start, where that is known."""
         self._counts: Counter[str] = Counter()
+        self._reasons: set[str] = set()
         self._seconds: deque[float] = deque(maxlen=1000)
         self._started = time.monotonic()
-        self._stop = threading.Event()
+        self._stop, self._drawing = threading.Event(), threading.Lock()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self) -> Progress:
@@ -90,10 +107,21 @@ class Progress:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.end_bar()
+        self._line.note(self.line())
+
+    def end_bar(self) -> None:
+        """Draws no more, so that the terminal is free for a question."""
         self._stop.set()
         self._ticker.join()
-        self._line.draw(self.line())
-        self._line.close()
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a terminal shows the bar."""
+        return self._line.live
 
     def add(self, status: str, episodes: int, seconds: float = 0.0) -> None:
         """Counts one cell that ended as done, cached or failed."""
@@ -103,25 +131,54 @@ class Progress:
             self._seconds.append(seconds)
         self.running = min(self.running, self.total - self._counts.total())
 
+    def show_failure(self, name: str, error: str) -> None:
+        """Prints why a cell failed to a terminal, once for each reason."""
+        if not self.is_live or error in self._reasons or len(self._reasons) >= _MOST_FAILURES:
+            return
+        self._reasons.add(error)
+        more = "; the end of the sweep lists further reasons" if len(self._reasons) == _MOST_FAILURES else ""
+        self._print(f"failed: {name}: {shortened(error, _LONGEST_FAILURE)}{more}", "red")
+
     def note(self, text: str) -> None:
         """Prints a line about the sweep that remains."""
         self.pass_on(f"brittlestar: {text}")
 
     def pass_on(self, line: str) -> None:
         """Prints a line that a process elsewhere has written."""
-        self._line.note(line)
+        self._print(line)
+
+    def _print(self, line: str, style: str = "") -> None:
+        with self._drawing:
+            if self._bar is None:
+                self._line.note(line)
+            else:
+                self._bar.note(line, style)
+
+    @property
+    def ended(self) -> int:
+        """The number of cells that ended."""
+        return self._counts.total()
+
+    def _speed(self) -> str:
+        """Returns the computed episodes per second; empty before the first ones."""
+        return f"{self.episodes / (time.monotonic() - self._started):.1f} episodes/s" if self.episodes else ""
+
+    def _left(self) -> str:
+        """Returns the time left, if the other cells take as long as those before; empty where that is not known."""
+        computed = self._counts["done"] + self._counts["failed"]
+        if not computed or self.ended >= self.total:
+            return ""
+        return f"{clock((self.total - self.ended) * (time.monotonic() - self._started) / computed)} left"
+
+    def _endings(self) -> str:
+        """Returns how the cells ended."""
+        counts = ", ".join(f"{self._counts[status]} {status}" for status in ("done", "failed", "cached"))
+        return f"{counts}, {self.running} running"
 
     def line(self) -> str:
         """Returns the state in one line."""
-        ended, seconds = self._counts.total(), time.monotonic() - self._started
-        counts = ", ".join(f"{self._counts[status]} {status}" for status in ("done", "failed", "cached"))
-        text = f"{ended}/{self.total} {self._noun}: {counts}, {self.running} running"
-        computed = self._counts["done"] + self._counts["failed"]
-        if self.episodes:
-            text += f", {self.episodes / seconds:.1f} episodes/s"
-        if computed and ended < self.total:
-            text += f", {clock((self.total - ended) * seconds / computed)} left"
-        return text + self._slow()
+        text = f"{self.ended}/{self.total} {self._noun}: {self._endings()}"
+        return ", ".join(filter(None, [text, self._speed(), self._left()])) + self._slow()
 
     def _slow(self) -> str:
         """Returns a remark on the cell that runs far longer than those before it, if there is one."""
@@ -133,4 +190,20 @@ class Progress:
 
     def _tick(self) -> None:
         while not self._stop.wait(self._line.seconds):
-            self._line.draw(self.line())
+            if self.is_live:
+                self._draw()
+            else:
+                self._line.draw(self.line())
+
+    def _draw(self) -> None:
+        # Here and not at the start: a sweep that ends at once needs no bar.
+        from brittlestar.sweeps.bar_lines import BarState, bar_lines
+        from brittlestar.sweeps.live_bar import LiveBar
+
+        parts = [f"{self.ended:,}/{self.total:,} {self._noun}", self._left(), self._speed()]
+        share, failed = self.ended / max(self.total, 1), self._counts["failed"]
+        state = BarState(share, parts, self._endings(), failed, self._slow(), self.curves)
+        with self._drawing:
+            if self._bar is None:
+                self._bar = LiveBar(self._line.stream)
+            self._bar.draw(bar_lines(state, self._bar.size, self._bar.blocks))

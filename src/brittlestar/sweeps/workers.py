@@ -6,33 +6,24 @@ import atexit
 import contextlib
 import math
 import multiprocessing
-import os
-import signal
-import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
 from brittlestar.sweeps.fork_server import start_fork_server, whole_start
-from brittlestar.sweeps.memory import trim_memory
+from brittlestar.sweeps.worker_output import OutputEnd, open_worker_output
+from brittlestar.sweeps.worker_process import serve_tasks
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
     from brittlestar.cells.job import Job, Outcome
 
-_GRACE_SECONDS, _TRIM_SECONDS = 8.0, 5.0
+_GRACE_SECONDS = 8.0
 _pool: Pool | None = None
-_is_stopped = False
-"""Whether this process is a worker that is to end."""
-
-
-class Stopped(BaseException):
-    """Raised in a worker that is to end; code of a policy that catches `Exception` does not catch it."""
 
 
 class Death(NamedTuple):
@@ -47,13 +38,13 @@ class Worker:
     """A process that runs one task after the other.
 
     A fresh one has nothing of the engine imported. Python ends a daemon at its own end, and waits for any other one; a
-    daemon cannot start processes.
+    daemon cannot start processes. With `output`, it prints there.
     """
 
-    def __init__(self, fresh: bool = False, daemon: bool = False) -> None:
+    def __init__(self, fresh: bool = False, daemon: bool = False, output: OutputEnd | None = None) -> None:
         context: Any = multiprocessing.get_context("forkserver" if not fresh and start_fork_server() else "spawn")
         self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(other,), daemon=daemon)
+        self.process: BaseProcess = context.Process(target=serve_tasks, args=(other, output), daemon=daemon)
         with whole_start():
             self.process.start()
         other.close()
@@ -99,6 +90,7 @@ class Pool:
     def __init__(self, count: int) -> None:
         self.count = count
         self.workers: list[Worker] = []
+        self._output = open_worker_output()
 
     def run(self, function: Callable[[Any], Any], tasks: Sequence[Any], minutes: float | None = None) -> Iterator[Any]:
         """Yields pairs of a task and its result as tasks end; the result of a task without one is a `Death`.
@@ -143,7 +135,7 @@ class Pool:
         while tasks and len(self.busy) < count:
             idle = next((worker for worker in self.workers if worker.task is None), None)
             if idle is None:
-                idle = Worker()
+                idle = Worker(output=None if self._output is None else self._output.end)
                 self.workers.append(idle)
             idle.give(function, tasks.popleft())
 
@@ -159,6 +151,8 @@ class Pool:
     def end(self) -> None:
         """Ends all workers."""
         self._remove(self.workers)
+        if self._output is not None:
+            self._output.close()
 
 
 def pool(count: int) -> Pool:
@@ -202,49 +196,3 @@ def _run(job: Job) -> Outcome:
     from brittlestar.cells import run as cell
 
     return cell.run(job)
-
-
-def _serve(pipe: Connection) -> None:
-    """Runs tasks until the parent closes the pipe or ends."""
-    trimmed = time.monotonic()
-    with contextlib.suppress(EOFError, OSError, Stopped):
-        # From its first line on, a signal may raise `Stopped`.
-        _prepare_worker()
-        while not _is_stopped:
-            function, task = pipe.recv()
-            pipe.send(function(task))
-            if time.monotonic() - trimmed > _TRIM_SECONDS:
-                trim_memory()
-                trimmed = time.monotonic()
-    # Not by the way of a program's end: code of a policy may have left threads that never end.
-    os._exit(0)
-
-
-def _prepare_worker() -> None:
-    # Ctrl-C reaches every process of a terminal. Only the parent answers it, and ends the workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _stop)
-    sys.unraisablehook = _unraisable_hook
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        # A parent that was killed cannot end its workers: they end by themselves.
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _stop(number: int, frame: Any) -> None:
-    global _is_stopped
-    _is_stopped = True
-    # A second signal would raise in the code that answers the first one.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Stopped
-
-
-def _unraisable_hook(arguments: Any) -> None:
-    # Python ignores exceptions in destructors, also this one: the worker ends with its task.
-    if not isinstance(arguments.exc_value, Stopped):
-        sys.__unraisablehook__(arguments)
-
-
-def _end_with(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)

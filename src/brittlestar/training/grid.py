@@ -10,6 +10,7 @@ from hydra.experimental.callback import Callback
 
 from brittlestar.engine.cores import cores
 from brittlestar.errors import counted
+from brittlestar.reports.terminal_text import print_text
 from brittlestar.results.format import markdown
 from brittlestar.training.folder import METADATA
 from brittlestar.training.scores import score_text
@@ -58,7 +59,7 @@ class Trainings(Callback):
         outcomes = [TrainingOutcome(**json.loads(path.read_text())) for path in sorted(_files(config), key=_number)]
         rows = [outcome.row() for outcome in outcomes if outcome.folder]
         if rows:
-            print(f"\n{markdown(rows, _COLUMNS)}")
+            print_text(f"\n{markdown(rows, _COLUMNS)}")
         failures = [f"  {' '.join(outcome.overrides)}: {outcome.error}" for outcome in outcomes if outcome.error]
         if failures:
             # Hydra turns any other exception of a callback into a warning and exit code 0.

@@ -51,7 +51,7 @@ class CellSweeper(BasicSweeper):
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
         from brittlestar.sweeps.compose import add_extra_cells, composer_of, refuse_swept_study
-        from brittlestar.sweeps.index import write_plan
+        from brittlestar.sweeps.index_writer import write_plan
         from brittlestar.sweeps.launch import refuse_foreign_policies
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options

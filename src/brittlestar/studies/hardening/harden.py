@@ -32,6 +32,7 @@ def harden(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[
     trained = _train(training_config(setup, teacher, choice.level))
     print(f"4/4 verify: {grid}, the same as before", flush=True)
     from brittlestar.reports.summary import summarise
+    from brittlestar.reports.terminal_text import print_text
     from brittlestar.studies.hardening.study import RESULT, Hardening
 
     study = Hardening(setup, choice, trained, teacher.why)
@@ -39,7 +40,7 @@ def harden(config: dict[str, Any], choices: dict[str, Any], overrides: Sequence[
     summary = summarise([str(folder / BEFORE), str(folder / AFTER)], folder, study=study)
     if summary.study_errors:
         raise UserError("\n".join(summary.study_errors))
-    print(f"\n{summary.text}\nresult  {folder}/{RESULT}", flush=True)
+    print_text(f"\n{summary.text}\nresult  {folder}/{RESULT}", folder)
     return folder
 
 

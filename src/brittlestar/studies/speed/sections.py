@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
 from brittlestar.engine.cores import cores
+from brittlestar.reports.terminal_text import print_text
 from brittlestar.results.format import markdown
 
 from .one_core import cartpole, framework, half_cheetah
@@ -43,7 +44,7 @@ def print_speeds(only: str | None = None, quick: bool = False) -> None:
         started = time.perf_counter()
         rows += [{"section": name} | figure.row() for figure in SECTIONS[name](quick)]
         sys.stderr.write(f"measured {name} in {time.perf_counter() - started:.0f} s\n")
-    print(f"{markdown(rows, ['section', 'figure', 'value', 'bar', 'met'])}\n\n{_NOTES}")
+    print_text(f"{markdown(rows, ['section', 'figure', 'value', 'bar', 'met'])}\n\n{_NOTES}")
 
 
 def _machine() -> str:

@@ -24,7 +24,7 @@ from brittlestar.randomness import generator
 from brittlestar.results.load import RATES, read_cells
 from brittlestar.sweeps import workers
 from brittlestar.sweeps.compose import Composer
-from brittlestar.sweeps.index import IndexWriter
+from brittlestar.sweeps.index_writer import IndexWriter
 from brittlestar.sweeps.launch import launch
 from hydra_plugins.brittlestar_plugins.cells import CellLauncher
 

@@ -200,6 +200,7 @@ class SlurmSweep:
         """Cancels the jobs if the user wants that, or prints how to find them."""
         if not self._follower.tasks or (isinstance(error, SystemExit) and not error.code):
             return
+        self._progress.end_bar()
         if isinstance(error, KeyboardInterrupt) and _confirms(f"Cancel {self._state().partition(':')[0]}? [y/N] "):
             cancel(self._follower.submissions)
             for submission in self._follower.submissions.values():

@@ -63,6 +63,7 @@ def launch_calls(
             progress.add(outcome.status, 0)
             if outcome.status == "failed":
                 failures.append((calls.pop(outcome.cell), outcome.error))
+                progress.show_failure(" ".join(failures[-1][0].overrides), outcome.error)
     # Their work is on disk: a second call reads it, prints the result, and writes to the folder of this sweep.
     return [_run_here(call.work) for call in calls.values()], failures
 
