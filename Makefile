@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 run: setup ## Sweep FetchReach under observation noise, P controller and learned policy: table, plot, report
-	$(BIN)/brittlestar -m experiment=fetch_reach_observation policy=p_controller,zoo/fetch_reach_sac_0 hydra.sweep.dir=multirun/fetch_reach_observation
+	$(BIN)/brittlestar -m experiment=fetch_reach_observation policy=p_controller,zoo/fetch_reach_sac_0 videos=1 hydra.sweep.dir=multirun/fetch_reach_observation
 
 test: setup ## Fast tests
 	$(BIN)/python -m pytest -q -n 2

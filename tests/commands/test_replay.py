@@ -51,6 +51,13 @@ def test_a_sweep_ends_with_films_of_the_worst(sweep):
     assert len(frames(sweep / "films" / f"cell_1_episode_{lowest}.mp4")) == returns(sweep, 1)[lowest]
 
 
+def test_a_sweep_ends_with_a_film_of_what_only_the_perturbation_makes_fail(sweep):
+    (path,) = (sweep / "films").glob("*_beside_clean.mp4")
+    episode = int(path.stem.split("_")[3])
+    clean, perturbed = (cell.column("success_final")[episode] for cell in read_cells(sweep))
+    assert (clean, perturbed) == (1, 0)
+
+
 def test_a_recording_for_rerun_is_beside_the_film(call, sweep):
     pytest.importorskip("rerun", reason="needs brittlestar[rerun]")
     words = ("--cell", "1", "--episode", "2", "--size", "64", "--rerun", "--side-by-side")

@@ -147,11 +147,11 @@ def _aggregate(config: Any, requirements: list[Requirement]) -> None:
 
 def _film(folder: Path, count: int) -> None:
     """Films the worst episodes of each curve."""
-    from brittlestar.reports.films import FILMS, film_worst
+    from brittlestar.reports.films import FILMS, film_sweep
     from brittlestar.reports.page.write import refresh_films
     from brittlestar.results.load import read_cells
 
-    for film in film_worst(read_cells(folder), folder / FILMS, count):
+    for film in film_sweep(read_cells(folder), folder / FILMS, count):
         print(*film.lines, sep="\n", flush=True)
     refresh_films(folder)
 

@@ -14,6 +14,8 @@ from brittlestar.cells.replay import Moment, Replay
 from brittlestar.reports.drawing import COLOURS
 
 _PANEL, _EDGE, _LINE = 400, 14, 17
+_MOST_LEVELS = 3
+"""More levels of a sweep are written as a range."""
 _INK, _PALE, _MARK = (30, 30, 30), (150, 150, 150), (213, 94, 0)
 _PAPER = (255, 255, 255)
 _BOLD, _PLAIN = "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"
@@ -128,10 +130,11 @@ class FilmSheet:
             across, up = left + steps / last * (right - left), bottom - (numbers - low) * scale
             return list(zip(across.tolist(), up.tolist(), strict=True))
 
-        pen.text((left, top - _LINE), f"reward so far {totals[step]:.4g}", _INK, font(_PLAIN, 12))
+        pen.text((left, top - _LINE), f"reward so far {totals[step] + 0.0:.4g}", _INK, font(_PLAIN, 12))
         if self.backdrop.curves:
-            levels = ", ".join(f"{strength:g}" for strength, _, _ in self.backdrop.curves)
-            note = f"grey: mean at {self.backdrop.name} = {levels}"
+            levels = [f"{strength:g}" for strength, _, _ in self.backdrop.curves]
+            shown = ", ".join(levels) if len(levels) <= _MOST_LEVELS else f"{levels[0]} to {levels[-1]}"
+            note = f"grey: mean at {self.backdrop.name} = {shown}"
             pen.text((right, top - _LINE), note, _PALE, font(_PLAIN, 11), anchor="ra")
         for _, steps, mean in self.backdrop.curves:
             pen.line(points(steps, mean), _PALE, 1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from brittlestar.cells.replay import Replay, replay
 from brittlestar.engine.reward_recorder import REWARD_COLUMNS
-from brittlestar.reports.film_choice import Chosen, clean_twin, curves_of, same_curve, worst
+from brittlestar.reports.film_choice import Chosen, clean_twin, curves_of, flipped, narrow, same_curve, worst
 from brittlestar.reports.film_sheet import Backdrop, FilmSheet
 from brittlestar.reports.rerun_file import write_rerun
 from brittlestar.reports.video import write_film
@@ -91,12 +91,14 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
     return Film(chosen, again, path, recording)
 
 
-def film_worst(cells: Sequence[Cell], folder: Path, count: int) -> Iterator[Film]:
-    """Films the worst perturbed episodes of each curve."""
+def film_sweep(cells: Sequence[Cell], folder: Path, count: int) -> Iterator[Film]:
+    """Films the worst perturbed episodes of each curve, and one that only the perturbation makes fail, beside clean."""
     for curve in curves_of(cells):
         perturbed = [cell for cell in curve if cell.strength != 0] or curve
         for chosen in worst(perturbed, count):
             yield film(cells, chosen, folder, FilmOptions())
+    for chosen in flipped(cells, narrow(cells), 1):
+        yield film(cells, chosen, folder, FilmOptions(side_by_side=True))
 
 
 def _sheet(cells: Sequence[Cell], cell: Cell, episode: int, again: Replay, options: FilmOptions) -> FilmSheet:
