@@ -27,6 +27,7 @@ _TOLERANCE = 1e-9
 _POWER = normal_quantile(0.95) / (normal_quantile(0.95) + normal_quantile(0.6))
 """Half width over distance to the bound at which 80 % of repetitions decide."""
 _BETWEEN = "its interval ends at levels of the sweep, so a level at the bound, or more episodes, would decide it"
+_ENCLOSED = "the levels that enclose it, by the intervals of all levels, 95 %"
 _SMALLEST_MARGIN, _MOST_EPISODES = 0.001, 10**7
 
 
@@ -179,7 +180,8 @@ def _one(source: _Source, curve: JudgedCurve, name: str, metric: str, level: flo
     summary = source.summary(curve, metric)
     value, low, high = (summary[name + end] for end in ("", "_low", "_high"))
     fewest = min(rows, key=lambda row: row["n_episodes"])
-    return Measured(value, low, high, summary["interval_method"], fewest["n_seeds"], fewest["n_episodes"])
+    method = _ENCLOSED if name == "critical_interpolated" else summary["interval_method"]
+    return Measured(value, low, high, method, fewest["n_seeds"], fewest["n_episodes"])
 
 
 def _at_level(row: Row, metric: str) -> Measured:
