@@ -60,7 +60,7 @@ def test_a_failed_cell_is_an_error_whatever_the_others_say(call, make_cell, fail
 
 def test_a_sweep_that_still_runs_does_not_pass(call, make_cell, tmp_path):
     from brittlestar.cells.record import EPISODES, decode, encode
-    from brittlestar.sweeps.index import IndexWriter
+    from brittlestar.sweeps.index_writer import IndexWriter
 
     cell = make_cell([1.0] * 50)
     with IndexWriter(tmp_path / "sweep", 2) as index:
