@@ -13,6 +13,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -80,6 +81,12 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
+def _take_terminal() -> None:
+    """Makes the terminal that of the new process, which answers Ctrl-C even if the tests run in the background."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class ScreenOf:
     """A program in a real terminal of its own: what it writes, and what its screen shows."""
 
@@ -93,7 +100,7 @@ class ScreenOf:
         settings = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
         self.process = subprocess.Popen(
             words, cwd=folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
-            env=settings | {"TERM": "xterm-256color"} | env, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            env=settings | {"TERM": "xterm-256color"} | env, preexec_fn=_take_terminal,
         )  # fmt: skip
         os.close(other)
 

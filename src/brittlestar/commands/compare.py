@@ -41,13 +41,13 @@ def main() -> None:
         return
     episodes = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
     print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}")
-    print(f"page: {page}")
     print(f"note: {result.note}\n" if result.note else "")
     print_text(markdown(result.levels, result.levels[0]))
+    print(f"\npage: {page}")
     curve = result.curve
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")
     means = f"A {curve['a']:.4f}, B {curve['b']:.4f}, difference {difference}"
-    print(f"\nover the curve: {means} ({curve['method']})\n{verdict(result)}")
+    print(f"over the curve: {means} ({curve['method']})\n{verdict(result)}")
 
 
 def _write_page(result: Comparison, a: list[Cell], b: list[Cell], out: Path | None, default: Path) -> str:
