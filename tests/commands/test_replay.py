@@ -143,3 +143,9 @@ def test_mistakes_get_one_line(words, line, call, sweep):
 def test_a_folder_without_a_sweep(call, tmp_path):
     code, _, error = call(main, str(tmp_path))
     assert code == 1 and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("size", ["3", "100000"])
+def test_a_film_has_a_sensible_size(call, sweep, size):
+    code, _, error = call(main, str(sweep), "--size", size)
+    assert code != 0 and f"must be 32 to 2000 pixels, got {size}" in error

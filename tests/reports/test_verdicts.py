@@ -66,3 +66,19 @@ def test_every_curve_has_a_sentence(make_cell):
 def test_a_single_level_has_no_order(make_cell):
     ((_, sentence),) = curve_verdicts(aggregate(falling(make_cell, [1], [0.2])))
     assert "any-step success is 1 [" in sentence and "falls before" not in sentence
+
+
+def test_a_sweep_without_a_level_that_holds_does_not_claim_one(make_cell):
+    cells = [make_cell([0] * 20, strength=level, success_final=[0] * 20) for level in (0.5, 0.8)]
+    ((_, sentence),) = curve_verdicts(aggregate(cells))
+    assert "is below 50 % at the lowest level: 0 [0, 0.161] at sigma = 0.5" in sentence and "holds" not in sentence
+
+
+def test_negative_strengths_keep_their_sign(make_cell):
+    rates = {-0.2: 0, -0.1: 20, 0: 20, 0.1: 20, 0.2: 20}
+    cells = [
+        make_cell([1] * n + [0] * (20 - n), strength=level, success_final=[1] * n + [0] * (20 - n))
+        for level, n in rates.items()
+    ]
+    down = next(sentence for _, sentence in curve_verdicts(aggregate(cells)) if "-0.15" in sentence)
+    assert "sigma = -0.15 [-0.2, -0.1]" in down

@@ -60,3 +60,7 @@ def test_markdown_aligns_numbers_to_the_right():
         "|   1 | True  |     |",
         "| 100 | False |     |",
     ]
+
+
+def test_a_bar_in_a_name_does_not_end_its_column():
+    assert markdown([{"policy": "a|b", "n": 1}], ["policy", "n"]).splitlines()[-1] == "| a\\|b   |   1 |"

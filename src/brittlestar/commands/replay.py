@@ -8,6 +8,9 @@ from typing import Any
 from brittlestar.commands.terminal import FAILED, Parser, command
 from brittlestar.errors import UserError
 
+_SIZES = (32, 2000)
+"""Pixels of a side of a film."""
+
 
 @command
 def main() -> None:
@@ -59,7 +62,7 @@ def _parser() -> Any:
     parser.add_argument("--frames", action="store_true", help="write every frame as PNG, too")
     parser.add_argument("--rerun", action="store_true", help="write a recording for the Rerun viewer, too (extra)")
     parser.add_argument("--slow", type=_positive, default=1.0, metavar="F", help="F times slower (default 1)")
-    parser.add_argument("--size", type=_count, default=480, metavar="P", help="pixels of a side (default 480)")
+    parser.add_argument("--size", type=_size, default=480, metavar="P", help="pixels of a side (default 480)")
     parser.add_argument("--out", metavar="FOLDER", help="folder of the films (default DIR/films)")
     return parser
 
@@ -68,6 +71,13 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"must be a whole number above 0, got {text!r}")
     return int(text)
+
+
+def _size(text: str) -> int:
+    size = _count(text)
+    if not _SIZES[0] <= size <= _SIZES[1]:
+        raise ArgumentTypeError(f"must be {_SIZES[0]} to {_SIZES[1]} pixels, got {text}")
+    return size
 
 
 def _positive(text: str) -> float:

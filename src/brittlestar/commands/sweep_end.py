@@ -130,7 +130,7 @@ def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     failures = tables.failures
     # The table of models has the reasons.
     print_text(f"\n{models_table(tables) if config.check == 'models' else overview}", folder)
-    if config.get("videos"):
+    if config.get("videos") and tables.finished:
         _film(folder, int(config.videos))
     code = run_gate(requirements, tables, folder) if requirements else 0
     _track(config, folder, tables)

@@ -79,6 +79,9 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
         beside = replay(twin.manifest, twin.rows(), episode, options.size, every)
         sheets.insert(0, _sheet(cells, twin, episode, beside, options))
     stem = f"cell_{cell.manifest['number']}_episode_{episode}" + ("_beside_clean" if twin is not None else "")
+    if again.differences:
+        # It does not show the recorded episode, and must not pass for it.
+        stem += "_other"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{stem}.{'gif' if options.gif else 'mp4'}"
     write_film(path, _joined(sheets), _rate(again) / options.slow)

@@ -105,7 +105,7 @@ def gate_markdown(results: list[GatedRequirement]) -> str:
             "status": check.status if check.status == PASSED else f"**{check.status}**",
             "requirement": _code(result.requirement.text),
             "curve": _code(check.curve) if check.curve else "",
-            "value [interval]": _escaped(finding(check)),
+            "value [interval]": _in_one_line(finding(check)),
         }
         for result in results
         for check in result.checks
@@ -154,8 +154,8 @@ def _xml(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{_escaped(text.replace('`', chr(39)))}`"
+    return f"`{_in_one_line(text.replace('`', chr(39)))}`"
 
 
-def _escaped(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())

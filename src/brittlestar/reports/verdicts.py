@@ -62,14 +62,19 @@ def _sentence(row: Row, points: list[Row], several: bool) -> str:
     if row.get("incapable"):
         return f"{_name(measure, several)} is below {_percent(row)} without perturbation: {text(row['baseline'])}"
     value, low, high = (row[f"critical_interpolated{end}"] for end in ("", "_low", "_high"))
-    last = max(points, key=lambda point: abs(point["strength"]))
+    first, last = (end(points, key=lambda point: abs(point["strength"])) for end in (min, max))
+    if first[measure] < row["threshold"]:
+        return f"{_name(measure, several)} is below {_percent(row)} at the lowest level: {_value(first, measure)}"
     if math.isnan(value):
         known = f", decided up to {_strength_name(row)} = {low:{_STYLE}}" if low < abs(last["strength"]) else ""
         held = f"holds {_percent(row)} {_name(measure, several)} over all levels, up to {_at(last)}"
         return f"{_name(measure, several)} is {_value(last, measure)}" if len(points) == 1 else held + known
-    interval = bounded(value, low, high, _STYLE)
-    if math.isinf(high):
+    if row.get("direction") == "down":
+        interval = bounded(-value, -high, -low, _STYLE)
+    elif math.isinf(high):
         interval = f"{value:{_STYLE}} [{low:{_STYLE}}, beyond the sweep]"
+    else:
+        interval = bounded(value, low, high, _STYLE)
     return f"holds {_percent(row)} {_name(measure, several)} up to {_strength_name(row)} = {interval}"
 
 

@@ -166,6 +166,7 @@ def _verdict(row: Row) -> str:
 def _refuse_other_study(old: Cell, new: Cell) -> None:
     for what, values in {
         "environment": [cell.setting("env").get("id") for cell in (old, new)],
+        "perturbation": [cell.choice("perturbation") for cell in (old, new)],
         "strength": [cell.strength_name for cell in (old, new)],
     }.items():
         if values[0] != values[1]:

@@ -90,4 +90,7 @@ def markdown_columns(columns: dict[str, list]) -> str:
 
 def _texts(values: list) -> list[str]:
     # Without a call per value: a table of episodes has hundreds of thousands.
-    return ["" if v is None or v != v else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+    return [
+        "" if v is None or v != v else f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|")
+        for v in values
+    ]

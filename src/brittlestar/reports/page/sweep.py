@@ -127,9 +127,7 @@ def _tables(tables: Tables, findings: SweepFindings, delivery: str) -> dict[str,
     parts = {"Curve and summary": sweep_overview(tables)} if tables.curve and findings.is_swept else {}
     if tables.failures:
         groups = failure_groups(tables.failures)[:MOST_ROWS]
-        # An error may hold a bar, which would start another column.
-        rows = [{name: text(value).replace("|", "\\|") for name, value in group.items()} for group in groups]
-        parts["Failed cells"] = markdown(rows, ["cells", "error", "overrides", "first"])
+        parts["Failed cells"] = markdown(groups, ["cells", "error", "overrides", "first"])
     parts |= {"Delivery: what the perturbation changed": delivery} if delivery else {}
     body = re.sub(r"\A#+ .*\n+", "", findings.protocol)
     return parts | ({"Evaluation protocol": body} if body else {})

@@ -30,7 +30,7 @@ function num(value, digits = 4) {
   let figures = String(head);
   if (figures.length > digits) { figures = figures.slice(0, digits); exponent += 1; }
   const sign = value < 0 ? "-" : "";
-  const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+  const trim = (text) => (text.includes(".") ? text.replace(/\.?0*$/, "") : text);
   if (exponent < -4 || exponent >= digits) {
     const size = String(Math.abs(exponent)).padStart(2, "0");
     return `${sign}${trim(`${figures[0]}.${figures.slice(1)}`)}e${exponent < 0 ? "-" : "+"}${size}`;

@@ -43,14 +43,15 @@ function linear(low, high, from, to, most = 5) {
   const span = high - low || 1;
   return { at: (value) => from + ((value - low) / span) * (to - from), ticks: ticksBetween(low, high, most) };
 }
-// Levels on a logarithmic axis; 0 has a place of its own before the smallest one.
+// Levels on a logarithmic axis; 0 has a place of its own before the smallest one, negative levels are on its other side.
 function logarithmic(values, from, to) {
   const sizes = values.filter((value) => value !== 0).map(Math.abs);
-  const zero = values.includes(0);
+  const middle = values.some((value) => value < 0) ? (from + to) / 2 : from;
   const low = Math.log10(Math.min(...sizes)), high = Math.log10(Math.max(...sizes));
-  const start = zero ? from + (to - from) * 0.1 : from;
-  const place = linear(low, high === low ? low + 1 : high, start, to);
-  return { at: (value) => (value === 0 ? from : place.at(Math.log10(Math.abs(value)))), ticks: [...new Set(values)] };
+  const start = values.includes(0) || middle !== from ? middle + (to - middle) * 0.1 : from;
+  const place = linear(high === low ? low - 1 : low, high, start, to);
+  const right = (value) => (value === 0 ? middle : place.at(Math.log10(Math.abs(value))));
+  return { at: (value) => (value < 0 ? 2 * middle - right(value) : right(value)), ticks: [...new Set(values)] };
 }
 // Of ticks that would lie on each other, keeps those that fit; the first and the last come first.
 function fitting(ticks, at, width) {
