@@ -118,6 +118,8 @@ def test_another_row_is_an_error_that_says_what_changed(call, sweep, monkeypatch
     code, output, _ = call(main, str(sweep), "--cell", "1", "--episode", "0", "--size", "80")
     assert code == 1 and "not the recorded row: length was " in output
     assert "the code of brittlestar, or a file that the config names, has changed since" in output
+    # The page must not show it as the film of the recorded row.
+    assert output.splitlines()[-1].strip().endswith("cell_1_episode_0_other.mp4")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,14 @@
 const FILMS = readJson("films");
+function filmView(film) {
+  const source = film.path.split("/").map(encodeURIComponent).join("/");
+  if (film.path.endsWith(".gif")) return el("img", { src: source, alt: "Film of the episode" });
+  return el("video", { src: source, controls: true, loop: true, playsinline: true, preload: "auto", "aria-label": "Film of the episode" });
+}
+// For a study without the part on episodes.
+function filmsPart(host) {
+  FILMS.forEach((film) => host.append(el("figure", {}, filmView(film),
+    el("figcaption", {}, `cell ${film.cell}, episode ${film.episode}${film.beside ? ", beside clean" : ""}`))));
+}
 const MARKS = [[1, "worst", "down"], [2, "median", "diamond"], [4, "flipped", "square"]];
 
 function episodesPart(host) {
@@ -84,12 +94,6 @@ function episodesPart(host) {
           .map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))));
     panel.hidden = false;
   }
-  function filmView(film) {
-    const source = film.path.split("/").map(encodeURIComponent).join("/");
-    if (film.path.endsWith(".gif")) return el("img", { src: source, alt: "Film of the episode" });
-    return el("video", { src: source, controls: true, loop: true, playsinline: true, preload: "auto", "aria-label": "Film of the episode" });
-  }
-
   const remark = el("p", { class: "quiet" });
   function remarks() {
     const total = samples.flatMap((s) => s.totals).reduce((a, b) => a + b, 0);

@@ -95,6 +95,7 @@ const parts = {
   map: [mapPart, () => DATA.curves.curves.some((curve) => curve.levels.length > 1)],
   episodes: [episodesPart, () => DATA.episodes.curves.length > 0],
   rewards: [rewardsPart, () => DATA.rewards.curves.length > 0],
+  "film-list": [filmsPart, () => FILMS.length > 0],
 };
 for (const [id, [build, isThere]] of Object.entries(parts)) {
   const host = byId(id);
