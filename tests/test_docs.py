@@ -35,6 +35,8 @@ REPEATED = (
     "experiment=perception_joint",
     "experiment=distracting_control",
     "algo=dagger",
+    # tests/studies/perception runs this.
+    "-m experiment=perception policy=random",
     # tests/reports/trackers runs this.
     "tracker=tensorboard",
     # The same path as `experiment=fetch_reach_action`.

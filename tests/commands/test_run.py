@@ -406,6 +406,7 @@ def test_an_environment_of_a_module_is_the_same_by_its_id_alone_and_for_auto(she
     assert "recorded 33" in by_id.stdout
 
 
+@pytest.mark.slow
 def test_every_zip_in_the_layout_of_other_programs_runs_in_its_environment(shell, saved):
     names = ("ppo/CartPole-v1_1/CartPole-v1.zip", "ppo/CartPole-v1_1/best_model.zip", "CartPole-v1/PPO/model.zip")
     for name in names:

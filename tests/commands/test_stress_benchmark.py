@@ -54,7 +54,7 @@ def test_one_command_makes_all_of_it(shell, page_table):
     assert json.loads((folder / "leaderboard.json").read_text()) == written.leaderboard
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_nothing_runs_on_when_it_is_stopped(shell, number):
     few = ["--policies=cartpole_ppo,hopper_ppo", "--page=p/s.md"]
     process = subprocess.Popen(

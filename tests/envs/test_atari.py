@@ -240,7 +240,7 @@ def agent(tmp_path_factory):
     return make_agent(tmp_path_factory.mktemp("agents"))
 
 
-@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize("trust", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_an_agent_plays_in_lanes_as_in_stable_baselines3(agent, trust):
     folder, model, envs = agent
     policy, spec = ZooFolderPolicy(str(folder), trust=trust), AtariSpec(id=PONG, max_steps=25)

@@ -95,6 +95,7 @@ def test_hydras_own_launcher_gives_the_same_tables(shell):
     assert contents(shell.folder / "cells") == contents(shell.folder / "joblib"), done.stderr
 
 
+@pytest.mark.slow
 def test_hydras_own_launcher_gets_the_reference_passes_of_a_stress_study(shell):
     study = ["experiment=stress", "perturbation=baseline,trust_violation", "env.max_steps=20", "episodes=9"]
     study += ["stress_schedule.pre=3", "stress_schedule.shock=3", "seed=0", "study.reference=230"]

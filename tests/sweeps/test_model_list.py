@@ -59,6 +59,7 @@ def read(folder, text):
     return read_models(str(folder / "models.yaml"), OPTIONS)
 
 
+@pytest.mark.slow
 def test_one_table_compares_models_of_different_environments(shell, lists):
     ask = ("models=lists/models.yaml", "perturbation.sigma=0,0.5", "seed=0,1", "episodes=3")
     done, folder = shell.sweep(*ask)

@@ -134,7 +134,7 @@ def test_a_training_that_is_asked_to_stop_saves_first(number, shell):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("launcher", ["basic", "joblib"])
+@pytest.mark.parametrize("launcher", ["basic", pytest.param("joblib", marks=pytest.mark.slow)])
 def test_a_grid_trains_what_it_can_and_names_the_failed_ones(launcher, shell):
     arguments = ["-m", "seed=0,1", "env=cartpole", "algo=a2c,sac", "algo.by_env={}", "steps=100", "episodes=5"]
     done = shell(*arguments, f"hydra/launcher={launcher}", script="train.py", check=False)
@@ -181,6 +181,7 @@ def test_a_mistake_is_one_line(words, line, shell):
     assert not (shell.folder / "outputs/training").exists()
 
 
+@pytest.mark.slow
 def test_the_command_that_it_names_runs(shell):
     done = shell("env=gym", "env.id=CartPole-v1", *PPO[1:], "steps=64", "episodes=5", script="train.py")
     assert done.stdout.startswith("note: CartPole-v1 has success, returns, sensor_groups of `env=cartpole`")

@@ -71,6 +71,7 @@ def test_the_readme_of_the_project_has_its_table():
     assert len(page.TABLE.findall((ROOT / "README.md").read_text())) == 1
 
 
+@pytest.mark.slow
 def test_real_cells_are_computed_once_and_tabulated(shell, policy_table):
     arguments = [
         *NO_POLICIES,
