@@ -111,7 +111,7 @@ def read_table(lines: list[str]) -> TextTable | None:
         return None
     edges = [i for i, letter in enumerate(lines[1]) if letter == "|"]
     places = list(itertools.pairwise(edges))
-    head, _, *body = [[line[a + 1 : b].strip() for a, b in places] for line in lines]
+    head, _, *body = [[line[a + 1 : b].strip().replace("\\|", "|") for a, b in places] for line in lines]
     if len({*head}) < len(head):
         return None
     columns = {name: [row[i] for row in body] for i, name in enumerate(head)}
