@@ -18,7 +18,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
-run: setup ## Sweep FetchReach under observation noise, P controller and learned policy: table, plot, report
+run: setup ## Sweep FetchReach under observation noise, P controller and learned policy: table, plot, page, three films
 	$(BIN)/brittlestar -m experiment=fetch_reach_observation policy=p_controller,zoo/fetch_reach_sac_0 videos=1 hydra.sweep.dir=multirun/fetch_reach_observation
 
 test: setup ## Fast tests

@@ -238,3 +238,30 @@ def test_names_are_text_and_never_code(open_page, make_cell, save_cells, tmp_pat
         assert "<script>window.hit=1" in tab.locator(place).first.text_content()
     assert tab.evaluate("window.hit") is None
     assert tab.locator("img").count() == 0
+
+
+def test_a_filter_is_on_while_one_of_its_curves_is_drawn(open_page, make_cell, save_cells, tmp_path):
+    cells = [
+        make_cell([1] * 4, strength=level, choices={"policy": policy, "mitigation": mitigation})
+        for policy in ("a", "b")
+        for mitigation in ("none", "kalman")
+        for level in (0, 0.1)
+    ]
+    save_cells(tmp_path / "sweep", cells)
+    tables = aggregate(load_cells([tmp_path / "sweep"]))
+    tab = open_page(write_page(sweep_page(tables, SweepFindings(), tmp_path, "Four curves"), tmp_path)).tab
+
+    def states() -> dict[str, str]:
+        buttons = tab.locator("#curves .filter button")
+        return {b.text_content(): b.get_attribute("aria-pressed") for b in buttons.all()}
+
+    assert states() == {"a": "true", "b": "true", "none": "true", "kalman": "true"}
+    tab.locator("#curves .filter button", has_text="a").first.click()
+    assert states()["a"] == "false" and states()["b"] == "true"
+    tab.locator("#curves .filter button", has_text="none").click()
+    tab.locator("#curves .filter button", has_text="none").click()
+    assert states()["a"] == "true", "its curve without a mitigation is drawn again"
+    tab.get_by_role("button", name="None", exact=True).click()
+    assert set(states().values()) == {"false"}
+    tab.get_by_role("button", name="All", exact=True).click()
+    assert set(states().values()) == {"true"}

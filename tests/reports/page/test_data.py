@@ -120,7 +120,7 @@ def test_a_sample_keeps_marked_episodes_and_does_not_change(cells, monkeypatch):
 def test_a_page_of_a_table_without_results_can_be_written(make_cell, fail_cell, tmp_path):
     tables = aggregate([fail_cell(make_cell([1]), "it | broke <b>")])
     text = write_page(sweep_page(tables, SweepFindings(), tmp_path, "Empty"), tmp_path).read_text()
-    assert "No cell has a result." in text
+    assert "No cell has a result." in text and "1 of 1 cell failed: see Tables" in text
     assert "<td>it | broke &lt;b&gt;</td>" in text
 
 

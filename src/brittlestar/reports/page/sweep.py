@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.identity import LABEL
+from brittlestar.errors import counted
 from brittlestar.reports.notes import varied_columns
 from brittlestar.reports.overview import MOST_ROWS, sweep_overview
 from brittlestar.reports.page.curves import MOST_CURVES_ON_PAGE, curves_data
@@ -65,7 +66,7 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
         warnings=[f"{_plain(note)} {_MISSED}" for note in findings.missed],
         checks=_checks(tables, varied),
         questions=open_questions(tables) if shown else [],
-        notes=[_plain(note) for note in findings.notes],
+        notes=_failed(tables) + [_plain(note) for note in findings.notes],
         sections=findings.sections,
         tables=_tables(tables, findings, delivery_table(cells, names)),
         commands=sweep_commands(tables.finished),
@@ -74,6 +75,12 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
         folders=relative_folders(homes, out) if any(homes) else [],
         skipped=findings.pictures,
     )
+
+
+def _failed(tables: Tables) -> list[str]:
+    """Returns a note on cells without a result, which no curve shows."""
+    count = len(tables.failures)
+    return [f"{count} of {counted(count + len(tables.cells), 'cell')} failed: see Tables"] if count else []
 
 
 def _data(

@@ -118,7 +118,7 @@ class Finished:
 
     seconds: float
     busy_seconds: float
-    """Processor time, of its workers too."""
+    """Processor time, without that of the workers of a sweep."""
     megabytes: float
     output: str
 

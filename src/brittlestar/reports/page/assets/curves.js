@@ -103,7 +103,14 @@ function curvesPart(host) {
   const figure = el("figure", {});
   const legendBox = el("div", {}), remark = el("p", { class: "quiet" });
   let chart;
-  const update = () => { chart.redraw(); remark.textContent = remarks(); };
+  const filterButtons = [];
+  // A value is on while a curve with it is drawn, whatever hid the others.
+  const isDrawn = (column, value) => curves.some((curve, i) => curve.label[column] === value && !state.hidden.has(i));
+  const update = () => {
+    filterButtons.forEach(({ button, column, value }) => button.setAttribute("aria-pressed", String(isDrawn(column, value))));
+    chart.redraw();
+    remark.textContent = remarks();
+  };
   function remarks() {
     const parts = [];
     if (state.second) parts.push(`Solid: ${metricTitle(state.metric)}; dashed: ${metricTitle(state.second)}.`);
@@ -126,12 +133,12 @@ function curvesPart(host) {
       const buttons = values.map((value) => {
         const button = el("button", { type: "button", "aria-pressed": "true" }, value || "none");
         button.addEventListener("click", () => {
-          const on = button.getAttribute("aria-pressed") !== "true";
-          button.setAttribute("aria-pressed", String(on));
+          const on = !isDrawn(column, value);
           curves.forEach((curve, i) => { if (curve.label[column] === value) on ? state.hidden.delete(i) : state.hidden.add(i); });
           rebuildLegend();
           update();
         });
+        filterButtons.push({ button, column, value });
         return button;
       });
       return el("div", { class: "filter", role: "group", "aria-label": column }, el("span", {}, lastPart(column)), buttons);
