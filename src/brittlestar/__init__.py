@@ -7,7 +7,7 @@ Contents:
     standard_dr_sweeps, dr_sweep: success under other lights and cameras.
     Perturbation, ObservationPerturbation, ScaledObservation, Step: what a noise model of your own needs.
     Mitigation, Policy, StressSchedule, EnvSpec: the other parts of a cell.
-    Study, Section, Job, Cell, with_keys, markdown, write_rows: what a study of your own needs.
+    Study, Round, Section, Job, Cell, with_keys, with_overrides, markdown, write_rows: what a study of your own needs.
     UserError: every mistake that brittlestar can explain in one line.
 """
 
@@ -39,7 +39,7 @@ _HOMES = {
     "results.load": "Cell",
     "results.write": "write_rows",
     "schedules": "StressSchedule",
-    "studies.base": "Study with_keys",
+    "studies.base": "Study Round with_keys with_overrides",
     "studies.perception.api": "dr_sweep",
     "studies.perception.axes": "standard_dr_sweeps",
 }

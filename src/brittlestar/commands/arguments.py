@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.commands.terminal import Parser
-from brittlestar.config import GROUPS
+from brittlestar.config import GROUPS, options
 from brittlestar.config.compositions import compose_words
 from brittlestar.errors import UserError
 
@@ -34,8 +34,26 @@ def is_override_or_flag(word: str) -> bool:
 
 
 def expand(arguments: list[str]) -> list[str]:
-    """Returns arguments that Hydra understands: flags first, globs and compositions expanded."""
-    return [part for word in flags_first(arguments) for part in expand_list(expand_files(gate_file(word)))]
+    """Returns arguments that Hydra understands: flags first, globs, compositions and sweepers expanded."""
+    words = study_of_sweeper(flags_first(arguments))
+    return [part for word in words for part in expand_list(expand_files(gate_file(word)))]
+
+
+def study_of_sweeper(arguments: list[str]) -> list[str]:
+    """Adds the study of a sweeper that chooses cells by their results: it has the name of the sweeper.
+
+    Example:
+        >>> study_of_sweeper(["hydra/sweeper=stress", "seed=1"]), study_of_sweeper(["hydra/sweeper=cells"])
+        (['hydra/sweeper=stress', 'study=stress', 'seed=1'], ['hydra/sweeper=cells'])
+    """
+    if any(word.startswith("study=") for word in arguments):
+        return arguments
+    names = [word.partition("=")[2] if word.startswith("hydra/sweeper=") else "" for word in arguments]
+    pairs = (
+        [word, f"study={name}"] if name in options("study") else [word]
+        for word, name in zip(arguments, names, strict=True)
+    )
+    return [word for pair in pairs for word in pair]
 
 
 def flags_first(arguments: list[str]) -> list[str]:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from brittlestar.cells.job import Job, resolve
 
+_printed: set[str] = set()
+
 
 def print_backends(jobs: Iterable[Job]) -> None:
-    """Writes a line to the standard error for every environment whose backend was chosen among several."""
+    """Writes a line to the standard error, once, for every environment whose backend was chosen among several."""
     notes: dict[str, None] = {}
     for job in jobs:
         # A job that cannot be resolved fails when it runs.
@@ -16,4 +18,5 @@ def print_backends(jobs: Iterable[Job]) -> None:
             notes.setdefault(resolve(job).backend_note)
     # A live line may be on the terminal.
     start = "\r\x1b[2K" if sys.stderr.isatty() else ""
-    sys.stderr.write("".join(f"{start}{note}\n" for note in notes if note))
+    sys.stderr.write("".join(f"{start}{note}\n" for note in notes if note and note not in _printed))
+    _printed.update(notes)

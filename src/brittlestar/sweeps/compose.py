@@ -198,14 +198,21 @@ def compose_call(launcher: Any, overrides: Sequence[str], number: int) -> DictCo
     return config
 
 
-def add_extra_cells(launcher: Any, cells: list[list[str]]) -> list[list[str]]:
-    """Returns the overrides of all cells of a sweep: its own, and behind them those that its study adds."""
+def study_of(launcher: Any) -> Any:
+    """Returns the study of a sweep; None without one."""
     node = launcher.config.study
     if node is None:
-        return cells
+        return None
     if not isinstance(node, DictConfig):
         raise UserError(f"`study: {node}`: `study` is a config group, so choose an option by `defaults`")
-    study = build(plain_config(node), "study")
+    return build(plain_config(node), "study")
+
+
+def add_extra_cells(launcher: Any, cells: list[list[str]]) -> list[list[str]]:
+    """Returns the overrides of all cells of a sweep: its own, and behind them those that its study adds."""
+    study = study_of(launcher)
+    if study is None:
+        return cells
     composed = (composer_of(launcher).job(overrides, number) for number, overrides in enumerate(cells))
     return [*cells, *(extra.overrides for extra in study.extra_cells(composed))]
 

@@ -116,10 +116,11 @@ class IndexWriter:
             self._flush()
 
 
-def write_plan(folder: Path, cells: Sequence[Sequence[str]]) -> None:
+def write_plan(folder: Path, cells: Sequence[Sequence[str]], first: int = 0) -> None:
     """Writes an index without cells, but with the overrides of each: for launchers whose jobs record their own cell.
 
-    A job of an earlier sweep in the same folder may still run. Its cell has other overrides.
+    A job of an earlier sweep in the same folder may still run. Its cell has other overrides. In a sweep that comes in
+    parts, the cells from `first` on are those of the last part.
     """
-    with IndexWriter(folder, len(cells)) as index:
+    with IndexWriter(folder, len(cells) - first, first) as index:
         index.write_line({"plan": [overrides_digest(overrides) for overrides in cells]})

@@ -39,7 +39,8 @@ def launch(launcher: Any, job_overrides: Sequence[Sequence[str]], first: int, ex
         jobs = compose_jobs(launcher, job_overrides, first)
     # The jobs live until the sweep ends: the collector need not search them.
     gc.freeze()
-    outcomes = run_jobs(jobs, Path(str(launcher.config.hydra.sweep.dir)), executor)
+    in_rounds = getattr(launcher, "in_rounds", False)
+    outcomes = run_jobs(jobs, Path(str(launcher.config.hydra.sweep.dir)), executor, in_rounds)
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
 
 
@@ -116,12 +117,16 @@ def _mistake(job: Job) -> str:
         return " ".join(str(error).split())
 
 
-def run_jobs(jobs: Sequence[Job], folder: Path, executor: Executor) -> list[Outcome]:
-    """Runs the cells of a sweep, writes its index to a folder, and returns the outcomes, in order."""
+def run_jobs(jobs: Sequence[Job], folder: Path, executor: Executor, in_rounds: bool = False) -> list[Outcome]:
+    """Runs the cells of a sweep, writes its index to a folder, and returns the outcomes, in order.
+
+    Of a sweep in rounds these are the cells of one round, which prints its own line.
+    """
     outcomes: dict[int, Outcome] = {}
     for store in {str(job.config["store"]) for job in jobs}:
         check_store(store)
-    with IndexWriter(folder, len(jobs), jobs[0].number if jobs else 0) as index, Progress(len(jobs)) as progress:
+    first, summary = jobs[0].number if jobs else 0, not in_rounds
+    with IndexWriter(folder, len(jobs), first) as index, Progress(len(jobs), summary=summary) as progress:
         progress.curves = RunningCurves(jobs) if progress.is_live else None
         for job, outcome, record in _outcomes(jobs, executor, progress):
             index.add(job, outcome, record)

@@ -76,7 +76,8 @@ class LiveLine:
 class Progress:
     """Counts cells as they end; use it as a context manager.
 
-    A terminal gets a bar with the curves so far. Any other stream gets a line every 30 seconds.
+    A terminal gets a bar with the curves so far. Any other stream gets a line every 30 seconds. With `summary`, a line
+    at the end counts all cells.
 
     Example:
         >>> import io
@@ -87,8 +88,8 @@ class Progress:
         True
     """
 
-    def __init__(self, total: int, stream: TextIO | None = None, noun: str = "cells") -> None:
-        self.total, self.running, self.episodes, self._noun = total, 0, 0, noun
+    def __init__(self, total: int, stream: TextIO | None = None, noun: str = "cells", summary: bool = True) -> None:
+        self.total, self.running, self.episodes, self._noun, self._summary = total, 0, 0, noun, summary
         self._line = LiveLine(stream, log_seconds=30.0)
         self._bar: LiveBar | None = None
         self.curves: RunningCurves | None = None
@@ -108,7 +109,8 @@ class Progress:
 
     def __exit__(self, *exception: object) -> None:
         self.end_bar()
-        self._line.note(self.line())
+        if self._summary:
+            self._line.note(self.line())
 
     def end_bar(self) -> None:
         """Draws no more, so that the terminal is free for a question."""

@@ -12,6 +12,8 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.types import Override
 from hydra.core.utils import JobReturn
 
+from hydra_plugins.brittlestar_plugins.rounds import RoundsOfSweep
+
 
 class CellLauncher(BasicLauncher):
     """Runs cells on workers of this machine; composes configs once, and takes cells that the store has from there."""
@@ -47,12 +49,14 @@ class ProtocolLauncher(CellLauncher):
 
 
 class CellSweeper(BasicSweeper):
-    """The basic sweeper, with lists of models and the extra cells of a study."""
+    """The basic sweeper, with lists of models and the cells that a study adds, or chooses in rounds."""
+
+    def __init__(self, max_batch_size: int | None = None, params: Any = None) -> None:
+        super().__init__(max_batch_size, params)
+        self._rounds: RoundsOfSweep | None = None
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
-        from brittlestar.sweeps.compose import add_extra_cells, composer_of, refuse_swept_study
-        from brittlestar.sweeps.index_writer import write_plan
-        from brittlestar.sweeps.launch import refuse_foreign_policies
+        from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
 
@@ -64,14 +68,39 @@ class CellSweeper(BasicSweeper):
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (combinations,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in combinations]
+        folder = Path(str(self.config.hydra.sweep.dir))
+        self._rounds = RoundsOfSweep.of_study(self.launcher, jobs, folder)
+        if self._rounds is not None:
+            return []
         self._check_gate(jobs)
         jobs = add_extra_cells(self.launcher, jobs)
-        if not isinstance(self.launcher, CellLauncher):
-            # Other launchers start each cell without a look at the others.
-            composer = composer_of(self.launcher)
-            refuse_foreign_policies(composer.job(overrides, number) for number, overrides in enumerate(jobs))
-            write_plan(Path(str(self.config.hydra.sweep.dir)), jobs)
+        self._plan(jobs, 0)
         return [list(chunk) for chunk in self.split_overrides_to_chunks(jobs, max_batch_size)]
+
+    def is_done(self) -> bool:
+        if self._rounds is None:
+            return super().is_done()
+        first = len(self._rounds.jobs)
+        is_last = not self._rounds.advance()
+        if not is_last:
+            self._plan(self._rounds.jobs, first)
+        return is_last
+
+    def get_job_batch(self) -> Sequence[Sequence[str]]:
+        return super().get_job_batch() if self._rounds is None else self._rounds.batch
+
+    def _plan(self, jobs: list[list[str]], first: int) -> None:
+        """Prepares the cells from `first` on for a launcher that starts each cell without a look at the others."""
+        if isinstance(self.launcher, CellLauncher):
+            return
+        from brittlestar.sweeps.compose import composer_of
+        from brittlestar.sweeps.index_writer import write_plan
+        from brittlestar.sweeps.launch import refuse_foreign_policies
+
+        assert self.config is not None
+        composer = composer_of(self.launcher)
+        refuse_foreign_policies(composer.job(overrides, first + i) for i, overrides in enumerate(jobs[first:]))
+        write_plan(Path(str(self.config.hydra.sweep.dir)), jobs, first)
 
     def _check_gate(self, jobs: list[list[str]]) -> None:
         """Refuses a gate on curves or levels that the sweep does not have."""
