@@ -1,5 +1,6 @@
 """What varied between cells, and how they group into curves."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ class CellValues:
 
     def __init__(self, cells: list[Cell]) -> None:
         self._layers = [cell.layers for cell in cells]
-        self._strengths = [f"perturbation.{cell.strength_name}" for cell in cells]
+        self._strengths = [sys.intern(f"perturbation.{cell.strength_name}") for cell in cells]
         shared = list({id(part): part for part, _ in self._layers}.values())
         same = {key for part in shared for key in part if len({other.get(key, _ABSENT) for other in shared}) == 1}
         varied = (set().union(*shared) - same).union(*(own for _, own in self._layers))

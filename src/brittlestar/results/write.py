@@ -141,16 +141,17 @@ def _csv_lines(piece: pa.Table, header: bool) -> Any:
 
 def _episode_pieces(tables: Tables) -> Iterator[pa.Table]:
     """Yields the table of episodes in pieces of about `_PIECE_ROWS` rows."""
-    entries = list(tables.episodes())
+    cells, grouping = tables.finished, tables.grouping
     # Of all cells at once, since a label may be a number in one piece and text in another.
-    labels = {key: _arrow([label[key] for label, _ in entries]) for key in entries[0][0]} if entries else {}
+    labels = {key: _arrow([label[i] for label in grouping.labels]) for i, key in enumerate(grouping.columns)}
+    labels |= {key: _arrow([getattr(cell, key) for cell in cells]) for key in ("strength_name", "strength", "seed")}
     start, rows, count = 0, list[np.ndarray](), 0
-    for stop, (_, cell) in enumerate(entries, 1):
+    for stop, cell in enumerate(cells, 1):
         rows.append(cell.rows())
         count += len(rows[-1])
-        if count >= _PIECE_ROWS or stop == len(entries):
+        if count >= _PIECE_ROWS or stop == len(cells):
             piece = {key: values[start:stop] for key, values in labels.items()}
-            yield _episode_piece(piece, [cell for _, cell in entries[start:stop]], rows)
+            yield _episode_piece(piece, cells[start:stop], rows)
             start, rows, count = stop, [], 0
 
 

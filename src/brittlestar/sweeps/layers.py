@@ -89,7 +89,8 @@ def flatten(node: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         if isinstance(value, dict) and value:
             leaves |= flatten(value, f"{prefix}{key}.")
         else:
-            leaves[prefix + key] = value if isinstance(value, _PLAIN) else json.dumps(value)
+            # Many manifests have the same keys.
+            leaves[sys.intern(prefix + key)] = value if isinstance(value, _PLAIN) else json.dumps(value)
     return leaves
 
 
