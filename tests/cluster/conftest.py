@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ import ray_bed
 import slurm_bed
 from started import ROOT, RayCommand, Started, wait_until_idle
 
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would the commands that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SLOW = "policy=callable", "policy.path=slow:policy"
 GRID = "env=cartpole", "perturbation.sigma=0,0.05,0.1,0.2,0.4,0.8", "episodes=4"
 """The start of every sweep; with the slow policy, a cell takes about half a second, most of it asleep."""

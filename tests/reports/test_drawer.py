@@ -40,9 +40,10 @@ def sleep_elsewhere(parent: int) -> str:
     return "drawn here"
 
 
-@pytest.mark.parametrize("fresh", [False, True])
-def test_a_picture_is_drawn_in_the_other_process(fresh):
-    drawer.start_drawer(fresh)
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_picture_is_drawn_in_the_other_process(forked, monkeypatch):
+    monkeypatch.setattr(drawer, "has_fork_server", lambda: forked)
+    drawer.start_drawer()
     number, process = drawer.draw_apart(process_of, 3)()
     assert number == 3 and process != os.getpid()
     assert drawer._drawer is None, "the process has ended"
@@ -66,13 +67,20 @@ def test_a_process_that_hangs_is_not_waited_for(monkeypatch):
 
 def test_the_process_can_be_used_as_soon_as_it_is_there():
     """It is started by another thread, so nothing may be sent to it before its first task."""
-    thread = threading.Thread(target=drawer.start_drawer, args=(True,))
+    thread = threading.Thread(target=drawer.start_drawer)
     thread.start()
     while drawer._drawer is None:
         time.sleep(0)
     number, process = drawer.draw_apart(process_of, 3)()
     thread.join()
     assert number == 3 and process != os.getpid()
+
+
+def test_without_a_fork_server_the_process_leaves_no_temporary_file(tmp_path):
+    code = "from brittlestar.reports.drawer import start_drawer\nstart_drawer()\nimport os; os.kill(os.getpid(), 9)"
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=env, timeout=60, check=False)
+    assert list(tmp_path.iterdir()) == []
 
 
 # The thread is still at work when the program ends.

@@ -13,7 +13,7 @@ def main() -> None:
     options, folders, settings = read_sweeps(parser)
     from brittlestar.reports.drawer import start_drawer
 
-    start_drawer(fresh=True)
+    start_drawer()
     from brittlestar.reports.summary import summarise
     from brittlestar.reports.terminal_text import print_text
 

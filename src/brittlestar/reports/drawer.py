@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from brittlestar.sweeps.fork_server import has_fork_server
 from brittlestar.sweeps.workers import Death, Worker
 
 _MODULES = ("brittlestar.reports.pictures", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
@@ -17,12 +18,15 @@ _PATIENCE_SECONDS = 600.0
 _drawer: Worker | None = None
 
 
-def start_drawer(fresh: bool = False) -> None:
-    """Starts the process; a fresh one if this command has not started the one that workers are forked from."""
+def start_drawer() -> None:
+    """Starts the process; a fresh one if this command has not started the one that workers are forked from.
+
+    Such a server has a socket among the temporary files, which the driver of a cluster would leave when it is killed.
+    """
     global _drawer
     if _drawer is None:
         # A program that ends while another thread is here would wait for a process that nothing ends.
-        drawer = Worker(fresh, daemon=True)
+        drawer = Worker(fresh=not has_fork_server(), daemon=True)
         drawer.give(_import, None)
         # Another thread may draw from now on.
         _drawer = drawer

@@ -13,6 +13,12 @@ FIRST_ENV = "BRITTLESTAR_FIRST_ENV"
 """Environment variable: the option of the group `env` that the first cells will likely use."""
 _starting = threading.Lock()
 _START_SECONDS = 5.0
+_is_started = False
+
+
+def has_fork_server() -> bool:
+    """Whether this process has started the process that workers are forked from."""
+    return _is_started
 
 
 def start_fork_server(env: str | None = None) -> bool:
@@ -21,6 +27,7 @@ def start_fork_server(env: str | None = None) -> bool:
     It has one thread and nothing of this process, so a fork of it is safe. It imports what cells need, once for all
     workers; `env` is the option that they will likely use. Without it, as on Windows, each worker starts on its own.
     """
+    global _is_started
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return False
     from multiprocessing import forkserver, resource_tracker
@@ -36,6 +43,7 @@ def start_fork_server(env: str | None = None) -> bool:
     except OSError:
         # Its socket is in the folder of temporary files, whose name may be too long for a socket.
         return False
+    _is_started = True
     return True
 
 
