@@ -111,6 +111,39 @@ def test_sys_exit_in_a_policy_is_a_failed_cell(job, monkeypatch):
     assert outcome.error == "the policy or the environment ended the program by `sys.exit(0)`"
 
 
+class _MuteError(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (GeneratorExit("left"), "GeneratorExit: left"),
+        (BaseException("over"), "BaseException: over"),
+        (_MuteError(), "_MuteError: (an error whose text cannot be read)"),
+        (ValueError("no file \udcff"), "ValueError: no file \\udcff"),
+    ],
+)
+def test_whatever_a_policy_raises_is_a_failed_cell_with_a_text_that_tables_can_hold(job, monkeypatch, error, line):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr("brittlestar.engine.evaluation.rollout", fail)
+    outcome = cell.run(job)
+    assert (outcome.status, outcome.error) == ("failed", line)
+    assert "Traceback" in outcome.traceback and outcome.traceback.encode()
+
+
+def test_an_interruption_is_no_failed_cell(job, monkeypatch):
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("brittlestar.engine.evaluation.rollout", fail)
+    with pytest.raises(KeyboardInterrupt):
+        cell.run(job)
+
+
 def test_a_policy_that_changes_the_folder_does_not_move_the_store(job, monkeypatch, tmp_path):
     from brittlestar.engine import evaluation
 

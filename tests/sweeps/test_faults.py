@@ -32,6 +32,9 @@ def killed(observation):
 def leaves(observation):
     sys.exit(0)
 
+def interrupts(observation):
+    raise KeyboardInterrupt
+
 def hangs(observation):
     time.sleep(600)
 
@@ -68,19 +71,20 @@ def contents(folder: Path) -> list[bytes]:
 
 
 def test_a_policy_that_ends_its_process_costs_its_cells_only(faulty):
-    names = ("exits", "segfaults", "killed", "leaves", "good")
+    names = ("exits", "segfaults", "killed", "leaves", "interrupts", "good")
     done, _ = faulty.sweep(*FAST, "policy=callable", paths(*names), "seed=0,1", check=False)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "10/10 cells: 2 done, 8 failed" in done.stderr
+    assert "12/12 cells: 2 done, 10 failed" in done.stderr
     reasons = {row["policy.path"].removeprefix("mine:"): row["error"] for row in faulty.table("sweep", "failures")}
     assert reasons == {
         "exits": "its process ended with exit code 3 in the middle of the cell",
         "segfaults": "its process was ended by SIGSEGV (Segmentation fault)",
         "killed": "its process was ended by SIGKILL (Killed)",
         "leaves": "the policy or the environment ended the program by `sys.exit(0)`",
+        "interrupts": "KeyboardInterrupt:",
     }
     assert len(faulty.table("sweep", "cells")) == 2
-    assert len(done.stderr.strip().splitlines()) <= 8
+    assert len(done.stderr.strip().splitlines()) <= 9
 
 
 def test_a_policy_that_hangs_is_ended(faulty):

@@ -77,7 +77,7 @@ multiprocessing.parent_process = lambda: os.kill(os.getpid(), signal.SIGTERM)
 worker_process.serve_tasks(None)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")
 
 
 def test_workers_remain_for_the_next_tasks():
@@ -92,6 +92,7 @@ def test_workers_remain_for_the_next_tasks():
     [
         (-signal.SIGSEGV, "its process was ended by SIGSEGV (Segmentation fault)"),
         (-signal.SIGKILL, "its process was ended by SIGKILL (Killed)"),
+        (-signal.SIGTERM, "its process was ended by SIGTERM (Terminated)"),
         (99, "its process ended with exit code 3 in the middle of the cell"),
     ],
 )

@@ -44,7 +44,9 @@ def run(job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outc
             status = "done"
             records.write_record(resolved.config["store"], cell, compute(resolved, on_episode))
         return Outcome(status, job.number, cell, job.config["episodes"], seconds=time.perf_counter() - clock)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return fail(job, cell, error)
 
 
@@ -100,11 +102,25 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
 
 def fail(job: Job, cell: str, error: BaseException) -> Outcome:
     """Returns the outcome of a cell that has no result."""
-    line = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    if isinstance(error, SystemExit):
-        line = f"the policy or the environment ended the program by `sys.exit({error.code!r})`"
+    line = " ".join(_line_of(error).split())
     trace = "" if isinstance(error, UserError) else "".join(traceback.format_exception(error))
-    return Outcome("failed", job.number, cell, error=" ".join(line.split()), traceback=trace)
+    return Outcome("failed", job.number, cell, error=_encodable(line), traceback=_encodable(trace))
+
+
+def _line_of(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"the policy or the environment ended the program by `sys.exit({error.code!r})`"
+    try:
+        text = str(error)
+    except Exception:
+        # The class of the error is code of the user, too.
+        text = "(an error whose text cannot be read)"
+    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+
+
+def _encodable(text: str) -> str:
+    """Returns a text that tables can hold; that of an error may name a file whose name is not UTF-8."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def manifest_of(job: Job, outcome: Outcome, record: Record | None) -> dict[str, Any]:

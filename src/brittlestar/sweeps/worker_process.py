@@ -24,7 +24,7 @@ _is_stopped = False
 """Whether this process is a worker that is to end."""
 
 
-class Stopped(BaseException):
+class Stopped(KeyboardInterrupt):
     """Raised in a worker that is to end; code of a policy that catches `Exception` does not catch it."""
 
 
@@ -42,6 +42,10 @@ def serve_tasks(pipe: Connection, output: OutputEnd | None = None) -> None:
             if time.monotonic() - trimmed > _TRIM_SECONDS:
                 trim_memory()
                 trimmed = time.monotonic()
+    if _is_stopped:
+        # Another program may have sent the signal: then it is the reason why the cell has no result.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
     # Not by the way of a program's end: code of a policy may have left threads that never end.
     os._exit(0)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
 from brittlestar.sweeps.fork_server import start_fork_server, whole_start
 from brittlestar.sweeps.worker_output import OutputEnd, open_worker_output
-from brittlestar.sweeps.worker_process import serve_tasks
+from brittlestar.sweeps.worker_process import Stopped, serve_tasks
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -195,4 +195,10 @@ atexit.register(stop)
 def _run(job: Job) -> Outcome:
     from brittlestar.cells import run as cell
 
-    return cell.run(job)
+    try:
+        return cell.run(job)
+    except Stopped:
+        raise
+    except KeyboardInterrupt as error:
+        # No signal raises it in a worker, so the code of a policy or an environment did.
+        return cell.fail(job, getattr(job, "cell", ""), error)
