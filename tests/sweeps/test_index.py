@@ -110,6 +110,14 @@ def test_a_line_that_was_not_finished_is_a_missing_cell(tmp_path):
     data = (tmp_path / INDEX).read_bytes()
     (tmp_path / INDEX).write_bytes(data[:-3])
     assert len(read(tmp_path)) == 1 and read_header(tmp_path)[0] == 2
+    assert count_missing(tmp_path) == 1
+
+
+def test_a_line_in_the_place_of_another_is_a_missing_cell(tmp_path):
+    write(tmp_path, [0, 1, 2])
+    lines = (tmp_path / INDEX).read_bytes().splitlines(keepends=True)
+    (tmp_path / INDEX).write_bytes(b"".join([*lines[:-1], lines[-2]]))
+    assert count_missing(tmp_path) == 1
 
 
 def test_indexes_are_found_in_the_order_of_their_numbers_and_forgotten(tmp_path):
@@ -155,6 +163,9 @@ def test_a_removed_line_or_file_is_noticed(tmp_path):
     lines = (tmp_path / INDEX).read_text().splitlines(keepends=True)
     (tmp_path / INDEX).write_text("".join(lines[:1] + lines[2:]))
     with pytest.raises(DamagedCellError, match="lacks a line that line 2 needs: run the command of the sweep again"):
+        read(tmp_path)
+    (tmp_path / INDEX).write_text("".join(lines[1:]))
+    with pytest.raises(DamagedCellError, match="lacks its first line: run the command of the sweep again"):
         read(tmp_path)
     (tmp_path / INDEX).write_text("".join(lines))
     (tmp_path / ARRAYS).unlink()

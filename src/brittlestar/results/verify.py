@@ -7,7 +7,7 @@ from typing import NamedTuple
 from brittlestar.cells.record import DamagedCellError
 from brittlestar.cells.store import load_cell, stored_cells
 from brittlestar.errors import UserError
-from brittlestar.sweeps.index import INDEX, find_indexes, read_header, read_index
+from brittlestar.sweeps.index import INDEX, count_missing, find_indexes, read_header, read_index
 
 
 class Check(NamedTuple):
@@ -30,7 +30,7 @@ def verify(folder: Path) -> Iterator[Check]:
     indexes, empty = find_indexes(folder), True
     for place in indexes:
         yield from _verify_sweep(place)
-    for cell, path in () if indexes else stored_cells(folder):
+    for cell, path in stored_cells(folder):
         empty = False
         yield Check(str(path), _problem_of_stored(folder, cell))
     if empty and not indexes:
@@ -62,9 +62,10 @@ def _verify_sweep(folder: Path) -> Iterator[Check]:
         yield Check(f"{folder / INDEX}", str(error))
         return
     planned, jobs = read_header(folder)
-    if jobs is not None:
-        # Its cells are in folders of their own.
+    if planned is None:
+        yield Check(f"{folder / INDEX}", "it is empty, or its first line was cut")
         return
-    missing = (planned or 0) - len(numbers)
+    # The cells of a sweep with a plan are in folders of their own.
+    missing = planned - len(numbers) if jobs is None else count_missing(folder)
     if missing > 0:
         yield Check(str(folder), f"{missing} of its cells have no result: the sweep runs or was ended", True)

@@ -23,6 +23,8 @@ SUM = ', "sum": "'
 """What is before the digest of a line."""
 _LINE_BYTES = 4096
 """Most lines are shorter."""
+_DIGEST_BYTES = 19
+"""The digest at the end of a line, with what is behind it."""
 _REMEDY = "run the command of the sweep again"
 
 
@@ -108,8 +110,10 @@ def count_missing(folder: Path) -> int:
     """Returns how many cells of the sweep in a folder have no record yet; 0 where that is not known."""
     recorded = 0
     for place in find_indexes(folder):
-        with open(place / INDEX) as file:
-            recorded += sum(line.startswith('{"of"') for line in file)
+        with open(place / INDEX, "rb") as file:
+            # A line that is cut is no record. A line that is there twice is one: its end is its digest.
+            lines = (line for line in file if line.startswith(b'{"of"') and line.endswith(b"\n"))
+            recorded += len({line[-_DIGEST_BYTES:] for line in lines})
     return max(0, (read_header(folder)[0] or 0) - recorded)
 
 
@@ -139,6 +143,8 @@ class IndexReader:
                     return
                 start, self.stop, self._number = self.stop, self.stop + len(text), self._number + 1
                 line = _checked(text, self.path, f" in line {self._number}")
+                if self._number == 1 and "sweep" not in line:
+                    raise DamagedCellError(f"{self.path} lacks its first line: {_REMEDY}")
                 if "sweep" in line or "plan" in line:
                     self.header |= line
                 elif "manifest" in line:

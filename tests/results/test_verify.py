@@ -1,0 +1,47 @@
+"""Verification: what is damaged or missing in a store or a sweep is named."""
+
+import numpy as np
+import pytest
+
+from brittlestar.cells.record import decode, encode
+from brittlestar.cells.store import write_record
+from brittlestar.results.verify import verify
+from brittlestar.sweeps.index import INDEX
+from brittlestar.sweeps.index_writer import IndexWriter, write_plan
+
+
+def write(folder, *numbers):
+    with IndexWriter(folder, len(numbers)) as index:
+        for number in numbers:
+            manifest = {"number": number, "choices": {}, "status": "done"}
+            record = decode(encode(manifest, {"episodes": np.full(3, float(number))}))
+            index.write(record.manifest, record.arrays)
+
+
+def problems(folder):
+    return [check.problem for check in verify(folder) if check.problem]
+
+
+def test_whole_sweeps_and_stores_have_no_problem(tmp_path):
+    write(tmp_path / "sweep", 0, 1)
+    write_record(str(tmp_path / "store"), "ab" * 16, encode({"cell": "ab" * 16}, {}))
+    assert problems(tmp_path / "sweep") == problems(tmp_path / "store") == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"sweep": {"cel'])
+def test_an_index_without_its_first_line_is_damaged(tmp_path, content):
+    write(tmp_path, 0, 1)
+    (tmp_path / INDEX).write_bytes(content)
+    assert problems(tmp_path) == ["it is empty, or its first line was cut"]
+
+
+def test_a_missing_cell_of_a_sweep_with_a_folder_for_each_is_named(tmp_path):
+    write_plan(tmp_path, [["seed=0"], ["seed=1"]])
+    write(tmp_path / "0", 0)
+    assert problems(tmp_path) == ["1 of its cells have no result: the sweep runs or was ended"]
+
+
+def test_a_store_with_a_sweep_in_it_is_checked_too(tmp_path):
+    write(tmp_path / "sweep", 0)
+    write_record(str(tmp_path), "ab" * 16, b"damaged")
+    assert problems(tmp_path) == ["its manifest has another digest than it was written with"]
