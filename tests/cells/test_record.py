@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from brittlestar.cells.record import DamagedCellError, decode, encode
+from brittlestar.cells.record import DamagedCellError, decode, digest, encode
 
 ARRAYS = {
     "episodes": np.array([[0.0, np.nan], [1.0, 2.0]]),
@@ -56,3 +56,9 @@ def test_swapped_rows_and_an_edited_manifest_are_noticed():
 def test_anything_else_is_no_record(content):
     with pytest.raises(DamagedCellError):
         decode(content)
+
+
+@pytest.mark.parametrize("head", [b"{}", b"[]", b"null", b"no JSON", b'{"files": 3}', b'{"files": {"episodes": {}}}'])
+def test_a_manifest_that_describes_no_cell_is_damage_even_with_its_own_digest(head):
+    with pytest.raises(DamagedCellError, match="does not describe a cell"):
+        decode(b"\n".join([b"brittlestar cell 2 " + digest(head).encode(), head, ARRAYS["episodes"].tobytes()]))

@@ -61,8 +61,11 @@ def decode(data: bytes) -> Record:
     head, _, body = rest.partition(b"\n")
     if not first.startswith(_FORMAT) or first[len(_FORMAT) :] != digest(head).encode():
         raise DamagedCellError("its manifest has another digest than it was written with")
-    manifest = json.loads(head)
-    arrays = read_arrays(manifest["files"], body)
+    try:
+        manifest = json.loads(head)
+        arrays = read_arrays(manifest["files"], body)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise DamagedCellError("its manifest does not describe a cell") from None
     if sum(array.nbytes for array in arrays.values()) != len(body):
         raise DamagedCellError("it is longer than its arrays")
     return Record(manifest, arrays)
