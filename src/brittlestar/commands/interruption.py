@@ -5,13 +5,18 @@ Before a command has started there is nothing to remove, and the process ends at
 and when the exception gets lost, as in a library that catches everything.
 """
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import os
 import signal
 import sys
 import threading
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # Of `typing`, whose import would delay the first answer to a signal.
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 _NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _CLEANUP_SECONDS = 20.0
