@@ -1,11 +1,15 @@
 """The index of a sweep: every line and every array is checked when it is read."""
 
+import contextlib
+import resource
 import time
 
 import numpy as np
 import pytest
 
+from brittlestar.cells.claims import Claim
 from brittlestar.cells.record import DamagedCellError, decode, encode
+from brittlestar.errors import UserError
 from brittlestar.sweeps.index import (
     ARRAYS,
     INDEX,
@@ -171,3 +175,29 @@ def test_a_removed_line_or_file_is_noticed(tmp_path):
     (tmp_path / ARRAYS).unlink()
     with pytest.raises(DamagedCellError, match=r"cells.bin cannot be read \(No such file or directory\): run the"):
         read(tmp_path)
+
+
+@contextlib.contextmanager
+def full_disk():
+    """Lets no file grow beyond 10 bytes, as on a disk without room."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_one_line_at_every_step(tmp_path):
+    with pytest.raises(UserError, match="cannot write .*: File too large"), full_disk():
+        IndexWriter(tmp_path, 1)
+    index = IndexWriter(tmp_path, 1)
+    index.write_line({"plan": ["x" * 100]})
+    with pytest.raises(UserError, match="cannot write .*cells.jsonl: File too large"), full_disk(), index:
+        pass
+
+
+def test_a_folder_on_a_full_disk_is_not_claimed(tmp_path):
+    with pytest.raises(UserError, match="cannot write to .*: File too large"), full_disk():
+        Claim(tmp_path)
+    assert list(tmp_path.iterdir()) == []

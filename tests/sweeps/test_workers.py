@@ -110,6 +110,10 @@ def test_a_hanging_task_is_ended():
     assert results == {98: Death("it ran for longer than `timeout_minutes=0.02`", True), 2: 4, 3: 9}
 
 
+def test_a_timeout_of_months_is_possible():
+    assert dict(pool(1).run(square, [2], minutes=100_000)) == {2: 4}
+
+
 def test_stopped_workers_are_gone():
     list(pool(2).run(square, [1, 2]))
     processes = [worker.process for worker in pool(2).workers]

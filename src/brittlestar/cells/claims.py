@@ -52,15 +52,19 @@ class Claim:
                 self.path.unlink()
 
     def _create(self) -> bool:
+        facts = {"command": " ".join(sys.argv), "since": time.time(), "token": self._token}
+        made = False
         try:
             handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+            made = True
+            with open(handle, "w") as file:
+                json.dump(_identity(os.getpid()) | facts, file)
         except FileExistsError:
             return False
         except OSError as error:
+            if made:
+                self.path.unlink(missing_ok=True)
             raise UserError(f"cannot write to {self.path.parent}: {error.strerror}") from None
-        with open(handle, "w") as file:
-            facts = {"command": " ".join(sys.argv), "since": time.time(), "token": self._token}
-            json.dump(_identity(os.getpid()) | facts, file)
         return True
 
     def _remove_stale(self) -> None:

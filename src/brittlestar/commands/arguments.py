@@ -63,6 +63,9 @@ def flags_first(arguments: list[str]) -> list[str]:
         >>> flags_first(["env=cartpole", "-m", "seed=0,1", "--config-dir", "mine"])
         ['-m', '--config-dir', 'mine', 'env=cartpole', 'seed=0,1']
     """
+    if arguments[-1:] and arguments[-1] in _FLAGS_WITH_VALUE:
+        # In front, it would take the first override for its value.
+        raise UserError(f"`{arguments[-1]}` needs a value")
     flags, overrides = list[str](), list[str]()
     for before, word in zip(["", *arguments], arguments, strict=False):
         (flags if word.startswith("-") or before in _FLAGS_WITH_VALUE else overrides).append(word)

@@ -1,5 +1,6 @@
 """The typed top level of a cell's config."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +78,8 @@ def check_values(config: dict[str, Any]) -> None:
         if not isinstance(config.get(key, False), bool):
             raise UserError(f"`{key}` must be true or false, got {config[key]}")
     minutes = config.get("timeout_minutes")
-    if minutes is not None and not minutes > 0:
-        raise UserError(f"`timeout_minutes` must be null or above 0, got {minutes}")
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise UserError(f"`timeout_minutes` must be null, or finite and above 0, got {minutes}")
     if config.get("store", ".") in ("", None):
         raise UserError("`store` must be a folder, got nothing")
 

@@ -43,7 +43,11 @@ class IndexWriter:
         self._lock, self._flushed = threading.Lock(), 0.0
         self._timer: threading.Timer | None = None
         self.write_line({"sweep": {"cells": first + cells}})
-        self._flush()
+        try:
+            self._flush()
+        except OSError as error:
+            self.__exit__(None, None, None)
+            raise UserError(f"cannot write to {folder}: {error.strerror}") from None
 
     def __enter__(self) -> IndexWriter:
         return self
@@ -51,13 +55,18 @@ class IndexWriter:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        files = self._arrays, self._lines
         try:
             self._flush()
+            for file in files:
+                file.close()
         except OSError as failure:
             raise UserError(f"cannot write {self._lines.name}: {failure.strerror}") from None
         finally:
-            for file in (self._arrays, self._lines):
-                file.close()
+            for file in files:
+                # A file that could not be flushed cannot be closed at the first attempt.
+                with contextlib.suppress(OSError):
+                    file.close()
 
     def add(self, job: Job, outcome: Outcome, record: Record | None) -> None:
         """Writes the cell of a job; `record` is None for a failed one."""

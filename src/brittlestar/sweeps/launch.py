@@ -195,7 +195,8 @@ def run_into(folder: Path, job: Job, on_episode: Callable[[int], None] = lambda 
     check_store(str(job.config["store"]))
     minutes = job.config.get("timeout_minutes")
     # Only another process can be ended in the middle of a cell.
-    outcome = run(job, on_episode) if minutes is None else next(run_on_workers([job], 1, minutes))
+    is_timed = minutes is not None and isinstance(job, ResolvedJob)
+    outcome = next(run_on_workers([job], 1, minutes)) if is_timed else run(job, on_episode)
     record = None
     if isinstance(job, ResolvedJob):
         outcome, record = _finished(job, outcome)

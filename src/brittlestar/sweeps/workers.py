@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from brittlestar.cells.job import Job, Outcome
 
 _GRACE_SECONDS = 8.0
+_LONGEST_WAIT = 86_400.0
+"""The system cannot wait for a month."""
 _pool: Pool | None = None
 
 
@@ -144,7 +146,7 @@ class Pool:
         busy, now = self.busy, time.monotonic()
         last = -math.inf if minutes is None else now - 60 * minutes
         left = None if minutes is None else max(0.0, min(worker.started for worker in busy) - last)
-        wait([worker.pipe for worker in busy], left)
+        wait([worker.pipe for worker in busy], None if left is None else min(left, _LONGEST_WAIT))
         last += time.monotonic() - now
         return [worker for worker in busy if worker.pipe.poll() or worker.started <= last]
 

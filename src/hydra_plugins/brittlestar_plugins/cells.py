@@ -1,6 +1,7 @@
 """Sweeper and launcher for many cheap cells: Hydra's basic ones without their overhead."""
 
 import functools
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -56,6 +57,7 @@ class CellSweeper(BasicSweeper):
         self._rounds: RoundsOfSweep | None = None
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
+        from brittlestar.errors import UserError
         from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
@@ -68,6 +70,8 @@ class CellSweeper(BasicSweeper):
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (combinations,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in combinations]
+        if not jobs:
+            raise UserError("the sweep has no cells: one of its keys has no values")
         folder = Path(str(self.config.hydra.sweep.dir))
         self._rounds = RoundsOfSweep.of_study(self.launcher, jobs, folder)
         if self._rounds is not None:
@@ -93,13 +97,17 @@ class CellSweeper(BasicSweeper):
         """Prepares the cells from `first` on for a launcher that starts each cell without a look at the others."""
         if isinstance(self.launcher, CellLauncher):
             return
+        from brittlestar.cells.store import check_store
         from brittlestar.sweeps.compose import composer_of
         from brittlestar.sweeps.index_writer import write_plan
         from brittlestar.sweeps.launch import refuse_foreign_policies
 
         assert self.config is not None
         composer = composer_of(self.launcher)
-        refuse_foreign_policies(composer.job(overrides, first + i) for i, overrides in enumerate(jobs[first:]))
+        planned = [composer.job(overrides, first + i) for i, overrides in enumerate(jobs[first:])]
+        for store in {os.path.expanduser(str(job.config.get("store", ""))) for job in planned} - {""}:
+            check_store(store)
+        refuse_foreign_policies(planned)
         write_plan(Path(str(self.config.hydra.sweep.dir)), jobs, first)
 
     def _check_gate(self, jobs: list[list[str]]) -> None:
