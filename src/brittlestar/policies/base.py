@@ -97,7 +97,7 @@ class Policy:
 
     @property
     def remote(self) -> dict[str, Any] | None:
-        """Facts about a policy that runs elsewhere (address, metadata, latency) after a rollout; None if it runs here."""
+        """Facts about a policy that runs elsewhere (address, metadata, latency) after a rollout; None for any other."""
         return None
 
     def outside(self) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from brittlestar.errors import UserError
+from brittlestar.policies.input_entry import is_image
 
 _CHANNELS = (1, 3, 4)
 _LARGEST = 4096
@@ -26,15 +26,15 @@ def as_height_and_width(size: int | list[int] | None) -> tuple[int, int] | None:
     return sides[0], sides[1]
 
 
-def is_image(space: Any) -> bool:
-    """Whether a space holds images: bytes of height x width x channels.
+def holds_images(space: Any) -> bool:
+    """Whether a space holds images whose channels come last.
 
     Example:
-        >>> is_image(spaces.Box(0, 255, (64, 64, 3), np.uint8)), is_image(spaces.Box(0, 255, (64,), np.uint8))
-        (True, False)
+        >>> from gymnasium import spaces
+        >>> [holds_images(spaces.Box(0, 255, shape, np.uint8)) for shape in ((64, 64, 3), (3, 64, 64), (64,))]
+        [True, False, False]
     """
-    shape = space.shape or ()
-    return isinstance(space, spaces.Box) and space.dtype == np.uint8 and len(shape) == 3 and shape[2] in _CHANNELS
+    return is_image(space) and space.shape[2] in _CHANNELS
 
 
 def resize_with_padding(images: np.ndarray, height: int, width: int) -> np.ndarray:

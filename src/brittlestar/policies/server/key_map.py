@@ -10,7 +10,7 @@ from gymnasium import spaces
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.envs.batches import ARRAY_SPACES, entries
 from brittlestar.errors import UserError, nearest
-from brittlestar.policies.server.image_size import as_height_and_width, is_image, resize_with_padding
+from brittlestar.policies.server.image_size import as_height_and_width, holds_images, resize_with_padding
 
 PLAIN = "observation"
 """Name of an observation that is not a dict."""
@@ -29,7 +29,7 @@ class KeyMap:
     """
 
     observation: dict[str, Any] = field(default_factory=dict)
-    """Entry of our observation, or a list of entries to join, by its name at the server; empty sends all as they are."""
+    """Entry of our observation, or a list of entries to join, by its name at the server; empty sends all of them."""
     image_size: int | list[int] | None = None
     """Height and width that images are resized to, with padding."""
     prompt: str | None = None
@@ -52,7 +52,7 @@ class KeyMap:
         parts = dict(space.items()) if isinstance(space, spaces.Dict) else {PLAIN: space}
         chosen = self.observation or {name: name for name in parts}
         self._sources = {name: [one] if isinstance(one, str) else list(one) for name, one in chosen.items()}
-        self._images = {name for name, part in parts.items() if is_image(part)}
+        self._images = {name for name, part in parts.items() if holds_images(part)}
         for name, sources in self._sources.items():
             for source in sources:
                 if source not in parts:
@@ -84,7 +84,7 @@ class KeyMap:
         return {} if self.prompt is None else {PROMPT: self.prompt}
 
     def read_actions(self, answer: dict[str, Any], leading: tuple[int, ...], space: Space) -> np.ndarray:
-        """Returns the actions of an answer, `(*leading, chunk, *action)`; `leading` is the number of lanes, or empty."""
+        """Returns the actions of an answer, `(*leading, chunk, *action)`; `leading` is `(lanes,)` or empty."""
         actions = answer.get(self.actions)
         if self.actions not in answer:
             names = [str(name) for name in answer]

@@ -76,8 +76,8 @@ class ServerPolicy(Policy):
         metadata, notes = self._connection.metadata, []
         if metadata is not None and not metadata.is_repeatable:
             notes.append(
-                f"{self.url} does not announce that it is repeatable: a new run may give other numbers; cells are taken "
-                "from the store while its address, its metadata and `policy.revision` are the same"
+                f"{self.url} does not announce that it is repeatable: a new run may give other numbers; cells are "
+                "taken from the store while its address, its metadata and `policy.revision` are the same"
             )
         if self._samples_unheard:
             notes.append(f"{self.url} decides itself whether actions are sampled: it is not sent `deterministic=false`")
@@ -120,7 +120,7 @@ class ServerPolicy(Policy):
     def _ask_batch(
         self, observation: Observation, wanted: np.ndarray, player: ChunkPlayer, starts: np.ndarray, deterministic: bool
     ) -> Any:
-        """Yields the wanted lanes with their chunks from one request, which holds all lanes: a server may keep states."""
+        """Yields the wanted lanes with their chunks from one request. It holds all lanes: a server may keep states."""
         lanes, holds_state = len(starts), self._metadata.keeps_state and not starts.all()
         if holds_state and player.requests != self._requests:
             raise ServerError(

@@ -168,6 +168,6 @@ def _checked_array(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtyp
     whole, given = dtype.kind in "biu", array.dtype.kind in "biu"
     if whole and not given:
         raise UserError(f"`{name}` has the dtype {array.dtype}, expected {dtype}")
-    if dtype == np.uint8 and array.dtype != np.uint8 and array.size and not (0 <= array.min() and array.max() <= 255):
+    if dtype == np.uint8 and array.dtype != np.uint8 and array.size and not (array.min() >= 0 and array.max() <= 255):
         raise UserError(f"`{name}` has the dtype {array.dtype} and values outside of 0 to 255, expected {dtype}")
     return array.astype(dtype, copy=False)
