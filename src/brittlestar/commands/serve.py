@@ -14,9 +14,7 @@ def main() -> None:
     use_one_thread()
     read_arguments()
     if {"-m", "--multirun"} & set(sys.argv[1:]):
-        leave(
-            "`serve` offers one policy, without `-m`; start it once for each policy, with another `port`", WRONG_USAGE
-        )
+        leave("`serve` offers one policy, without `-m`: start one server for each, with another `port`", WRONG_USAGE)
     from brittlestar.config import ServeConfig
 
     composed: list[Any] = []

@@ -51,9 +51,7 @@ def on_servers(tables: Tables) -> list[str]:
         slowest = max(log["max_ms"] for log in latencies)
         span = text(medians[0]) if len(medians) == 1 else f"{text(min(medians))} to {text(max(medians))}"
         where = f"note: {url} answered {requests:,} requests in {counted(len(latencies), 'cell')}"
-        notes.append(
-            f"{where}, median {span} ms, slowest {text(slowest)} ms; time of answers is not time of the simulation"
-        )
+        notes.append(f"{where}, median {span} ms, slowest {text(slowest)} ms; the simulation waited for each")
     return notes
 
 

@@ -180,7 +180,7 @@ def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section
             yield f"The policies were not measured with {'sampled' if True in modes else 'the most likely'} actions."
     yield from _untested(cells)
     if any(not server["repeatable"] for server in map(server_of, cells) if server is not None):
-        yield "A server that does not announce that it is repeatable chose the actions: a new run may give other numbers."
+        yield "A server that does not announce that it is repeatable chose actions: a new run may give other numbers."
     if any(cell.setting("episode_seeds") == "consecutive" for cell in cells):
         yield "Seeds share start states, so intervals over seeds are too narrow."
     if tables is not None and tables.failures:

@@ -139,19 +139,22 @@ def announced_metadata(address: Address, settings: ConnectionSettings) -> Server
     """
     key, now = (address, settings), time.monotonic()
     if key not in _announced or _announced[key].expires < now:
-        connection, outcome = PolicyConnection(address, settings), None
-        try:
-            outcome = connection.open()
-        except ServerError as error:
-            outcome = error
-        finally:
-            connection.close()
+        outcome = _outcome_of(PolicyConnection(address, settings))
         is_quick_failure = isinstance(outcome, ServerError) and time.monotonic() - now < _QUICK_SECONDS
         _announced[key] = _Announced(outcome, now if is_quick_failure else time.monotonic() + _FRESH_SECONDS)
-    outcome = _announced[key].outcome
-    if isinstance(outcome, ServerError):
-        raise type(outcome)(str(outcome))
-    return outcome
+    metadata = _announced[key].outcome
+    if isinstance(metadata, ServerError):
+        raise type(metadata)(str(metadata))
+    return metadata
+
+
+def _outcome_of(connection: PolicyConnection) -> ServerMetadata | ServerError:
+    try:
+        return connection.open()
+    except ServerError as error:
+        return error
+    finally:
+        connection.close()
 
 
 class _Announced(NamedTuple):
