@@ -12,7 +12,8 @@ MEGABYTE = 10**6
 _ARRAY, _SCALAR = b"__ndarray__", b"__npgeneric__"
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])")
 """Numbers and booleans: what `dtype.str` of NumPy writes for them."""
-_MOST_AXES = 16
+_MOST_AXES, _LONGEST_AXIS = 16, 2**16
+"""Limits of a shape; an axis may be longer where the array has as many bytes."""
 _MOST_ITEMS = 10**6
 """Entries of all lists and maps of one frame: a small frame can hold many empty lists, each an object in memory."""
 
@@ -48,7 +49,7 @@ def decode_frame(frame: bytes) -> Any:
     try:
         return msgpack.unpackb(
             frame, object_hook=hooks.read_map, list_hook=hooks.read_list, ext_hook=_refuse_extension,
-            max_array_len=_MOST_ITEMS, max_map_len=_MOST_ITEMS,
+            max_array_len=_MOST_ITEMS, max_map_len=_MOST_ITEMS, timestamp=1,
         )  # fmt: skip
     except FrameError:
         raise
@@ -99,7 +100,7 @@ def _read_array(entries: dict) -> np.ndarray:
         raise FrameError(f"an array has data of type {type(data).__name__}, expected bytes")
     if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape):
         raise FrameError(f"an array has the shape {shape!r:.60}, expected a list of whole numbers")
-    if len(shape) > _MOST_AXES or max(shape, default=0) > max(len(data), 1):
+    if len(shape) > _MOST_AXES or max(shape, default=0) > max(len(data), _LONGEST_AXIS):
         raise FrameError(f"an array of {len(data):,} bytes cannot have the shape {shape!r:.60}")
     if math.prod(shape) * dtype.itemsize != len(data):
         raise FrameError(f"an array of shape {shape!r:.60} and dtype {dtype.str} cannot have {len(data):,} bytes")
