@@ -104,6 +104,5 @@ def test_any_bytes_give_a_message_or_an_error_in_one_line(rng):
             decode_frame(bytes(frame[: rng.integers(1, len(frame) + 1)]))
             outcomes.add("read")
         except FrameError as error:
-            assert "\n" not in str(error)
-            outcomes.add("refused")
+            outcomes.add("refused, in two lines" if "\n" in str(error) else "refused")
     assert outcomes == {"read", "refused"}

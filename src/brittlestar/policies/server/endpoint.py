@@ -5,6 +5,7 @@ import functools
 import hmac
 import http
 import ipaddress
+import socket
 import threading
 from typing import Any
 
@@ -38,17 +39,12 @@ class PolicyEndpoint:
 
         self._offer, self._greeting, self._token = offer, encode_frame(metadata), token
         self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        try:
-            self._server: Any = serve(
-                self._handle, host, port, compression=None, max_size=_LARGEST_FRAME, logger=QUIET,
-                process_request=self._process_request, ping_interval=_PING_SECONDS, ping_timeout=None,
-                # A page in a browser sends its origin. No such page may query a policy on this machine.
-                origins=[None],
-            )  # fmt: skip
-        except OSError as error:
-            raise _cannot_listen(host, port, error) from None
-        except OverflowError:
-            raise UserError(f"`port` must be 0 to 65535, got {port}") from None
+        self._server: Any = serve(
+            self._handle, sock=_listen(host, port), compression=None, max_size=_LARGEST_FRAME, logger=QUIET,
+            process_request=self._process_request, ping_interval=_PING_SECONDS, ping_timeout=None,
+            # A page in a browser sends its origin. No such page may query a policy on this machine.
+            origins=[None],
+        )  # fmt: skip
         self.host, self.port = host, int(self._server.socket.getsockname()[1])
 
     @property
@@ -103,12 +99,18 @@ def _reply(session: Any, frame: bytes | str) -> bytes | str:
         return shortened(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
-def _cannot_listen(host: str, port: int, error: OSError) -> UserError:
-    if error.errno == errno.EADDRINUSE:
-        return UserError(f"`port`: {port} at {host} is in use; take another one, or `port=0` for any that is free")
-    if error.errno == errno.EACCES:
-        return UserError(f"`port`: {port} needs more rights; take one from 1024 on")
-    return UserError(f"`host`: cannot listen at {host}: {error.strerror or error}")
+def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise UserError(f"`port` must be 0 to 65535, got {port}")
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        reason = f"`host`: cannot listen at {host}: {error.strerror or error}"
+        if error.errno == errno.EADDRINUSE:
+            reason = f"`port`: {port} at {host} is in use; take another one, or `port=0` for any that is free"
+        elif error.errno == errno.EACCES:
+            reason = f"`port`: {port} needs more rights; take one from 1024 on"
+        raise UserError(reason) from None
 
 
 def is_loopback(host: str) -> bool:
