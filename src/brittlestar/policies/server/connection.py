@@ -5,6 +5,7 @@ import time
 import weakref
 from typing import Any, NamedTuple
 
+from brittlestar.errors import counted
 from brittlestar.policies.server.address import Address
 from brittlestar.policies.server.codec import MEGABYTE, FrameError, decode_frame, encode_frame
 from brittlestar.policies.server.metadata import ServerMetadata
@@ -78,7 +79,8 @@ class PolicyConnection:
     def _give_up(self, error: Exception, resend: bool) -> ServerError:
         if not resend:
             return ServerError(f"{error}; the server held the state of the episodes, which is lost with it")
-        return ServerError(f"{error}; {self._settings.reconnects} new connections failed, too")
+        again = counted(self._settings.reconnects, "new connection")
+        return ServerError(f"{error}; {again} failed, too")
 
     def _exchange(self, frame: bytes) -> dict[str, Any]:
         from websockets.exceptions import ConnectionClosed
