@@ -52,7 +52,13 @@ def make_offer(config: dict[str, Any], choices: dict[str, Any], overrides: Seque
     digest = hashlib.sha256(json.dumps([node, contents(node)], sort_keys=True).encode()).hexdigest()[:32]
     repeatable = is_repeatable(node) if config["repeatable"] is None else config["repeatable"]
     facts: dict[str, Any] = {"server": "brittlestar", "version": __version__, "code": engine_digest(), "policy": label}
-    facts |= {"digest": digest, "env": spec.id, "deterministic": config["deterministic"], "repeatable": repeatable}
+    facts |= {
+        "digest": digest,
+        "env": spec.id,
+        "env_option": env.option,
+        "deterministic": config["deterministic"],
+        "repeatable": repeatable,
+    }
     return NamedOffer(offer, facts | offer.describe(), label, env.notes)
 
 

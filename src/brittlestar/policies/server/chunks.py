@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, counted
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class ChunkRule:
     def steps_of(self, chunk: int) -> int:
         """Returns how many steps of a chunk are played; refuses one of another length."""
         if self.length is not None and chunk != self.length:
-            raise UserError(f"the chunk has {chunk} steps, expected `policy.chunks.length` = {self.length}")
+            raise UserError(f"the chunk has {counted(chunk, 'step')}, expected `policy.chunks.length` = {self.length}")
         if self.play is not None and self.play > chunk:
-            raise UserError(f"the chunk has {chunk} steps, fewer than `policy.chunks.play` = {self.play}")
+            raise UserError(f"the chunk has {counted(chunk, 'step')}, fewer than `policy.chunks.play` = {self.play}")
         return chunk if self.play is None else self.play
 
 

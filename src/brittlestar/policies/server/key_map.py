@@ -1,7 +1,7 @@
 """Names at the server for the entries of our observation, and our actions from its answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ class KeyMap:
         (2, 2)
     """
 
-    observation: dict[str, Any] = field(default_factory=dict)
-    """Entry of our observation, or a list of entries to join, by its name at the server; empty sends all of them."""
+    observation: dict[str, Any] | None = None
+    """Entry of our observation, or a list of entries to join, by its name at the server; None sends all of them."""
     image_size: int | list[int] | None = None
     """Height and width that images are resized to, with padding."""
     prompt: str | None = None
@@ -41,7 +41,7 @@ class KeyMap:
 
     def __post_init__(self) -> None:
         self._size = as_height_and_width(self.image_size)
-        for name, parts in self.observation.items():
+        for name, parts in (self.observation or {}).items():
             if not isinstance(parts, str) and not (isinstance(parts, list) and all(isinstance(p, str) for p in parts)):
                 raise UserError(f"`observation.{name}` must be an entry or a list of entries, got {parts!r}")
         if any(column < 0 for column in self.columns or ()):

@@ -52,8 +52,16 @@ class ServerMetadata:
     @property
     def env_id(self) -> str:
         """The environment that the policy was made for; empty if the server names none."""
-        name = self.entries.get("env")
-        return name if isinstance(name, str) else ""
+        return self._text("env")
+
+    @property
+    def env_option(self) -> str:
+        """The option of the group `env` that makes this environment; empty if the server names none."""
+        return self._text("env_option")
+
+    def _text(self, name: str) -> str:
+        value = self.entries.get(name)
+        return value if isinstance(value, str) else ""
 
     @property
     def fingerprint(self) -> str:

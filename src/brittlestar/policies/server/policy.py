@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from brittlestar.checkpoints.spaces_text import Space
+from brittlestar.config import options
+from brittlestar.config.build import build
 from brittlestar.envs.batches import entries, take_row
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Observation, Policy, Prediction, Starts, count_lanes
@@ -17,7 +19,7 @@ from brittlestar.policies.server.chunks import ChunkPlayer, ChunkRule
 from brittlestar.policies.server.connection import PolicyConnection, announced_metadata
 from brittlestar.policies.server.key_map import KeyMap
 from brittlestar.policies.server.latency import LatencyLog
-from brittlestar.policies.server.metadata import BATCH
+from brittlestar.policies.server.metadata import BATCH, ServerMetadata
 from brittlestar.policies.server.opening import ConnectionSettings, ServerError
 from brittlestar.randomness import LaneDraws
 
@@ -44,8 +46,8 @@ class ServerPolicy(Policy):
     connection: ConnectionSettings = field(default_factory=ConnectionSettings)
 
     def __post_init__(self) -> None:
-        self._address = Address.read(self.url)
-        self._connection = PolicyConnection(self._address, self.connection)
+        self.address = Address.read(self.url)
+        self._connection = PolicyConnection(self.address, self.connection)
         self._latency, self._lost_before, self._requests = LatencyLog(), 0, 0
         self._samples_unheard = False
 
@@ -53,6 +55,12 @@ class ServerPolicy(Policy):
     def trained_env(node: dict[str, Any]) -> str:
         """Returns the environment that the server names; empty if it names none."""
         return _announced(node).env_id
+
+    @staticmethod
+    def trained_option(node: dict[str, Any]) -> str | None:
+        """Returns the option of the group `env` that the server names, which may have cameras; None without one."""
+        option = _announced(node).env_option
+        return option if option in options("env") else None
 
     @staticmethod
     def outside_identity(node: dict[str, Any]) -> dict[str, str]:
@@ -154,10 +162,10 @@ class ServerPolicy(Policy):
             raise ServerError(f"{self.url}: {error}") from None
 
 
-def _announced(node: dict[str, Any]) -> Any:
-    """Returns the metadata of the server that a config node names."""
-    settings = {key: value for key, value in (node.get("connection") or {}).items() if key != "_target_"}
-    return announced_metadata(Address.read(str(node["url"])), ConnectionSettings(**settings))
+def _announced(node: dict[str, Any]) -> ServerMetadata:
+    """Returns the metadata of the server that a config node names; a mistake in the node is an error before that."""
+    policy = build(node, "policy")
+    return announced_metadata(policy.address, policy.connection)
 
 
 def _bytes(row: Any) -> bytes:
