@@ -1,14 +1,17 @@
 """The client in real rollouts, against real servers on loopback."""
 
+import re
 import time
+from pathlib import Path
 
 import msgpack
 import numpy as np
 import pytest
+import yaml
 from gymnasium import spaces
 from wire_bed import endpoint, free_port, plain_server, steer
 
-from brittlestar.config.build import load
+from brittlestar.config.build import build, load
 from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.plan import Plan
 from brittlestar.engine.stack import Parts
@@ -237,3 +240,10 @@ def test_latency_is_measured_per_request_of_the_last_pass():
         latency = policy.remote["latency"]
     assert latency["requests"] == 12 and latency["server_median_ms"] == 2.5
     assert 0 < latency["median_ms"] <= latency["p95_ms"] <= latency["max_ms"]
+
+
+def test_the_mapping_on_the_page_of_servers_builds():
+    page = (Path(__file__).parents[3] / "docs/server.md").read_text()
+    node = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
+    policy = build(node, "policy")
+    assert policy.chunks.play == 5 and policy.keys.observation["observation/state"] == ["observation", "desired_goal"]

@@ -21,7 +21,7 @@ def wire(quick: bool) -> list[Figure]:
     from stable_baselines3 import SAC
 
     with tempfile.TemporaryDirectory() as folder:
-        path, steps = f"{folder}/model.zip", 100 if quick else 1000
+        path, steps = f"{folder}/model.zip", 100 if quick else 300
         SAC("MlpPolicy", "HalfCheetah-v5", seed=0, device="cpu", buffer_size=1).save(path)
         words = (f"env={_ENV}", f"env.max_steps={steps}", f"episodes={_LANES}", f"lanes={_LANES}")
         file = ("policy=sb3", f"policy.path={path}")
