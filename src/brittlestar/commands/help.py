@@ -103,7 +103,7 @@ The groups `env` and `policy` have the options of `brittlestar list GROUP`. Most
 Examples
   brittlestar serve policy=zoo/cartpole_ppo
   brittlestar serve env=half_cheetah policy=sb3 policy.path=my/model.zip port=8001
-  BRITTLESTAR_TOKEN=secret brittlestar serve policy=zoo/fetch_push_sac_0 host=0.0.0.0
+  env BRITTLESTAR_TOKEN=secret brittlestar serve policy=zoo/fetch_reach_sac_0 host=0.0.0.0
 """
 
 _USAGES = {"train": (_TRAIN, ["algo"]), "harden": (_HARDEN, ["algo"]), "serve": (_SERVE, [])}
