@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 
 from brittlestar.commands.help import COMMANDS
+from brittlestar.studies.speed.wire import serving
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
 PAGES += sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
 PROGRAM = "brittlestar"
+SERVER = "ws://127.0.0.1:8000"
+"""The address of servers on the pages."""
 FEWER_PHASES = ["stress_schedule.pre=2", "stress_schedule.shock=2"]
 MY_MODULE = "def my_policy(observation):\n    return int(observation[2] > 0)\n"
 REPEATED = (
@@ -96,7 +99,19 @@ def record_demos(folder: Path) -> None:
 
 
 def run_command(folder: Path, line: str) -> None:
-    """Runs a command by the sources of this checkout."""
+    """Runs a command by the sources of this checkout; one of a server, until it serves."""
+    words = shlex.split(line)[1:]
+    if words[:1] == ["serve"]:
+        with serving(*words[1:]) as url:
+            assert url.startswith("ws://127.0.0.1:")
+    elif SERVER in line:
+        with serving("policy=zoo/cartpole_ppo") as url:
+            run_program(folder, line.replace(SERVER, url))
+    else:
+        run_program(folder, line)
+
+
+def run_program(folder: Path, line: str) -> None:
     arguments, path = shlex.split(line)[1:], [os.environ.get("PYTHONPATH", "")]
     for option in ROOT.glob("examples/*/*/conf/*/*.yaml"):
         if f"={option.stem}" in line:

@@ -66,6 +66,7 @@ class LaneDraws:
     on the lane of the episode, nor on the other lanes, nor on draws that other steps skip.
 
     Attributes:
+        seed: the seed of the stream.
         episodes: the episode of every lane.
         steps: the step of every lane in its episode.
 
@@ -82,7 +83,7 @@ class LaneDraws:
     """
 
     def __init__(self, seed: int, stream: str, lanes: int) -> None:
-        self._seed, self._stream = seed, stream
+        self.seed, self._stream = seed, stream
         self._lanes = np.arange(lanes)
         self.episodes, self.steps = np.zeros((2, lanes), dtype=np.int64)
         self._sites: list[_Site] = []
@@ -97,7 +98,7 @@ class LaneDraws:
     def child(self, name: str) -> LaneDraws:
         """Returns an independent stream at the same episodes and steps, for one part of a composition."""
         if name not in self._children:
-            self._children[name] = LaneDraws(self._seed, f"{self._stream}/{name}", len(self._lanes))
+            self._children[name] = LaneDraws(self.seed, f"{self._stream}/{name}", len(self._lanes))
         self._children[name].at(self.episodes, self.steps)
         return self._children[name]
 
@@ -119,7 +120,7 @@ class LaneDraws:
             >>> bool(draws.normal()[0] == numbers[99])
             True
         """
-        jumper = self._jumpers.setdefault(nth, Jumper(self._seed, f"{self._stream}/{nth}"))
+        jumper = self._jumpers.setdefault(nth, Jumper(self.seed, f"{self._stream}/{nth}"))
         numbers = np.empty((-(-steps // _BLOCK_STEPS), _BLOCK_STEPS))
         for block, row in enumerate(numbers):
             generator = jumper.to(block, episode)
@@ -128,7 +129,7 @@ class LaneDraws:
 
     def _draw(self, shape: Shape, per_episode: bool, kind: Callable) -> np.ndarray:
         while self._used >= len(self._sites):
-            self._sites.append(_Site(Jumper(self._seed, f"{self._stream}/{len(self._sites)}"), self._lanes))
+            self._sites.append(_Site(Jumper(self.seed, f"{self._stream}/{len(self._sites)}"), self._lanes))
         self._used += 1
         steps = None if per_episode else self.steps
         return self._sites[self._used - 1].take(self.episodes, steps, shape, kind)

@@ -14,6 +14,7 @@ from brittlestar.reports.option_notes import read_notes
 BUILT = (*GROUPS, "study")
 OPTIONS = [(group, path.stem) for group in BUILT for path in sorted((config_folder() / group).glob("*.yaml"))]
 NEEDED = {"gym": ["env.id=CartPole-v1"], "callable": ["policy.path=builtins:abs"]}
+NEEDED["server"] = ["policy.url=ws://127.0.0.1:8000"]
 NEEDED["env_parameter"] = ["perturbation.attribute=length"]
 NEEDED |= {name: ["policy.path=is/read/later"] for name in ("torchscript", "onnx")}
 

@@ -4,6 +4,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import UserError
 from brittlestar.perturbations import DelayedAction, DroppedAction, ResourceConstraint, ScaledAction, StickyAction
+from brittlestar.perturbations.base import scheduled_fields
 from brittlestar.perturbations.context import Context
 
 BOX = spaces.Box(-1.0, 1.0, (2,), np.float32)
@@ -145,3 +146,33 @@ def test_the_default_of_an_environment_must_be_an_action():
     part.bind(DISCRETE, DISCRETE, 1)
     with pytest.raises(UserError, match=r"`env\.default_action` must be an action of Discrete\(1000\), got 1000"):
         part.prepare(Context(default_action=1000))
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(0.02, 1), (0.021, 2), (0.3, 15), (0.001, 1)])
+def test_a_delay_in_seconds_waits_for_the_next_step_of_the_clock(seconds, steps, make_step):
+    part, actions = DelayedAction(delay_steps=9, delay_seconds=seconds), count_up(steps=40)
+    part.bind(DISCRETE, DISCRETE, 1)
+    part.prepare(Context(step_seconds=0.02))
+    sent = np.array([part.perturb_action(a, make_step(1, step=t)) for t, a in enumerate(actions)])
+    assert sent[:, 0].tolist() == [0] * steps + actions[: 40 - steps, 0].tolist()
+    assert (part.strength_field, part.strength, part.scaled(2.0).strength) == ("delay_seconds", seconds, 2 * seconds)
+
+
+def test_a_delay_in_seconds_needs_a_clock_and_is_no_number_below_0(make_step):
+    part = DelayedAction(delay_steps=1, delay_seconds=0.1)
+    part.bind(DISCRETE, DISCRETE, 1)
+    with pytest.raises(UserError, match="`delay_seconds`: the time of a step of this environment is not known"):
+        part.prepare(Context())
+    with pytest.raises(ValueError, match="`delay_seconds` must be at least 0, got -1"):
+        DelayedAction(delay_steps=1, delay_seconds=-1)
+    assert DelayedAction(delay_steps=1, delay_seconds=0.0).is_identity
+
+
+def test_a_schedule_scales_the_seconds_and_cannot_name_the_steps(make_step):
+    part = DelayedAction(delay_steps=9, delay_seconds=0.1)
+    part.bind(DISCRETE, DISCRETE, 1)
+    part.prepare(Context(step_seconds=0.02))
+    sent = np.array([part.perturb_action(a, make_step(1, step=t, level=0.5)) for t, a in enumerate(count_up())])
+    assert sent[:, 0].tolist() == [0, 0, 0, 1, 2, 3, 4, 5]
+    with pytest.raises(UserError, match="has no number 'delay_steps'"):
+        scheduled_fields(part, "delay_steps")

@@ -93,6 +93,8 @@ def test_a_lane_does_not_depend_on_the_others(part, make_step):
 def test_a_schedule_can_scale_every_number(part, make_step):
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
+        if value is None:
+            continue
         half = dataclasses.replace(part, **{field.name: type(value)(value / 2)})
         scheduled = play(part, some_rewards(), make_step, parameter=field.name, level=0.5)
         np.testing.assert_allclose(scheduled, play(half, some_rewards(), make_step), rtol=1e-12)

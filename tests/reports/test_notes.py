@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from brittlestar.reports.notes import of_cells, remarks, varied_columns
+from brittlestar.reports.notes import of_cells, on_servers, remarks, varied_columns
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.results.aggregate import aggregate
 
@@ -89,3 +89,19 @@ def test_a_model_that_alone_has_a_result_keeps_its_column(make_cell, fail_cell, 
     assert sum(column in line for line in lines) == 2
     assert sum(("mine" if column == "model" else "a.zip") in line for line in lines) == 4
     assert varied_columns(aggregate(finished)) == []
+
+
+def test_the_latency_of_servers_and_what_they_do_not_promise_are_in_the_tables(make_cell):
+    cells = curve(make_cell)
+    for cell, median in zip(cells, (1.5, 4.0), strict=True):
+        latency = {"requests": 600, "median_ms": median, "p95_ms": 2 * median, "max_ms": 90.0}
+        cell.manifest["server"] = {"url": "ws://127.0.0.1:8000", "repeatable": False, "latency": latency}
+    tables = aggregate(cells)
+    assert on_servers(tables) == [
+        "note: ws://127.0.0.1:8000 answered 1,200 requests in 2 cells, median 1.5 to 4 ms, slowest 90 ms; "
+        "the simulation waited for each"
+    ]
+    assert [row["repeatable"] for row in (*tables.curve, *tables.summary[:1])] == [False] * 3
+    assert tables.cells.columns()["latency_median_ms"] == [1.5, 4.0]
+    assert "| repeatable" in sweep_overview(tables)
+    assert "repeatable" not in sweep_overview(aggregate(curve(make_cell)))

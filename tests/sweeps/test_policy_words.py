@@ -22,6 +22,7 @@ def test_files_and_folders_are_recognised(tmp_path):
     for name, kind in kinds.items():
         assert policy_node(str(tmp_path / name))["_target_"].endswith(f".{kind}"), name
     assert policy_node(str(tmp_path / "training"))["path"].endswith("training/final/policy.zip")
+    assert policy_node("ws://127.0.0.1:8000")["_target_"].endswith(".ServerPolicy")
     assert policy_node("my_module:my_policy")["_target_"].endswith(".CallablePolicy")
 
 

@@ -98,17 +98,20 @@ def refuse_other_env(policy: Any, env_id: str) -> None:
 
 
 def notes_on_other_env(policy: Any, env_id: str) -> list[str]:
-    """Returns a note on a file that names another environment, where its format has no adapter that would state it.
+    """Returns a note on a file or server that names another environment, where no adapter would state it.
 
     `policy` is the config node of a policy.
     """
-    path = policy.get("path")
-    if "adapter" in policy or not isinstance(path, str) or not Path(path).expanduser().is_file():
+    if "adapter" in policy:
         return []
-    named = first_known(env_names(path))
-    if named is None or _is_same(named, env_id):
+    place, named = policy.get("path"), ""
+    if isinstance(place, str) and Path(place).expanduser().is_file():
+        named = first_known(env_names(place)) or ""
+    elif "url" in policy:
+        place, named = policy["url"], named_by_policy(policy)
+    if not named or _is_same(named, env_id):
         return []
-    return [f"{path} names {named} and runs in {env_id}: another version is another environment"]
+    return [f"{place} names {named} and runs in {env_id}: another version is another environment"]
 
 
 def _refuse(path: str, trained_in: str, env_id: str) -> None:

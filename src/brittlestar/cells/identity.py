@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.config_files import contents
+from brittlestar.config.build import locate
 from brittlestar.envs.backends import package_version
 
 VERSIONED = ("brittlestar", "gymnasium", "gymnasium-robotics", "mujoco", "numpy", "pillow")
@@ -38,11 +39,25 @@ CONSTANT = {"_target_": "brittlestar.schedules.Constant", "level": 1.0, "paramet
 def neutral_free(config: dict[str, Any]) -> dict[str, Any]:
     """Returns a copy of a config without the keys that change no result."""
     config = {key: value for key, value in config.items() if key not in (*NEUTRAL, LABEL)}
-    return config | {"env": {key: value for key, value in config["env"].items() if key != "lanes"}}
+    parts = {"env": ("lanes",), "policy": _neutral_fields(config.get("policy") or {})}
+    return config | {
+        part: {key: value for key, value in config[part].items() if key not in neutral}
+        for part, neutral in parts.items()
+        if neutral
+    }
+
+
+def _neutral_fields(policy: dict[str, Any]) -> tuple[str, ...]:
+    """Returns the fields that change no result, by the attribute `neutral_fields` of the class of a policy."""
+    kind = locate(policy["_target_"], "policy") if "_target_" in policy else None
+    return getattr(kind, "neutral_fields", ())
 
 
 def cell_hash(config: dict[str, Any], simulator: dict[str, str]) -> str:
-    """Returns the hash of a cell's config, the files it names, and the versions of the code that computes it."""
+    """Returns the hash of a cell's config, the files it names, and the versions of the code that computes it.
+
+    `simulator` also holds what the policy depends on outside of this machine.
+    """
     files = [contents(config[key]) for key in sorted(config) if isinstance(config[key], dict)]
     parts = [_canonical(config), files, simulator, versions(), engine_digest()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

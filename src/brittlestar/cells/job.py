@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from brittlestar.cells.env_choice import choose_env, notes_on_other_env
 from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
 from brittlestar.config import Config, check_values
-from brittlestar.config.build import build
+from brittlestar.config.build import build, locate
 from brittlestar.envs.backends import is_old
 from brittlestar.envs.ids import plain_env
 from brittlestar.errors import UserError, nearest
@@ -136,9 +136,19 @@ class ResolvedJob(Job):
         return config | {"perturbation": NO_PERTURBATION}
 
     @functools.cached_property
+    def outside(self) -> dict[str, str]:
+        """What the policy depends on outside of this machine, such as the metadata of its server; part of the hash.
+
+        The class of a policy states it by a static method `outside_identity(node) -> dict[str, str]`.
+        """
+        node = self.config["policy"]
+        kind: Any = locate(node["_target_"], "policy") if "_target_" in node else None
+        return kind.outside_identity(node) if hasattr(kind, "outside_identity") else {}
+
+    @functools.cached_property
     def cell(self) -> str:
         """The hash of the cell."""
-        return cell_hash(self.cell_config, self.simulator)
+        return cell_hash(self.cell_config, self.simulator | self.outside)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _PARTS}

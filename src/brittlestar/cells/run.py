@@ -25,7 +25,7 @@ from brittlestar.cells.record import (
 )
 from brittlestar.config.build import build
 from brittlestar.config.hints import train_hint
-from brittlestar.errors import MissingFileError, UserError, require_choice
+from brittlestar.errors import HarnessError, MissingFileError, UserError, require_choice
 
 EPISODE_SEEDS = ("independent", "consecutive")
 _MOST_OPEN = 4
@@ -76,6 +76,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
         rows = _roll(job, lanes, parts, plan, on_episode)
     seconds = time.perf_counter() - clock
     steps = int(rows.column("length").sum())
+    remote = parts.policy.remote
     manifest = {
         "cell": job.cell,
         "status": "done",
@@ -91,6 +92,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
         "provenance": provenance(job.simulator),
         "timing": {"started": started, "seconds": seconds, "steps": steps, "steps_per_second": steps / seconds},
     }
+    manifest |= {} if remote is None else {"server": remote}
     arrays = {EPISODES: rows.values, REWARDS: rows.rewards}
     if rows.behaviour is not None:
         layout = rows.behaviour.layout
@@ -169,6 +171,8 @@ def parts_of(job: ResolvedJob) -> Any:
 
     policy = _load_policy(job.config)
     refuse_other_env(policy, job.config["env"]["id"])
+    if policy.outside() != job.outside:
+        raise HarnessError(f"{job.config['policy'].get('url')} has changed since the cell was planned: start it again")
     # All perturbations of strength 0 share their rows.
     perturbation = Perturbation() if job.perturbation.is_identity else job.perturbation
     return Parts(policy, perturbation, job.mitigation, job.schedule)

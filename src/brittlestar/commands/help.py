@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "Evaluate a policy: one cell, or a sweep with -m. The default command.",
     "train": "Train a policy, with or without a perturbation.",
     "harden": "Measure where a policy breaks, retrain it under that perturbation, and compare both.",
+    "serve": "Offer a policy to other programs by a websocket.",
     "aggregate": "Write tables, plots and report again, of one sweep or of several.",
     "watch": "Show a sweep that runs elsewhere, with partial tables, until it ends.",
     "compare": "Test whether policy A is more robust than policy B.",
@@ -92,11 +93,26 @@ Examples
   brittlestar harden policy=p_controller perturbation=delayed_action levels=[0,1,2,3] algo=sac_her steps=100000
 """
 
+_SERVE = """\
+brittlestar serve policy=NAME [key=value ...] offers a policy by a websocket, until Ctrl-C. The protocol is that of
+openpi's policy servers: msgpack frames with arrays, metadata first. `policy=server` is a client of it, and so is the
+package openpi-client. http://HOST:PORT/health answers `ok`.
+
+The groups `env` and `policy` have the options of `brittlestar list GROUP`. Most policies bring their environment.
+
+Examples
+  brittlestar serve policy=zoo/cartpole_ppo
+  brittlestar serve env=half_cheetah policy=sb3 policy.path=my/model.zip port=8001
+  env BRITTLESTAR_TOKEN=secret brittlestar serve policy=zoo/fetch_reach_sac_0 host=0.0.0.0
+"""
+
+_USAGES = {"train": (_TRAIN, ["algo"]), "harden": (_HARDEN, ["algo"]), "serve": (_SERVE, [])}
+
 
 def help_text(name: str) -> str:
-    """Returns the help of `run`, `train` or `harden`: usage, groups with their options, keys with their defaults."""
-    config, flags = name, {key: _FLAGS[key] for key in _SHARED_FLAGS}
-    usage, groups = {"train": _TRAIN, "harden": _HARDEN}.get(name, ""), ["algo"]
+    """Returns the help of a Hydra app: usage, groups with their options, keys with their defaults."""
+    config, flags = name, {key: _FLAGS[key] for key in _SHARED_FLAGS if name != "serve" or "-m" not in key}
+    usage, groups = _USAGES.get(name, ("", []))
     if name == "run":
         config, flags, groups = "config", _FLAGS, [*GROUPS, *SWEEP_GROUPS, "experiment"]
         usage = _RUN.format(commands=columns(COMMANDS.items()))

@@ -10,7 +10,7 @@ from brittlestar.commands.help import COMMANDS
 from brittlestar.commands.terminal import WRONG_USAGE, command, leave
 from brittlestar.errors import nearest
 
-_HYDRA_APPS = ("run", "train", "harden")
+_HYDRA_APPS = ("run", "train", "harden", "serve")
 
 
 @command

@@ -8,10 +8,10 @@ Contents:
 """
 
 from brittlestar.config.build import plain_config
-from brittlestar.config.schema import GROUPS, HUB, MISSING, SWEEP_GROUPS, Config, check_values, register
+from brittlestar.config.schema import GROUPS, HUB, MISSING, SWEEP_GROUPS, Config, ServeConfig, check_values, register
 from brittlestar.config.yaml_files import config_folder, options
 
 __all__ = [
-    "GROUPS", "HUB", "MISSING", "SWEEP_GROUPS", "Config", "check_values", "config_folder", "options", "plain_config",
-    "register",
+    "GROUPS", "HUB", "MISSING", "SWEEP_GROUPS", "Config", "ServeConfig", "check_values", "config_folder", "options",
+    "plain_config", "register",
 ]  # fmt: skip

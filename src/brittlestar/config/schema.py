@@ -60,6 +60,19 @@ class Config:
     model: str | None = None
 
 
+@dataclass
+class ServeConfig:
+    """One policy behind a server; `conf/serve.yaml` explains every field."""
+
+    env: Any = MISSING
+    policy: Any = MISSING
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token_variable: str | None = "BRITTLESTAR_TOKEN"
+    deterministic: Any = True
+    repeatable: Any = None
+
+
 def check_values(config: dict[str, Any]) -> None:
     """Refuses values of top-level keys that no cell can have.
 

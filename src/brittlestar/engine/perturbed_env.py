@@ -10,6 +10,7 @@ from brittlestar.engine.stack import Parts, Stack
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.batches import as_batch, take_row
 from brittlestar.envs.camera_env import CameraEnv
+from brittlestar.envs.step_time import step_seconds
 from brittlestar.envs.worlds import World
 from brittlestar.mitigations.base import Mitigation
 from brittlestar.perturbations.base import Perturbation
@@ -31,6 +32,7 @@ class OneLane:
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self.max_steps = self.registered_steps = env.spec.max_episode_steps if env.spec else None
         self.compute_reward = getattr(env.unwrapped, "compute_reward", None)
+        self.step_seconds = step_seconds(self.env)
 
     def worlds(self) -> list[World]:
         """Returns the simulator of the environment."""

@@ -52,6 +52,8 @@ class StackEnv(Protocol):
     max_steps: int | None
     registered_steps: int | None
     """The time limit without a setting of the user."""
+    step_seconds: float | None
+    """How long a step lasts; None if that is not known."""
     view: View | None
     """What policies see in place of the state; None if they see the state."""
 
@@ -135,6 +137,7 @@ class Stack:
             planned = np.arange(episodes)
             context["levels"] = np.asarray(parts.schedule.levels(planned, np.zeros_like(planned)))
         context |= {"default_action": env.spec.default_action, "sensor_groups": env.spec.sensor_groups}
+        context["step_seconds"] = env.step_seconds
         self._context = Context(parts.policy, compute_reward=env.compute_reward, max_steps=env.max_steps, **context)
         self.bind_part(parts.perturbation)
         self.bind_part(parts.mitigation)

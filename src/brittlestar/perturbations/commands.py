@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from brittlestar.errors import Fraction
 from brittlestar.perturbations.actions import ActionPerturbation, DefaultAction
-from brittlestar.perturbations.delays import Delayed
+from brittlestar.perturbations.delays import Delayed, LaneRing
 from brittlestar.perturbations.step import Step, for_lanes
 
 
@@ -86,7 +86,7 @@ class StickyAction(ActionPerturbation):
 
 @dataclass
 class DelayedAction(Delayed, DefaultAction):
-    """Sends the action of `d = level * delay_steps + U{0..jitter_steps}` steps ago.
+    """Sends the action of `d = level * delay_steps + U{0..jitter_steps}` steps ago, or of `level * delay_seconds` ago.
 
     Before the first action of an episode arrives, it sends the default action.
 
@@ -99,10 +99,11 @@ class DelayedAction(Delayed, DefaultAction):
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
         super().bind(observation_space, action_space, lanes)
-        self._line = self.new_ring(self._past.dtype)
+        self._line: LaneRing | None = None
 
     def perturb(self, action: np.ndarray, step: Step) -> np.ndarray:
         delay = self.draw_delay(step)
+        self._line = self._line or self.new_ring(self._past.dtype)
         self._line.push(action, step.first)
         waiting = for_lanes(delay > self._line.age, action)
         return np.where(waiting, self.default_for(action, step), self._line.past(delay))

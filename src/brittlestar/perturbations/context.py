@@ -59,6 +59,7 @@ class Context:
         levels: level at the start of each planned episode; a single 1 without a plan.
         max_steps: time limit of an episode.
         default_action: default action of the environment, if it has one.
+        step_seconds: how long a step lasts; None if that is not known.
         sensor_groups: groups of sensors that fail together: name to positions in the observation.
     """
 
@@ -71,6 +72,7 @@ class Context:
     max_steps: int | None = None
     default_action: float | list[float] | None = None
     sensor_groups: dict[str, list[int]] | None = None
+    step_seconds: float | None = None
 
     def reference(self) -> Calibration:
         """Returns the calibration on the larger number of episodes."""

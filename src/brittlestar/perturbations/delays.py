@@ -1,18 +1,20 @@
 """Outdated data: the past of every lane in a ring buffer; delayed, held and stuck sensors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 
 from brittlestar.envs.batches import ARRAY_SPACES
-from brittlestar.errors import Fraction, PositiveInt, require
+from brittlestar.errors import Fraction, PositiveInt, UserError, require
 from brittlestar.perturbations.base import Perturbation
+from brittlestar.perturbations.context import Context
 from brittlestar.perturbations.observations import ObservationPerturbation
 from brittlestar.perturbations.step import Step, for_lanes
 
 _LONG_AGO = 2**40
+_ROUNDING = 1e-9
 
 
 class LaneRing:
@@ -74,26 +76,56 @@ class LaneRing:
 class Delayed(Perturbation):
     """The base class of delays by `d = level * delay_steps + U{0..jitter_steps}` steps.
 
-    A scheduled delay is rounded to whole steps. Where it is 0, there is no jitter.
+    A scheduled delay is rounded to whole steps. Where it is 0, there is no jitter. `delay_seconds` takes the place of
+    `delay_steps`: what comes between two steps of the environment's clock waits for the next one, so that
+    `d = ceil(level * delay_seconds / step_seconds)`.
+
+    Example:
+        >>> from brittlestar.perturbations import DelayedAction
+        >>> late = DelayedAction(delay_steps=1, delay_seconds=0.05)
+        >>> late.strength_field, late.strength
+        ('delay_seconds', 0.05)
     """
 
     strength_field: ClassVar[str] = "delay_steps"
     delay_steps: int
     jitter_steps: int = 0
+    delay_seconds: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("delay_steps", "jitter_steps"):
+        if self.delay_seconds is not None:
+            require(self.delay_seconds >= 0, "delay_seconds", "at least 0", self.delay_seconds)
+            # The steps mean nothing then: a schedule that names them is refused, because they are no number.
+            vars(self).update(strength_field="delay_seconds", delay_steps=None)
+        for name in ("delay_steps", "jitter_steps") if self.delay_seconds is None else ("jitter_steps",):
             value = getattr(self, name)
             require(value >= 0 and value % 1 == 0, name, "a whole number, at least 0", value)
+        self._step_seconds: float | None = None
+
+    def prepare(self, context: Context) -> None:
+        super().prepare(context)
+        self._step_seconds = context.step_seconds
+        if self.delay_seconds is not None and context.step_seconds is None:
+            raise UserError("`delay_seconds`: the time of a step of this environment is not known; use `delay_steps`")
 
     def new_ring(self, dtype: Any = None) -> LaneRing:
-        """Returns a ring that holds the longest delay."""
-        return LaneRing(int(self.delay_steps + self.jitter_steps) + 1, dtype=dtype)
+        """Returns a ring that holds the longest delay; call it after `prepare`."""
+        longest = self.delay_steps if self.delay_seconds is None else self._in_steps(self.delay_seconds)
+        return LaneRing(int(longest + self.jitter_steps) + 1, dtype=dtype)
+
+    def _in_steps(self, seconds: Any) -> Any:
+        assert self._step_seconds is not None, "`prepare` takes the step time"
+        # Without the margin, rounding would make 0.3 s of steps of 0.1 s four steps.
+        return np.ceil(seconds / self._step_seconds - _ROUNDING)
 
     def draw_delay(self, step: Step) -> np.ndarray:
         """Draws the delay of every lane at this step."""
-        delay = np.broadcast_to(np.rint(step.of(self, "delay_steps", step.level)), step.level.shape)
+        if self.delay_seconds is None:
+            delay = np.rint(step.of(self, "delay_steps", step.level))
+        else:
+            delay = self._in_steps(step.of(self, "delay_seconds", step.level))
+        delay = np.broadcast_to(delay, step.level.shape)
         if self.jitter_steps:
             jitter = np.rint(step.of(self, "jitter_steps", step.level))
             delay = np.where(delay > 0, delay + np.floor(step.draws.uniform() * (jitter + 1)), 0)

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from brittlestar.errors import Finite, Fraction, NonNegative
 from brittlestar.perturbations.base import Perturbation
 from brittlestar.perturbations.context import Context
-from brittlestar.perturbations.delays import Delayed
+from brittlestar.perturbations.delays import Delayed, LaneRing
 from brittlestar.perturbations.step import Step
 
 _LEAST_STD = 0.1
@@ -90,9 +90,10 @@ class DelayedReward(Delayed, RewardPerturbation):
     """
 
     def bind(self, observation_space: spaces.Space, action_space: spaces.Space, lanes: int) -> None:
-        self._due = self.new_ring(np.float64)
+        self._due: LaneRing | None = None
 
     def perturb(self, reward: np.ndarray, step: Step) -> np.ndarray:
+        self._due = self._due or self.new_ring(np.float64)
         return self._due.add(reward, self.draw_delay(step), step.first)
 
 

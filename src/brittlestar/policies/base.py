@@ -95,6 +95,15 @@ class Policy:
         """What a reader of the results should know about how the policy acts here; complete after a rollout."""
         return []
 
+    @property
+    def remote(self) -> dict[str, Any] | None:
+        """Facts about a policy that runs elsewhere (address, metadata, latency) after a rollout; None for any other."""
+        return None
+
+    def outside(self) -> dict[str, str]:
+        """Returns what its actions depend on beside config and files, see `outside_identity` in `cells.job`."""
+        return {}
+
     def learn_time_limit(self, steps: int | None) -> None:
         """Takes the registered time limit of the environment before `bind`; None without one."""
 
@@ -189,6 +198,13 @@ class DelegatingPolicy(Policy):
     @property
     def notes(self) -> list[str]:
         return [*self._own_notes, *self._policy.notes]
+
+    @property
+    def remote(self) -> dict[str, Any] | None:
+        return self._policy.remote
+
+    def outside(self) -> dict[str, str]:
+        return self._policy.outside()
 
     def learn_time_limit(self, steps: int | None) -> None:
         self._policy.learn_time_limit(steps)

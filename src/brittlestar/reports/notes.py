@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+from brittlestar.errors import counted
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
 from brittlestar.results.rows import measures
+from brittlestar.results.servers import server_of
 
 PARTING = 0.1
 """Any-step and final-step success that differ by more than this get a note."""
@@ -34,6 +36,23 @@ def of_cells(tables: Tables) -> list[str]:
     notes = [f"note: {note}" + ("" if n == every else f" ({n} of {every} cells)") for note, n in counts.items()]
     more = [f"note: {len(notes) - _MOST_OF_CELLS} more, see `notes` in the manifests of the cells"]
     return notes if len(notes) <= _MOST_OF_CELLS else notes[:_MOST_OF_CELLS] + more
+
+
+def on_servers(tables: Tables) -> list[str]:
+    """Returns a note on the latency of every server that policies ran behind."""
+    logs: dict[str, list[Row]] = {}
+    for cell in {cell.manifest["cell"]: cell for cell in tables.finished}.values():
+        server = server_of(cell)
+        if server is not None and server["latency"]["requests"]:
+            logs.setdefault(server["url"], []).append(server["latency"])
+    notes = []
+    for url, latencies in logs.items():
+        requests, medians = sum(log["requests"] for log in latencies), [log["median_ms"] for log in latencies]
+        slowest = max(log["max_ms"] for log in latencies)
+        span = text(medians[0]) if len(medians) == 1 else f"{text(min(medians))} to {text(max(medians))}"
+        where = f"note: {url} answered {requests:,} requests in {counted(len(latencies), 'cell')}"
+        notes.append(f"{where}, median {span} ms, slowest {text(slowest)} ms; the simulation waited for each")
+    return notes
 
 
 def remarks(tables: Tables) -> list[str]:

@@ -5,6 +5,7 @@ from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import bounded_column, markdown, text
 from brittlestar.results.load import Row
 from brittlestar.results.rows import measures
+from brittlestar.results.servers import REPEATABLE
 
 MOST_ROWS = 200
 """Rows of a table in the terminal and in the report; the files hold them all."""
@@ -28,7 +29,8 @@ def sweep_overview(tables: Tables) -> str:
     curve = [row | {strength[-1]: row["strength"]} | _bounded(row, names) for row in tables.curve[:MOST_ROWS]]
     summary = [row | _bounded(row, _SHAPES) for row in tables.summary[:MOST_ROWS]]
     # Without strength 0 there is no baseline.
-    start = [c for c in ("baseline", "baseline_check", "incapable") if any(c in row for row in tables.summary)]
+    heads = ("baseline", "baseline_check", "incapable", REPEATABLE)
+    start = [c for c in heads if any(c in row for row in tables.summary)]
     columns = [*varied, "measure", *start, "critical", *_SHAPES, "worst"]
     parts = [markdown(curve, [*varied, *strength, "n_seeds", "n_episodes", *names, *metrics])]
     parts += [*_more(tables.curve, "curve"), markdown(summary, columns), *_more(tables.summary, "summary")]

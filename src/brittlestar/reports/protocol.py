@@ -20,6 +20,7 @@ from brittlestar.results.format import bounded, markdown, text
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, Cell, Row
 from brittlestar.results.rows import measures
+from brittlestar.results.servers import server_of
 from brittlestar.statistics.intervals import LEVEL
 from brittlestar.statistics.sample_size import exact_sample_size, expected_half_width
 
@@ -178,6 +179,8 @@ def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section
         if len(modes) == 1:
             yield f"The policies were not measured with {'sampled' if True in modes else 'the most likely'} actions."
     yield from _untested(cells)
+    if any(not server["repeatable"] for server in map(server_of, cells) if server is not None):
+        yield "A server that does not announce that it is repeatable chose actions: a new run may give other numbers."
     if any(cell.setting("episode_seeds") == "consecutive" for cell in cells):
         yield "Seeds share start states, so intervals over seeds are too narrow."
     if tables is not None and tables.failures:

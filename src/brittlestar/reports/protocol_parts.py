@@ -110,7 +110,8 @@ def _fields(nodes: list[Row], notes: OptionNotes, depth: int, strength: str | No
             continue
         # A field that is not used has no meaning, unless its comment explains what null is.
         if any(value is not None for value in values) or "null" in meaning or not meaning:
-            marked = " (the strength)" if key == strength or _STRENGTH in meaning else ""
+            is_strength = key == strength if strength in nodes[0] else _STRENGTH in meaning
+            marked = " (the strength)" * is_strength
             line = f"{'  ' * depth}- `{key}` = {_values(values)}{marked}."
             yield " ".join(filter(None, [line, meaning.replace(_STRENGTH, "").strip()]))
 

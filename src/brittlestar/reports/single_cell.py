@@ -9,6 +9,7 @@ from typing import Any
 from brittlestar.cells.job import Job, Outcome
 from brittlestar.errors import counted
 from brittlestar.perturbations.compose import DELIVERED
+from brittlestar.reports.notes import on_servers
 from brittlestar.reports.protocol import PROTOCOL, write_protocol
 from brittlestar.reports.terminal_text import print_text
 from brittlestar.results.aggregate import Tables, aggregate
@@ -51,7 +52,7 @@ def describe(job: Job, outcome: Outcome, manifest: Mapping[str, Any], tables: Ta
     method = next((row[key] for key in row if key.endswith("_method")), row["metric_interval"])
     lines.append(f"intervals: {method}; other metrics: {row['metric_interval']}")
     lines += [str(check) for _, check in tables.baseline_checks]
-    lines += [f"note: {note}" for note in manifest.get("notes", ())]
+    lines += [*(f"note: {note}" for note in manifest.get("notes", ())), *on_servers(tables)]
     return "\n".join(lines)
 
 

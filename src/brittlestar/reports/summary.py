@@ -10,7 +10,7 @@ from brittlestar.cells.claims import holder_of
 from brittlestar.cells.files import host_name, make_folder
 from brittlestar.errors import UserError
 from brittlestar.reports.drawer import draw_apart
-from brittlestar.reports.notes import mismatches, of_cells, other_records, remarks
+from brittlestar.reports.notes import mismatches, of_cells, on_servers, other_records, remarks
 from brittlestar.reports.overview import sweep_overview
 from brittlestar.reports.page.sweep import SweepFindings, sweep_page
 from brittlestar.reports.page.write import write_page
@@ -64,7 +64,7 @@ def summarise(
         rewards = reward_curves(tables) if curve else []
         draw = draw_apart(draw_pictures, shown_part(tables, curve), rewards, out)
         with writing_tables(tables, out):
-            notes = of_cells(tables) + other_records(tables) + (remarks(tables) if curve else [])
+            notes = of_cells(tables) + on_servers(tables) + other_records(tables) + (remarks(tables) if curve else [])
             overview = sweep_overview(tables) if curve or not sections else ""
             stated = [f"the study failed: {error}" for error in errors] + notes
             protocol, missed = write_protocol(out, every, tables, sections), mismatches(tables)

@@ -23,6 +23,7 @@ from brittlestar.results.failures import failure_row
 from brittlestar.results.grouping import Grouping, group, sort_key
 from brittlestar.results.load import RATES, Cell, Row
 from brittlestar.results.metric_intervals import MetricIntervals, metric_intervals
+from brittlestar.results.servers import latency_columns, repeatable_column
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.curves import critical_level, critical_level_interpolated, crossing_bracket
 from brittlestar.statistics.intervals import Interval
@@ -87,7 +88,9 @@ def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
     record = curve.cells[0].manifest.get("record")
     check = _baseline_check(curve, RecordedReturn(**record)) if record else None
     column = {} if not record else {"baseline_check": check.status if check else "no clean cell"}
-    tables.cells.pieces.append(_cell_columns(curve) | {name: [v] * len(curve.cells) for name, v in column.items()})
+    column |= repeatable_column(curve.cells)
+    whole = {name: [value] * len(curve.cells) for name, value in column.items()}
+    tables.cells.pieces.append(_cell_columns(curve) | whole | latency_columns(curve.cells))
     metrics = metric_intervals(curve)
     tables.curve += [row | column for row in _curve_rows(curve, metrics, intervals)]
     tables.summary += [row | column for row in _summary_rows(curve, metrics, intervals)]

@@ -17,8 +17,8 @@ def policy_node(word: str) -> dict[str, Any]:
     """Returns the config of a policy.
 
     Args:
-        word: an option of the group `policy`, a file, a folder of rl-zoo or of a training, `hub:...`, or
-            `module:attribute`.
+        word: an option of the group `policy`, a file, a folder of rl-zoo or of a training, `hub:...`,
+            `ws://...`, or `module:attribute`.
 
     Example:
         >>> policy_node("push_controller")["_target_"]
@@ -36,6 +36,8 @@ def policy_node(word: str) -> dict[str, Any]:
     if word.startswith(HUB) or place.suffix in BY_SUFFIX:
         check_file(word)
         return _node(shipped[BY_SUFFIX.get(place.suffix, "sb3")], path=word)
+    if word.startswith(("ws://", "wss://")):
+        return _node(shipped["server"], url=word)
     if re.fullmatch(r"[\w.]+:[\w.]+", word):
         return _node(shipped["callable"], path=word)
     raise UserError(f"there is no policy, file or folder `{word}`; {nearest(word, shipped)}")

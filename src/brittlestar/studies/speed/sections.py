@@ -19,12 +19,13 @@ from .timing import Figure
 from .training import training
 from .warm_sweeps import fetch_reach, fetch_reach_sac, sb3_cartpole, sb3_half_cheetah
 from .whole_commands import aggregate_cells, cached, cold_sweep, first_result, help_page, stress
+from .wire import wire
 
 SECTIONS: Mapping[str, Callable[[bool], list[Figure]]] = {
     section.__name__: section
     for section in (
         fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,
-        perception, training, stress, framework, first_result, cached, scale,
+        perception, training, stress, framework, first_result, cached, scale, wire,
     )
 } | {"aggregate": aggregate_cells, "help": help_page}  # fmt: skip
 
