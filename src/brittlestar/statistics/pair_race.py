@@ -86,7 +86,7 @@ def e_values(differences: ArrayLike, rule: PairRule) -> tuple[Array, Array]:
 def interval_path(differences: ArrayLike, rule: PairRule, most: int = 60) -> tuple[list[int], list[Interval]]:
     """Returns numbers of pairs, at most about `most`, and the anytime-valid interval after each."""
     scaled = _scaled(differences, rule)
-    counts = sorted({math.ceil(len(scaled) * i / most) for i in range(1, most + 1)} - {0})
+    counts = sorted({math.ceil(len(scaled) ** (i / most)) for i in range(1, most + 1)}) if scaled.size else []
     intervals = (betting_interval(scaled[:count], (rule.tail, rule.tail)) for count in counts)
     return counts, [Interval(*(float(end) * rule.bound for end in interval)) for interval in intervals]
 
