@@ -16,9 +16,9 @@ from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
 from brittlestar.statistics.pair_race import Decision, PairRule, decide, pairs_to_decide
 
 PEEKING = (
-    "The fixed tests of `compare` hold for one look, at a number of episodes chosen in advance. With a look after every "
-    "pair and a stop at the first p < 0.05, they name a winner among equal policies in 22 to 30 % of races of 500 pairs. "
-    "The tests here hold at every look: you may stop, or add seeds, at any time."
+    "The fixed tests of `compare` hold for one look, at a number of episodes chosen in advance. With a look after "
+    "every pair and a stop at the first p < 0.05, they name a winner among equal policies in 22 to 30 % of races of "
+    "500 pairs. The tests here hold at every look: you may stop, or add seeds, at any time."
 )
 
 

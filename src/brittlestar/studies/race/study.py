@@ -53,19 +53,20 @@ class Race(Study):
     batch: int = 20
 
     def __post_init__(self) -> None:
-        _check_number("alpha", self.alpha, 0 < _number(self.alpha) < 1, "above 0 and below 1")
-        _check_number("margin", self.margin, 0 <= _number(self.margin) < 1, "at least 0 and below 1")
+        require(0 < _number(self.alpha) < 1, "alpha", "above 0 and below 1", self.alpha)
+        require(0 <= _number(self.margin) < 1, "margin", "at least 0 and below 1", self.margin)
         for name in ("batch", "budget"):
             value = getattr(self, name)
-            require(type(value) is int and value >= 1, f"study.{name}", "a whole number of at least 1", value)
-        require(self.budget >= self.batch, "study.budget", f"at least `study.batch` = {self.batch}", self.budget)
-        require_choice("study.test", self.test, [OPEN, BUDGET])
+            require(type(value) is int and value >= 1, name, "a whole number of at least 1", value)
+        require(self.budget >= self.batch, "budget", f"at least `batch` = {self.batch}", self.budget)
+        require_choice("test", self.test, [OPEN, BUDGET])
         if self.better is not None:
-            require_choice("study.better", self.better, _BETTER)
-        if self.metric is not None:
-            metrics = [name for name in COLUMNS if name not in ROW_KEYS]
-            if self.metric not in metrics:
-                raise UserError(f"`study.metric` = {self.metric} is not a metric; {nearest(str(self.metric), metrics)}")
+            require_choice("better", self.better, _BETTER)
+        metrics = [name for name in COLUMNS if name not in ROW_KEYS]
+        if self.metric is not None and self.metric not in metrics:
+            raise UserError(f"`metric` = {self.metric} is not a metric; {nearest(str(self.metric), metrics)}")
+        if self.range is not None:
+            _limits(self.range)
         self.reference = None if self.reference is None else str(self.reference)
 
     def rounds(self, cells: Iterable[Job]) -> Rounds:
@@ -198,12 +199,8 @@ def _check_jobs(jobs: list[Job]) -> None:
 def _limits(limits: Any) -> tuple[float, float]:
     is_pair = isinstance(limits, list | tuple) and len(limits) == 2
     is_ordered = is_pair and all(math.isfinite(_number(v)) for v in limits) and limits[0] < limits[1]
-    require(is_ordered, "study.range", "two numbers, the least and the greatest", limits)
+    require(is_ordered, "range", "two numbers, the least and the greatest", limits)
     return float(limits[0]), float(limits[1])
-
-
-def _check_number(name: str, value: Any, ok: bool, bound: str) -> None:
-    require(ok, f"study.{name}", bound, value)
 
 
 def _number(value: Any) -> float:
