@@ -1,10 +1,12 @@
 """Races of two: error rates with a look after every pair, pairs to a decision, and intervals that agree with it."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from brittlestar.statistics.betting import log_e_values
-from brittlestar.statistics.pair_race import BOTH, FIRST, PairRule, decide, e_values, interval_path, pairs_to_decide
+from brittlestar.statistics.pair_race import BOTH, FIRST, PairRule, decide, e_values, interval_path, pairs_left
 from brittlestar.statistics.spending import first_crossing
 
 NEVER = 10**9
@@ -24,12 +26,21 @@ def differences(a: float, b: float, shape: tuple[int, int], seed: int = 0) -> np
     return (rng.random(shape) < a).astype(float) - (rng.random(shape) < b)
 
 
+@functools.cache
+def e_table(pairs: int) -> np.ndarray:
+    """The log of the e-process by losses and wins: their order changes nothing."""
+    rows = [np.repeat([-1.0, 1.0, 0.0], [losses, pairs, pairs - losses]) for losses in range(pairs + 1)]
+    paths = np.concatenate([np.zeros((pairs + 1, 1)), log_e_values(rows)], axis=1)
+    return np.array([path[losses : losses + pairs + 1] for losses, path in enumerate(paths)])
+
+
 def stops(signs: np.ndarray, rule: PairRule) -> np.ndarray:
     """After which pair each run decides for the first, as `decide` does for one run."""
     if rule.budget is not None:
         crossing = first_crossing(signs, rule.tail, rule.budget)
         return np.where(crossing > 0, crossing, NEVER)
-    is_over = log_e_values(signs) >= -np.log(rule.tail)
+    wins, losses = np.cumsum(signs > 0, axis=1), np.cumsum(signs < 0, axis=1)
+    is_over = e_table(signs.shape[1])[losses, wins] >= -np.log(rule.tail)
     return np.where(is_over.any(axis=1), is_over.argmax(axis=1) + 1, NEVER)
 
 
@@ -121,14 +132,15 @@ def test_equal_episodes_decide_nothing_and_narrow_the_interval():
     decision = decide(np.zeros(300), PairRule())
     assert decision.sign == 0 and decision.pairs == 300
     assert -0.02 < decision.interval.low < 0 < decision.interval.high < 0.02
-    assert pairs_to_decide(np.zeros(300), PairRule()) == np.inf
+    assert pairs_left(np.zeros(300), PairRule()) == np.inf
     assert decide([], PairRule()).interval == (-1, 1)
 
 
 def test_the_forecast_of_pairs_is_of_the_right_size():
     rule = PairRule(0.05)
     runs = differences(0.6, 0.45, (300, 500))
-    assert np.median(stops(runs, rule)) == pytest.approx(pairs_to_decide(runs.ravel(), rule), rel=0.4)
+    forecasts = [60 + pairs_left(run, rule) for run in runs[:, :60]]
+    assert np.median(stops(runs, rule)) == pytest.approx(np.median(forecasts), rel=0.4)
 
 
 def test_paths_end_at_the_last_pair_and_e_values_agree_with_them():

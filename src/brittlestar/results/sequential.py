@@ -13,7 +13,7 @@ from brittlestar.results.compare import HIGHER_IS_BETTER, shared_values
 from brittlestar.results.difference import Sides
 from brittlestar.results.load import Cell, Row
 from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
-from brittlestar.statistics.pair_race import Decision, PairRule, decide, pairs_to_decide
+from brittlestar.statistics.pair_race import Decision, PairRule, decide, pairs_left
 
 PEEKING = (
     "The fixed tests of `compare` hold for one look, at a number of episodes chosen in advance. With a look after "
@@ -80,7 +80,7 @@ def _level(sides: Sides, rule: PairRule, limits: tuple[float, float], measure: s
         bounds = f"[{limits[0]:g}, {limits[1]:g}]"
         raise UserError(f"`{measure}` has values outside of {bounds}: set `--range LOW HIGH` to hold all of them")
     decision = decide(a - b, rule)
-    more = math.inf if decision.sign else pairs_to_decide(a - b, rule) - a.size
+    more = math.inf if decision.sign else pairs_left(a - b, rule)
     return {
         "strength": sides.strengths[0], "pairs": a.size,
         "a": _mean(a[: decision.pairs]), "b": _mean(b[: decision.pairs]),

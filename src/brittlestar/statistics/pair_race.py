@@ -16,6 +16,7 @@ BOTH = "both"
 """Sides: equal policies give either verdict with at most alpha."""
 FIRST = "first"
 """Sides: a policy that is not better counts as better with at most alpha, and a better one as not better."""
+_NO_GROWTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -86,28 +87,26 @@ def e_values(differences: ArrayLike, rule: PairRule) -> tuple[Array, Array]:
 def interval_path(differences: ArrayLike, rule: PairRule, most: int = 60) -> tuple[list[int], list[Interval]]:
     """Returns numbers of pairs, at most about `most`, and the anytime-valid interval after each."""
     scaled = _scaled(differences, rule)
-    counts = sorted({math.ceil(len(scaled) ** (i / most)) for i in range(1, most + 1)}) if scaled.size else []
+    counts = sorted({math.ceil(len(scaled) ** (i / most)) for i in range(most + 1)}) if scaled.size else []
     intervals = (betting_interval(scaled[:count], (rule.tail, rule.tail)) for count in counts)
     return counts, [Interval(*(float(end) * rule.bound for end in interval)) for interval in intervals]
 
 
-def pairs_to_decide(differences: ArrayLike, rule: PairRule) -> float:
-    """Returns about how many pairs decide the race without an end, if all pairs are like these; inf for no difference.
+def pairs_left(differences: ArrayLike, rule: PairRule) -> float:
+    """Returns about how many further pairs decide the race without an end, if they are like these; inf for none.
 
-    The mixture of bets loses about `log(n) / 2` against the best bet.
+    It is what the e-process lacks, divided by the growth of the best bet.
 
     Example:
-        >>> pairs_to_decide([1, 1, 0, 0, -1, 1, 0, 0], PairRule()), pairs_to_decide([0, 0], PairRule())
-        (91.0, inf)
+        >>> pairs_left([1, 1, 0, 0, -1, 1, 0, 0], PairRule()), pairs_left([0, 0], PairRule())
+        (56.0, inf)
     """
     scaled = _scaled(differences, rule)
-    rate = max(growth(scaled), growth(-scaled)) if scaled.size else 0.0
-    if rate * 1e9 < 1:
+    rates = [(growth(side), side) for side in (scaled, -scaled)] if scaled.size else [(0.0, scaled)]
+    rate, side = max(rates, key=lambda pair: pair[0])
+    if rate < _NO_GROWTH:
         return math.inf
-    n = 1.0
-    for _ in range(50):
-        n = (-math.log(rule.tail) + math.log(max(1.0, n)) / 2) / rate
-    return float(math.ceil(n))
+    return float(max(1, math.ceil((-math.log(rule.tail) - float(log_e_values(side)[-1])) / rate)))
 
 
 def _scaled(differences: ArrayLike, rule: PairRule) -> Array:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.statistics.intervals import Interval
-from brittlestar.statistics.pair_race import Decision, PairRule, decide, interval_path, pairs_to_decide
+from brittlestar.statistics.pair_race import Decision, PairRule, decide, interval_path, pairs_left
 from brittlestar.statistics.paired_sample_size import mcnemar_pairs, t_pairs
 from brittlestar.studies.race.contestants import RaceField
 
 
 @dataclass(frozen=True)
-class Scale:
+class RaceMetric:
     """What is compared: a metric, its range, and which direction is better."""
 
     metric: str
@@ -89,10 +89,10 @@ class Duel:
 
     def pairs_left(self) -> float:
         """Returns about how many further pairs decide it, if the differences are as they look; inf for none."""
-        return pairs_to_decide(self.used, replace(self.rule, budget=None)) - len(self.used)
+        return pairs_left(self.used, self.rule)
 
 
-def duels_of(field: RaceField, scale: Scale, rule: PairRule, margin: float, reference: int | None) -> list[Duel]:
+def duels_of(field: RaceField, scale: RaceMetric, rule: PairRule, margin: float, reference: int | None) -> list[Duel]:
     """Returns every pair of a race; with a reference, every other contestant against it."""
     field.check_pairing()
     values = [one.values(scale.metric) for one in field.contestants]
@@ -105,7 +105,9 @@ def duels_of(field: RaceField, scale: Scale, rule: PairRule, margin: float, refe
     return [_duel((i, j), values[i], values[j], scale, rule, margin) for i, j in pairs]
 
 
-def _duel(places: tuple[int, int], a: np.ndarray, b: np.ndarray, scale: Scale, rule: PairRule, margin: float) -> Duel:
+def _duel(
+    places: tuple[int, int], a: np.ndarray, b: np.ndarray, scale: RaceMetric, rule: PairRule, margin: float
+) -> Duel:
     shared = min(len(a), len(b))
     differences = scale.sign * (a[:shared] - b[:shared])
     present = differences[~np.isnan(differences)]

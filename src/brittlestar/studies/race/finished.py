@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from brittlestar.errors import counted
 from brittlestar.results.format import bounded
 from brittlestar.studies.race.contestants import RaceField
-from brittlestar.studies.race.duels import Duel, Scale, losers
+from brittlestar.studies.race.duels import Duel, RaceMetric, losers
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class FinishedRace:
     """A race as it ended: its contestants and the result of every pair."""
 
     field: RaceField
-    scale: Scale
+    scale: RaceMetric
     duels: list[Duel]
     reference: str | None
 

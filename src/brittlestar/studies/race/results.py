@@ -18,7 +18,7 @@ from brittlestar.statistics.betting import betting_interval
 from brittlestar.statistics.intervals import Interval
 from brittlestar.statistics.rate_sequence import rate_sequence
 from brittlestar.studies.race.charts import difference_chart, draw_differences
-from brittlestar.studies.race.duels import Scale
+from brittlestar.studies.race.duels import RaceMetric
 from brittlestar.studies.race.finished import FinishedRace
 from brittlestar.studies.race.sentences import methods, pair_verdict, race_verdict
 
@@ -106,7 +106,7 @@ def pair_rows(race: FinishedRace, settings: dict[str, Any]) -> list[Row]:
     return rows
 
 
-def _mean_interval(values: np.ndarray, scale: Scale, alpha: float) -> tuple[float, float]:
+def _mean_interval(values: np.ndarray, scale: RaceMetric, alpha: float) -> tuple[float, float]:
     """Returns the anytime-valid interval of a mean."""
     if not values.size:
         return math.nan, math.nan

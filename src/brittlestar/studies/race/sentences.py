@@ -60,7 +60,12 @@ def methods(races: list[FinishedRace], settings: dict[str, Any]) -> list[str]:
 
 
 def _difference(race: FinishedRace, duel: Duel) -> str:
-    return bounded(*race.difference(duel), "+.3g")
+    """Writes the difference; a test with a budget may decide while the interval still holds 0."""
+    low, high = duel.decision.interval
+    wide = duel.decision.sign != 0 and low <= 0 <= high
+    return bounded(*race.difference(duel), "+.3g") + (
+        " (the interval is that of the test without an end)" if wide else ""
+    )
 
 
 def _fixed(race: FinishedRace, duel: Duel) -> str:

@@ -18,7 +18,7 @@ from brittlestar.results.ranges import range_of
 from brittlestar.statistics.pair_race import BOTH, FIRST, PairRule
 from brittlestar.studies.base import Round, Rounds, Study, with_overrides
 from brittlestar.studies.race.contestants import Contestant, RaceField, fields_of, places_of, plan_cell
-from brittlestar.studies.race.duels import Duel, Scale, duels_of, runners
+from brittlestar.studies.race.duels import Duel, RaceMetric, duels_of, runners
 from brittlestar.studies.race.finished import FinishedRace
 from brittlestar.studies.race.results import race_section
 
@@ -121,7 +121,7 @@ class Race(Study):
             state = state or next((race.state(d) for d in race.duels if {d.first, d.second} <= places_left), "")
         return chosen, state
 
-    def _duels(self, field: RaceField, scale: Scale, fields: Sequence[RaceField]) -> list[Duel]:
+    def _duels(self, field: RaceField, scale: RaceMetric, fields: Sequence[RaceField]) -> list[Duel]:
         sides = BOTH if self.reference is None else FIRST
         budget = self.budget // self.batch * self.batch if self.test == BUDGET else None
         rule = PairRule(self.alpha / self._pairs(fields), sides, scale.high - scale.low, budget)
@@ -141,7 +141,7 @@ class Race(Study):
                     "mitigations or checkpoints in the same environment, such as `policy=a,b`"
                 )
 
-    def _scale(self, headline: str) -> Scale:
+    def _scale(self, headline: str) -> RaceMetric:
         """Returns the metric, its range and its direction; refuses one whose range or direction is not known."""
         metric = self.metric or headline
         span = range_of(metric)
@@ -155,9 +155,9 @@ class Race(Study):
             raise UserError(f"`study.test` = budget is for metrics that an episode has or not, got {metric}: use open")
         if self.better is None and metric not in HIGHER_IS_BETTER:
             raise UserError(f"set `study.better=higher` or `study.better=lower` for `{metric}`")
-        return Scale(metric, float(low), float(high), span.is_event, _BETTER[self.better or "higher"])
+        return RaceMetric(metric, float(low), float(high), span.is_event, _BETTER[self.better or "higher"])
 
-    def _settings(self, scale: Scale) -> dict[str, Any]:
+    def _settings(self, scale: RaceMetric) -> dict[str, Any]:
         return vars(self) | {"metric": scale.metric, "budget": self.budget // self.batch * self.batch}
 
 
