@@ -135,7 +135,7 @@ def test_a_race_without_a_decision_states_how_far_it_is(judge):
 def test_contestants_that_never_differ_are_alike(judge):
     section, _ = judge(np.ones(20), np.ones(20))
     assert section.findings[0][1].startswith("Not decided after 20 pairs: a minus b in success_any +0 [-0.206, +0.206]")
-    assert section.findings[0][1].endswith("without a difference in any pair.")
+    assert section.findings[0][1].endswith("without a difference in any pair")
     section, _ = judge(np.ones(320), np.ones(320))
     assert "a and b are alike" in section.findings[0][1]
 
@@ -162,7 +162,7 @@ def test_a_test_with_a_budget_decides_close_races_sooner(judge):
 def test_a_failed_contestant_is_named(make_cell, fail_cell, tmp_path):
     cells = cells_of(make_cell, [np.ones(20), np.zeros(20), np.ones(20)])
     (section,) = Race().analyse([*cells[:2], fail_cell(cells[2])], tmp_path)
-    assert "c left the race because a cell failed." in section.findings[0][1]
+    assert "c left the race because a cell failed" in section.findings[0][1]
     assert "a is better than b" in section.findings[0][1]
 
 

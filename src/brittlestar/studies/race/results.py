@@ -50,8 +50,10 @@ def race_section(races: list[FinishedRace], settings: dict[str, Any], out: Path)
         ]
     )
     charts = [difference_chart(races, [PICTURE])]
+    # The page ends each of them with a point.
+    findings = [(name, sentence.rstrip(".")) for name, sentence in verdicts]
     return Section(
-        "Race", body, [PICTURE], [TABLE, PAIRS], methods(races, settings), _LIMITS, charts, findings=verdicts
+        "Race", body, [PICTURE], [TABLE, PAIRS], methods(races, settings), _LIMITS, charts, findings=findings
     )
 
 
