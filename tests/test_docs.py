@@ -147,7 +147,7 @@ def shorter(line: str) -> str:
     line = re.sub(r"\bseed=[\d,]+", "seed=0", line)
     if " -m" in line and "seed=" not in line:
         line += " seed=0"
-    if "episodes=" in line:
+    if "episodes=" in line or "hydra/sweeper=race" in line:
         return line
     fewer = ["episodes=6", "study.reference=230", *FEWER_PHASES] if "=stress" in line else ["episodes=2"]
     return f"{line} {shlex.join(fewer)}"

@@ -26,3 +26,14 @@ def test_a_folder_that_cannot_be_written_to_costs_the_page_unless_it_was_named(m
     (tmp_path / "file").touch()
     code, _, err = call(main, "a", "b", "--out", "file")
     assert code == 1 and err.startswith("brittlestar: cannot write to file")
+
+
+def test_sequential_states_why_peeking_was_not_allowed(make_cell, save_cells, tmp_path, call):
+    for folder, success in {"a": 1.0, "b": 0.0}.items():
+        save_cells(tmp_path / folder, [make_cell([success] * 20, strength=level) for level in (0.0, 1.0)])
+    code, out, _ = call(main, "a", "b", "--sequential")
+    assert code == 0 and "hold for one look, at a number of episodes chosen in advance" in out
+    assert out.rstrip().endswith("A (a) is better at strengths 0, 1")
+    assert call(main, "a", "b", "--sequential", "--json")[1].startswith("{")
+    assert call(main, "a", "b", "--range", "0", "1")[2] == "brittlestar: `--range` is for `--sequential`\n"
+    assert "the least first" in call(main, "a", "b", "--sequential", "--range", "1", "0")[2]

@@ -10,6 +10,8 @@ from brittlestar.commands.terminal import Parser, command
 from brittlestar.errors import UserError
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from brittlestar.results.compare import Comparison
     from brittlestar.results.load import Cell
 
@@ -23,22 +25,43 @@ def main() -> None:
     parser.add_argument("--where-a", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of A")
     parser.add_argument("--where-b", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of B")
     parser.add_argument("--measure", help="metric to compare (default: the headline metric of the environment)")
+    parser.add_argument("--sequential", action="store_true", help="tests that hold at every look, pair by pair")
+    parser.add_argument(
+        "--range",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="of the metric, for --sequential",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="folder of the page, report.html (default DIR_A/comparison)"
     )
     options = parser.parse_args()
-    from brittlestar.reports.terminal_text import print_text
-    from brittlestar.results.compare import choose_curve, compare_cells, verdict
-    from brittlestar.results.format import bounded, markdown
+    from brittlestar.results.compare import choose_curve, compare_cells
 
+    if options.range and not options.sequential:
+        raise UserError("`--range` is for `--sequential`")
+    if options.range and not options.range[0] < options.range[1]:
+        raise UserError(f"`--range` must be two numbers, the least first, got {options.range}")
     a, b = choose_curve(options.a, options.where_a), choose_curve(options.b, options.where_b)
     names = " ".join([options.a, *options.where_a]), " ".join([options.b, *options.where_b])
+    if options.sequential:
+        _print_sequential(a, b, names, options)
+        return
     result = compare_cells(a, b, names, options.measure)
     page = _write_page(result, a, b, options.out, Path(options.a) / "comparison")
     if options.json:
         print(json.dumps(vars(result), indent=1))
         return
+    _print(result, page)
+
+
+def _print(result: Comparison, page: str) -> None:
+    from brittlestar.reports.terminal_text import print_text
+    from brittlestar.results.compare import verdict
+    from brittlestar.results.format import bounded, markdown
+
     episodes = "the same episodes: paired tests" if result.paired else "different episodes: unpaired tests"
     print(f"A = {result.names[0]}\nB = {result.names[1]}\n{result.measure}, {episodes}")
     print(f"note: {result.note}\n" if result.note else "")
@@ -48,6 +71,23 @@ def main() -> None:
     difference = bounded(curve["difference"], curve["low"], curve["high"], "+.4f")
     means = f"A {curve['a']:.4f}, B {curve['b']:.4f}, difference {difference}"
     print(f"over the curve: {means} ({curve['method']})\n{verdict(result)}")
+
+
+def _print_sequential(a: list[Cell], b: list[Cell], names: tuple[str, str], options: Namespace) -> None:
+    """Compares by tests that hold at every look, and prints why the others do not."""
+    from brittlestar.reports.terminal_text import print_text
+    from brittlestar.results.format import markdown
+    from brittlestar.results.sequential import PEEKING, compare_sequentially
+
+    limits = (options.range[0], options.range[1]) if options.range else None
+    result = compare_sequentially(a, b, names, options.measure, limits)
+    if options.json:
+        print(json.dumps(vars(result) | {"verdict": result.verdict}, indent=1))
+        return
+    print(f"A = {names[0]}\nB = {names[1]}")
+    print(f"{result.measure}, the same episodes, pair by pair; any wrong decision has a chance of {result.alpha:g}\n")
+    print_text(markdown(result.levels, result.levels[0]))
+    print(f"\n{PEEKING}\n\n{result.verdict}")
 
 
 def _write_page(result: Comparison, a: list[Cell], b: list[Cell], out: Path | None, default: Path) -> str:

@@ -1,0 +1,57 @@
+"""Sweeps that exist, compared by tests that hold at every look."""
+
+import numpy as np
+import pytest
+
+from brittlestar.errors import UserError
+from brittlestar.results.sequential import compare_sequentially
+
+NAMES = ("a", "b")
+
+
+@pytest.fixture
+def curve(make_cell):
+    """Makes cells of a curve: strength to the success of 40 episodes of two seeds."""
+
+    def make(rates, shift=0, **options):
+        return [
+            make_cell(np.arange(40) < 40 * rate, strength=strength, seed=seed + shift, **options)
+            for strength, rate in rates.items()
+            for seed in (0, 1)
+        ]
+
+    return make
+
+
+def test_each_strength_is_a_race_at_its_share_of_alpha(curve):
+    result = compare_sequentially(curve({0: 1, 0.1: 1, 0.2: 0}), curve({0: 1, 0.1: 0, 0.2: 1}), NAMES, None)
+    assert [row["decision"] for row in result.levels] == ["none", "A", "B"]
+    assert [row["decided_after"] for row in result.levels] == [None, 9, 9]
+    assert [row["pairs"] for row in result.levels] == [80, 80, 80]
+    assert result.verdict == (
+        "A (a) is better at strength 0.1; B (b) is better at strength 0.2; not decided at 1 of 3 strengths"
+    )
+    low, high = result.levels[1]["low"], result.levels[1]["high"]
+    assert 0 < low < result.levels[1]["difference"] == 1 <= high + 1e-9
+
+
+def test_an_open_race_states_how_many_pairs_it_lacks(curve):
+    (row,) = compare_sequentially(curve({0.1: 0.6}), curve({0.1: 0.5}), NAMES, None).levels
+    assert row["decision"] == "A" or row["more_pairs"] > 0
+    (row,) = compare_sequentially(curve({0.1: 0.6}), curve({0.1: 0.6}), NAMES, None).levels
+    assert (row["decision"], row["more_pairs"]) == ("none", None)
+
+
+def test_other_metrics_need_a_range(curve):
+    sides = curve({0.1: 1}, **{"return": 3.0}), curve({0.1: 1}, **{"return": 1.0})
+    with pytest.raises(UserError, match="the range of `return` is not known: add `--range LOW HIGH`"):
+        compare_sequentially(*sides, NAMES, "return")
+    with pytest.raises(UserError, match="`return` has values outside of"):
+        compare_sequentially(*sides, NAMES, "return", (0, 2))
+    (row,) = compare_sequentially(*sides, NAMES, "return", (0, 4)).levels
+    assert row["decision"] == "A" and row["difference"] == 2
+
+
+def test_sweeps_without_shared_episodes_are_refused(curve):
+    with pytest.raises(UserError, match="share no episodes: `--sequential` compares pairs"):
+        compare_sequentially(curve({0.1: 1}), curve({0.1: 1}, shift=5), NAMES, None)
