@@ -25,6 +25,8 @@ MISTAKES = {
     ("~env",): "`~env` would remove `env`, which this command needs",
     ("~role",): "`~role` would remove `role`, which this command needs",
     ("hydra.launcher.n_jobs=abc",): "`hydra.launcher.n_jobs=abc` must be a whole number other than 0",
+    ("hydra.sweeper.max_batch_size=0",): "`hydra.sweeper.max_batch_size=0` must be null or a whole number",
+    ("hydra.launcher=null",): "`hydra.launcher=null`: choose an option by `hydra/launcher=NAME`",
     ("hydra.launcher.n_jobs=0",): "`hydra.launcher.n_jobs=0` must be a whole number other than 0",
     ("seed=${seed}",): "`seed`: Recursive interpolation detected",
     ("seed=${nope}",): "`seed`: Interpolation key 'nope' not found",

@@ -18,7 +18,7 @@ from brittlestar.errors import UserError, nearest
 FULL_ERROR = "HYDRA_FULL_ERROR"
 """Environment variable of Hydra: 1 also prints the traceback of a user's mistake; any other value is as none."""
 
-_WORKERS = "hydra.launcher.n_jobs"
+_WORKERS, _BATCH = "hydra.launcher.n_jobs", "hydra.sweeper.max_batch_size"
 
 
 def print_help(name: str) -> None:
@@ -107,7 +107,7 @@ def _read_flags() -> Namespace:
 
 
 def _check_words(schema: type) -> None:
-    """Refuses overrides that Hydra accepts: those that remove a key of the command, and a wrong number of workers."""
+    """Refuses overrides that Hydra accepts: those that remove what the command needs, and wrong numbers of cells."""
     keys = [field.name for field in dataclasses.fields(schema)]
     for word in sys.argv[1:]:
         key = re.split("[=@]", word.lstrip("+~"))[0]
@@ -115,6 +115,10 @@ def _check_words(schema: type) -> None:
             raise UserError(f"`{word}` would remove `{key}`, which this command needs")
         if key == _WORKERS and not re.search(r"=(-?[1-9]\d*|.*\$\{.*)$", word):
             raise UserError(f"`{word}` must be a whole number other than 0; -1 is one worker per core")
+        if key == _BATCH and not re.search(r"=(null|[1-9]\d*|.*\$\{.*)$", word):
+            raise UserError(f"`{word}` must be null or a whole number of at least 1: the cells that start together")
+        if key in ("hydra.launcher", "hydra.sweeper"):
+            raise UserError(f"`{word}`: choose an option by `{key.replace('.', '/')}=NAME`")
 
 
 @contextlib.contextmanager
