@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
+import re
 import socket
 import threading
 import time
@@ -112,6 +115,33 @@ def raw_server(data: bytes) -> Iterator[str]:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join()
+
+
+@contextlib.contextmanager
+def deaf_server() -> Iterator[str]:
+    """A server that shakes hands, sends empty metadata, and never reads anything after that."""
+    listener, peers = socket.create_server(("127.0.0.1", 0)), []
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                peers.append(listener.accept()[0])
+                key = re.search(rb"Sec-WebSocket-Key: (\S+)", peers[-1].recv(4096))[1]
+                digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+                head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                accept = b"Sec-WebSocket-Accept: " + base64.b64encode(digest)
+                peers[-1].sendall(head + accept + b"\r\n\r\n\x82\x01\x80")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield f"ws://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+        for peer in peers:
+            peer.close()
 
 
 def steer(chunk: int = 1, size: int = 6) -> Reply:

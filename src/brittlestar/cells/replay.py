@@ -173,4 +173,5 @@ def _changes(manifest: Mapping[str, Any], job: ResolvedJob) -> list[str]:
         old, new = before.get(kind, {}), now[kind]
         names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
         lines += [f"{name} was {old.get(name, 'absent')}, now {new.get(name, 'absent')}" for name in names]
-    return lines or ["the code of brittlestar, or a file that the config names, has changed since"]
+    server = "the server of the policy, " if job.outside else ""
+    return lines or [f"{server}the code of brittlestar, or a file that the config names, has changed since"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from gymnasium import spaces
-from wire_bed import endpoint, free_port, plain_server, steer
+from wire_bed import deaf_server, endpoint, free_port, plain_server, steer
 
 from brittlestar.config.build import build, load
 from brittlestar.engine.evaluation import make_lanes, run_episodes
@@ -171,6 +171,15 @@ def test_a_wrong_answer_is_one_line_that_names_the_server(message):
         with pytest.raises(HarnessError) as error:
             policy.predict(np.zeros((1, 2)), None, np.array([True]))
         assert message in str(error.value) and server.url in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_server_that_reads_nothing_blocks_no_request():
+    space = spaces.Box(0, 255, (2000, 2000, 3), np.uint8)
+    with deaf_server() as url:
+        policy, started = bound(url, space), time.monotonic()
+        with pytest.raises(ServerError, match="did not read a request of 12 MB in time"):
+            policy.predict(np.zeros((1, 2000, 2000, 3), np.uint8), None, np.array([True]))
+        assert time.monotonic() - started < 10
 
 
 def test_a_chunk_of_another_length_is_an_error():

@@ -113,7 +113,7 @@ class PolicyConnection:
             return ServerError(f"{url} sent a frame above `policy.connection.largest_megabytes` = {most:g}")
         if error.rcvd is not None and error.rcvd.code == _TOO_BIG:
             return ServerError(f"{url} takes no request of {len(frame) / MEGABYTE:.3g} MB")
-        if isinstance(error.__cause__, BlockingIOError):
+        if isinstance(error.__cause__, BlockingIOError | TimeoutError):
             return ServerError(f"{url} did not read a request of {len(frame) / MEGABYTE:.3g} MB in time")
         return LostConnectionError(f"{url} closed the connection before it answered")
 

@@ -79,6 +79,8 @@ def _connect(address: Address, settings: ConnectionSettings) -> Any:
     whole = int(settings.timeout_seconds)
     limit = struct.pack("ll", whole, int(1e6 * (settings.timeout_seconds - whole)) or int(not whole))
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+    # The library waits for as long as it needs to, and has its own limit for the handshake.
+    plain.settimeout(None)
     try:
         websocket = connect(
             address.url, sock=plain, compression=None, additional_headers=headers, logger=QUIET,
