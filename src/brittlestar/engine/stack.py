@@ -89,6 +89,7 @@ class Stack:
 
     Attributes:
         effects: what the perturbation has reported in this step: name to `(lanes,)`.
+        masks: the numbers that it has masked in this step: entry of the observation to `(lanes, numbers)`.
         policy: the policy that acts, after the mitigation has wrapped it.
 
     Example:
@@ -118,6 +119,7 @@ class Stack:
         if self._look is None:
             refuse_scene(parts.perturbation, env.spec.id)
         self.effects: dict[str, np.ndarray] = {}
+        self.masks: dict[str, np.ndarray] = {}
         self.seed(seed, name)
 
     def seed(self, seed: int, name: Callable[[str], str] = str) -> None:
@@ -160,6 +162,7 @@ class Stack:
         self._episodes, self._steps = episodes, steps
         self.level, self.first = self.parts.schedule.levels(episodes, steps), steps == 0
         self.effects.clear()
+        self.masks.clear()
 
     @property
     def nominal(self) -> Any:
@@ -246,4 +249,4 @@ class Stack:
     def _step(self, stream: str) -> Step:
         draws = self.draws[stream]
         draws.at(self._episodes, self._steps)
-        return Step(self.level, self.first, draws, self._scheduled, self.effects)
+        return Step(self.level, self.first, draws, self._scheduled, self.effects, masks=self.masks)

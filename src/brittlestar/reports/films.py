@@ -96,11 +96,14 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
 
 def film_sweep(cells: Sequence[Cell], folder: Path, count: int) -> Iterator[Film]:
     """Films the worst perturbed episodes of each curve, and one that only the perturbation makes fail, beside clean."""
+    filmed = set()
     for curve in curves_of(cells):
         perturbed = [cell for cell in curve if cell.strength != 0] or curve
         for chosen in worst(perturbed, count):
+            filmed.add(chosen.place)
             yield film(cells, chosen, folder, FilmOptions())
-    for chosen in flipped(cells, narrow(cells), 1):
+    flips = flipped(cells, narrow(cells), len(filmed) + 1)
+    for chosen in [flip for flip in flips if flip.place not in filmed][:1] or flips[:1]:
         yield film(cells, chosen, folder, FilmOptions(side_by_side=True))
 
 
