@@ -82,8 +82,8 @@ class Step:
 
     def part(self, name: str) -> Step:
         """Returns the step for one part of a composition, with a random stream of its own."""
-        reports = {"effects": self.effects, "masks": self.masks}
-        return Step(self.level, self.first, self.draws.child(name), observation=self.observation, **reports)
+        draws, observation = self.draws.child(name), self.observation
+        return Step(self.level, self.first, draws, effects=self.effects, observation=observation, masks=self.masks)
 
 
 def for_lanes(values: np.ndarray, array: np.ndarray) -> np.ndarray:

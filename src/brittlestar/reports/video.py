@@ -36,8 +36,8 @@ def _write_mp4(file: Any, frames: Any, rate: float) -> None:
     command = [
         imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
         "-s", f"{width}x{height}", "-r", f"{rate:g}", "-i", "-", "-an", "-c:v", "libx264", "-preset", "veryfast",
-        "-crf", "20", "-x264-params", _COLOURS, "-pix_fmt", "yuv420p", "-threads", "1", "-fflags", "+bitexact", "-flags:v", "+bitexact",
-        "-movflags", "+faststart", "-f", "mp4", file.name,
+        "-crf", "20", "-x264-params", _COLOURS, "-pix_fmt", "yuv420p", "-threads", "1", "-fflags", "+bitexact",
+        "-flags:v", "+bitexact", "-movflags", "+faststart", "-f", "mp4", file.name,
     ]  # fmt: skip
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None and process.stderr is not None

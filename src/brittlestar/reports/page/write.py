@@ -43,6 +43,8 @@ class PageContent:
     """What is not decided."""
     notes: list[str] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
+    phases: Section | None = None
+    """The phases of a stress schedule, after the charts."""
     tables: dict[str, str] = field(default_factory=dict)
     """Markdown by heading, folded."""
     commands: list[str] = field(default_factory=list)
