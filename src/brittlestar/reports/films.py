@@ -24,6 +24,11 @@ _USUAL_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.04, 0.2, 0.02
 _MOST_FRAMES = 600
 """The pictures of an episode are held in memory."""
 
+_NO_CHANGE = (
+    "code, versions and files are those of the record: the policy or the environment has a clock, random numbers or a "
+    "memory of its own"
+)
+
 
 @dataclass
 class FilmOptions:
@@ -59,7 +64,8 @@ class Film:
         name = f"cell {cell.manifest['number']}, episode {self.chosen.episode} ({self.chosen.why})"
         if again.differences:
             pairs = [f"{column} was {old:g}, now {new:g}" for column, (old, new) in list(again.differences.items())[:5]]
-            lines = [f"{name}: not the recorded row: {'; '.join(pairs)}", *(f"  {change}" for change in again.changes)]
+            reasons = again.changes or [_NO_CHANGE]
+            lines = [f"{name}: not the recorded row: {'; '.join(pairs)}", *(f"  {reason}" for reason in reasons)]
         else:
             lines = [f"{name}: the recorded row, bit for bit"]
         notes = [f"without pictures: {again.no_pictures}"] if again.no_pictures else []

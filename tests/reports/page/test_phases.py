@@ -32,7 +32,8 @@ def tables(make_cell):
 def test_a_timeline_has_the_mean_and_the_interval_of_each_phase(tables):
     charts = {chart.title: chart for chart in phase_section(tables, []).charts}
     assert list(charts) == [
-        "Success any over episodes", "Success final over episodes", "Return over episodes", "Success final in each phase",
+        "Success any over episodes", "Success final over episodes", "Return over episodes",
+        "Success final in each phase",
     ]  # fmt: skip
     panels = charts["Success final over episodes"].data["panels"]
     assert [panel["title"] for panel in panels] == ["a", "b"]

@@ -12,6 +12,7 @@ from brittlestar.reports.terminal_text import print_text
 from brittlestar.results.format import markdown
 
 from .one_core import cartpole, framework, half_cheetah
+from .page_and_film import film, page
 from .perception import perception
 from .perturbations import perturbations
 from .scale import scale
@@ -25,7 +26,7 @@ SECTIONS: Mapping[str, Callable[[bool], list[Figure]]] = {
     section.__name__: section
     for section in (
         fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,
-        perception, training, stress, framework, first_result, cached, scale, wire,
+        perception, training, stress, framework, first_result, cached, scale, wire, page, film,
     )
 } | {"aggregate": aggregate_cells, "help": help_page}  # fmt: skip
 
