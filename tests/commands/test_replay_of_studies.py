@@ -117,3 +117,15 @@ def test_a_cell_that_cannot_be_repeated_is_reported_with_the_reason(policy, fold
     code, output, error = call(main, str(sweep), "--cell", "0", "--episode", "2", "--size", "64")
     assert (code, error) == (1, "") and "not the recorded row: length was " in output
     assert "  code, versions and files are those of the record: the policy or the environment has a clock, " in output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["policy of a module, published seeds", "pixels of Atari"])
+def test_a_new_process_finds_what_the_sweep_found(study, folder):
+    pytest.importorskip("ale_py")
+    sweep = run(folder, 100 + list(STUDIES).index(study), STUDIES[study])
+    # As the installed command: without the working directory on the path.
+    command = [sys.executable, "-P", "-m", "brittlestar.commands.main", "replay", sweep.name, "--size", "64"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bit for bit" in done.stdout and "without pictures" not in done.stdout

@@ -102,6 +102,7 @@ def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, e
     plan = dataclasses.replace(cells.plan_of(job), record=None, only=(episode,) if alone else None)
     spec = job.env
     if size is not None and job.simulator["backend"] == "gymnasium":
+        spec.register()
         spec = dataclasses.replace(spec, kwargs=with_pictures(spec.id, spec.kwargs))
     with own_process_state(plan.seed, new_variables=True):
         lanes = make_lanes(spec, 1, consecutive=plan.consecutive, needs_model=job.perturbation.needs_world)
