@@ -24,6 +24,8 @@ _BOLD, _PLAIN = "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"
 _CHANGED = 1e-9
 _ONE_PHASE = StressSchedule().phase(0)
 """The phase of schedules without phases."""
+_FEWEST_ROWS = 2
+"""A small film has no room for a table of fewer rows."""
 _COLUMNS = ("observed", "true", "seen", "masked")
 
 
@@ -101,19 +103,21 @@ class FilmSheet:
 
     @staticmethod
     def _pictures(sheet: Any, x: int, y: int, height: int, pictures: dict[str, np.ndarray]) -> None:
-        """Places the last pictures that the policy saw."""
+        """Places the last pictures that the policy saw; a small film has no room for them."""
         from PIL import Image
 
         side = min(height, (_PANEL - 2 * _EDGE) // len(pictures) - 4)
+        if side < _LINE:
+            return
         for number, part in enumerate(pictures.values()):
             picture = Image.fromarray(last_picture(part)).resize((side, side), Image.Resampling.NEAREST)
             sheet.paste(picture, (x + number * (side + 4), y))
 
     def _table(self, pen: Any, x: int, y: int, moment: Moment, most: int) -> None:
         """Writes name, true and seen value of each observed number, and whether it is masked; others come last."""
-        rows = feature_rows(moment)
+        rows = feature_rows(moment) if most > _FEWEST_ROWS else []
         columns = dict(zip(_COLUMNS, (x, x + 165, x + 240, x + 315)[: 3 + self._has_masks], strict=False))
-        for name, place in columns.items():
+        for name, place in columns.items() if rows else ():
             pen.text((place, y), name, _PALE, font(_PLAIN, 12))
         shown = rows if len(rows) <= most - 1 else rows[: most - 2]
         for row in shown:
