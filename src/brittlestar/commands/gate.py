@@ -27,8 +27,8 @@ def main() -> None:
     from brittlestar.reports.gate_plan import requirements_of
     from brittlestar.reports.summary import as_swept
     from brittlestar.results.aggregate import aggregate
-    from brittlestar.results.gate import lost_cells
     from brittlestar.results.load import load_cells
+    from brittlestar.results.lost_cells import lost_cells
     from brittlestar.sweeps.index import count_missing
 
     texts = options.require or ([] if options.file else _earlier(Path(options.folders[0])))
@@ -47,8 +47,9 @@ def run_gate(requirements: "list[Requirement]", tables: "Tables", out: Path, mis
     """Judges requirements, writes and prints the result, and returns the exit code."""
     from brittlestar.reports.gate_files import gate_lines, write_gate
     from brittlestar.results.gate import gate_status, judge_gate
+    from brittlestar.results.lost_cells import judge_completeness
 
-    results = judge_gate(requirements, tables, missing)
+    results = judge_gate(requirements, tables) + judge_completeness(tables, missing)
     write_gate(results, out)
     print(f"\n{gate_lines(results)}", flush=True)
     return GATE_CODES.get(gate_status(results), FAILED)
@@ -57,7 +58,7 @@ def run_gate(requirements: "list[Requirement]", tables: "Tables", out: Path, mis
 def _earlier(folder: Path) -> list[str]:
     """Returns the requirements of the last gate of a folder."""
     from brittlestar.reports.gate_names import GATE_JSON
-    from brittlestar.results.gate import COMPLETE
+    from brittlestar.results.lost_cells import COMPLETE
 
     try:
         record = json.loads((folder / GATE_JSON).read_text())

@@ -88,8 +88,7 @@ class Stack:
     Every step is `at`, `observe`, `act`, the step of the environment, then `reward`.
 
     Attributes:
-        effects: what the perturbation has reported in this step: name to `(lanes,)`.
-        masks: the numbers that it has masked in this step: entry of the observation to `(lanes, numbers)`.
+        effects, masks: what the perturbation has reported of this step: name to `(lanes,)`, entry to `(lanes, numbers)`.
         policy: the policy that acts, after the mitigation has wrapped it.
 
     Example:
@@ -118,8 +117,7 @@ class Stack:
         self._look = Look(env, parts.perturbation) if env.view is not None else None
         if self._look is None:
             refuse_scene(parts.perturbation, env.spec.id)
-        self.effects: dict[str, np.ndarray] = {}
-        self.masks: dict[str, np.ndarray] = {}
+        self.effects, self.masks = dict[str, np.ndarray](), dict[str, np.ndarray]()
         self.seed(seed, name)
 
     def seed(self, seed: int, name: Callable[[str], str] = str) -> None:

@@ -29,11 +29,11 @@ def curve_names(columns: Sequence[str], keys: Iterable[tuple], most: int | None 
     return names if most is None else dict(zip(names, _distinct(names.values(), most), strict=True))
 
 
-def cut(name: str, most: int) -> str:
+def cut_middle(name: str, most: int) -> str:
     """Returns a name of at most so many characters: what differs is usually at its start or at its end.
 
     Example:
-        >>> cut("runs/2026/first/model.zip", 15), cut("short", 15)
+        >>> cut_middle("runs/2026/first/model.zip", 15), cut_middle("short", 15)
         ('runs/20…del.zip', 'short')
     """
     tail = (most - 1) // 2
@@ -45,9 +45,9 @@ def _distinct(names: Iterable[str], most: int) -> list[str]:
     short: dict[str, list[str]] = {}
     numbered = []
     for name in names:
-        same = short.setdefault(cut(name, most), [])
+        same = short.setdefault(cut_middle(name, most), [])
         same += [name] if name not in same else []
-        numbered.append((cut(name, most), same.index(name)))
+        numbered.append((cut_middle(name, most), same.index(name)))
     return [f"{name} ({number + 1})" if len(short[name]) > 1 else name for name, number in numbered]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brittlestar.reports import drawing
-from brittlestar.reports.curve_names import MOST_LETTERS, curve_names, cut
+from brittlestar.reports.curve_names import MOST_LETTERS, curve_names, cut_middle
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
@@ -47,7 +47,7 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     left_out = [name for rows in list(panels.values())[_MOST_PANELS:] for name in _names(rows, columns).values()]
     for axes, ((name, unit), rows) in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
         left_out += _panel(axes, rows, columns)
-        axes.set_xlabel(cut(" of ".join([name, *_only(rows, "perturbation")]), MOST_LETTERS))
+        axes.set_xlabel(cut_middle(" of ".join([name, *_only(rows, "perturbation")]), MOST_LETTERS))
         axes.set_ylabel(f"{unit} (wide bands are cut)" if is_cut(axes, rows, measures(rows[0])) else unit)
         axes.set_title(", ".join(_only(rows, "env") + _only(rows, "policy")), fontsize=10)
     _place_legends(figure)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brittlestar.cells.replay import Moment, Replay
-from brittlestar.reports.curve_names import cut
+from brittlestar.reports.curve_names import cut_middle
 from brittlestar.reports.drawing import COLOURS
 from brittlestar.schedules import StressSchedule
 
@@ -156,9 +156,9 @@ class FilmSheet:
 def _fitting(pen: Any, line: str, letters: Any) -> str:
     """Returns a line that is no wider than the panel; a long name is cut in the middle."""
     most = len(line)
-    while pen.textlength(cut(line, most), letters) > _PANEL - 2 * _EDGE:
+    while pen.textlength(cut_middle(line, most), letters) > _PANEL - 2 * _EDGE:
         most -= 1
-    return cut(line, most)
+    return cut_middle(line, most)
 
 
 def last_picture(stack: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from brittlestar.errors import UserError, counted
+from brittlestar.errors import UserError
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.compare import sides_of
 from brittlestar.results.curve_intervals import metric_method
@@ -15,7 +15,7 @@ from brittlestar.results.format import is_missing
 from brittlestar.results.gate_curves import Judged, JudgedCurve, choose_curves, judged_curves, metrics_of
 from brittlestar.results.load import Cell, Row
 from brittlestar.results.ranges import range_of
-from brittlestar.results.requirements import OPERATORS, Quantity, Requirement, metric_of
+from brittlestar.results.requirements import OPERATORS, Requirement, metric_of
 from brittlestar.results.rows import group_rows
 from brittlestar.statistics.intervals import normal_quantile
 from brittlestar.statistics.sample_size import clopper_pearson, decisive_sample_size, t_sample_size
@@ -23,8 +23,6 @@ from brittlestar.statistics.sample_size import clopper_pearson, decisive_sample_
 PASSED, FAILED_GATE, NOT_DECIDED, NOT_MEASURED = "passed", "failed", "not decided", "not measured"
 """All of the interval meets the requirement, none of it does, a part of it does; or there is no such number."""
 WORST_FIRST = (NOT_MEASURED, FAILED_GATE, NOT_DECIDED, PASSED)
-COMPLETE = "every cell has a result"
-"""What every gate requires; listed only where it does not hold."""
 _TOLERANCE = 1e-9
 _POWER = normal_quantile(0.95) / (normal_quantile(0.95) + normal_quantile(0.6))
 """Half width over distance to the bound at which 80 % of repetitions decide."""
@@ -117,12 +115,9 @@ class _Source:
         return cells if level is None else [cell for cell in cells if cell.strength == curve.level(level)]
 
 
-def judge_gate(requirements: list[Requirement], tables: Tables, missing: int = 0) -> list[GatedRequirement]:
-    """Judges every requirement on the curves that it is about, and that every cell has a result.
-
-    `missing` is the number of cells without a record. A requirement that all other cells meet must not pass for them.
-    """
-    source, results = _Source(tables), list[GatedRequirement]()
+def judge_gate(requirements: list[Requirement], tables: Tables) -> list[GatedRequirement]:
+    """Judges every requirement on the curves that it is about."""
+    source, results = _Source(tables), []
     for requirement in requirements:
         try:
             chosen = choose_curves(requirement, source.curves, source.metrics)
@@ -130,17 +125,7 @@ def judge_gate(requirements: list[Requirement], tables: Tables, missing: int = 0
         except UserError as error:
             checks = [GateCheck("", NOT_MEASURED, message=str(error).removeprefix(f"`{requirement.text}`: "))]
         results.append(GatedRequirement(requirement, checks))
-    lost = lost_cells(tables, missing)
-    if lost:
-        complete = Requirement(COMPLETE, Quantity("cells"), ">=", None, 0.0)
-        results.append(GatedRequirement(complete, [GateCheck("", NOT_MEASURED, message=lost)]))
     return results
-
-
-def lost_cells(tables: Tables, missing: int) -> str:
-    """Returns how many cells failed or have no record, as text; empty if none."""
-    counts = {"failed": len(tables.failures), "without a record": missing}
-    return " and ".join(f"{counted(count, 'cell')} {how}" for how, count in counts.items() if count)
 
 
 def _check(requirement: Requirement, judged: Judged, source: _Source) -> GateCheck:

@@ -19,7 +19,7 @@ _SWEEP = (
 """The sweep of `make run`."""
 
 
-def page(quick: bool) -> list[Figure]:
+def page_speed(quick: bool) -> list[Figure]:
     """What writing its page adds to the sweep of `make run`, whose episodes are shorter here."""
     with tempfile.TemporaryDirectory() as folder:
         sweep = Path(folder) / "sweep"
@@ -45,7 +45,7 @@ def _write(tables: Tables, out: Path) -> tuple[float, float]:
     return time.perf_counter() - started, time.process_time() - busy
 
 
-def film(quick: bool) -> list[Figure]:
+def film_speed(quick: bool) -> list[Figure]:
     """A film of 50 steps of FetchReach at 480 pixels, the whole command."""
     options = ("env=fetch_reach", "policy=p_controller", "episodes=1", "seed=0", "perturbation.sigma=0.1,0.2")
     with tempfile.TemporaryDirectory() as folder:
