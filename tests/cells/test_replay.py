@@ -132,6 +132,31 @@ def test_what_the_policy_saw_and_did_is_there(recorded):
     assert moment.step == 2 and moment.level == 1 and (moment.commanded == moment.executed).all()
 
 
+MASKS = {
+    "mask_observation": {"p": 0.6, "r": 0.4, "fill": "zero"},
+    "hold_observation": {"p": 0.4},
+    "stuck_observation": {"p": 0.9, "within_steps": 4},
+    "sensor_blackout": {"share": 0.6, "protocol": "rigorous"},
+}
+
+
+@pytest.mark.parametrize("option", MASKS)
+def test_masked_numbers_are_named_as_such(option, recorded):
+    manifest, rows = recorded(perturbation(option, **MASKS[option]))
+    moments = [moment for episode in (0, 3) for moment in replay(manifest, rows, episode).moments]
+    masked = np.array([moment.masked.get("", np.zeros(3, bool)) for moment in moments])
+    differs = np.array([moment.true[""] != moment.seen[""] for moment in moments])
+    # A value that is held may be the true one by chance.
+    assert differs.any() and not (differs & ~masked).any()
+    if option == "mask_observation":
+        assert (masked == (np.array([moment.seen[""] for moment in moments]) == 0)).all()
+
+
+def test_noise_masks_nothing(recorded):
+    manifest, rows = recorded(perturbation("gaussian_observation", sigma=0.5))
+    assert not any(moment.masked for moment in replay(manifest, rows, 0).moments)
+
+
 @pytest.mark.parametrize(("option", "shape"), [("cartpole", (400, 600, 3)), ("frozen_lake", (256, 256, 3))])
 def test_pictures_of_environments_that_draw_themselves(option, shape, recorded):
     pytest.importorskip("pygame")

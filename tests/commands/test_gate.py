@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -55,7 +56,12 @@ def test_a_failed_cell_is_an_error_whatever_the_others_say(call, make_cell, fail
     save_cells(tmp_path / "sweep", [make_cell([1.0] * 50), fail_cell(make_cell(strength=0.1))])
     code, out, error = call(main, "sweep", "--require", "success_final@0 >= 0.5")
     assert (code, error) == (1, "brittlestar: 1 cell failed, so the gate is not complete\n")
-    assert "gate: passed" in out
+    assert "gate: not measured (1 passed, 1 not measured of 2)" in out
+    assert "not measured  every cell has a result: 1 cell failed" in out
+    # A reader of the files alone must not take it for a pass.
+    assert json.loads(Path("sweep/gate.json").read_text())["status"] == "not measured"
+    assert 'errors="1"' in Path("sweep/gate.xml").read_text()
+    assert call(main, "sweep")[:2] == (code, out), "the line is no requirement of the next gate"
 
 
 def test_a_sweep_that_still_runs_does_not_pass(call, make_cell, tmp_path):
@@ -67,7 +73,7 @@ def test_a_sweep_that_still_runs_does_not_pass(call, make_cell, tmp_path):
         index.write(*decode(encode(dict(cell.manifest) | {"number": 0}, {EPISODES: cell.held})))
     code, out, error = call(main, "sweep", "--require", "success_final@0 >= 0.5")
     assert (code, error) == (1, "brittlestar: 1 cell without a record, so the gate is not complete\n")
-    assert "gate: passed" in out
+    assert "not measured  every cell has a result: 1 cell without a record" in out
 
 
 WORDS = ["-m", "env=cartpole", "policy=zoo/cartpole_ppo,random", "perturbation.sigma=0,0.3", "episodes=20"]

@@ -23,6 +23,7 @@ from brittlestar.perturbations import (
 )
 from brittlestar.perturbations.context import Calibration, Context
 from brittlestar.perturbations.masking import channel_mask
+from brittlestar.perturbations.step import Step
 from brittlestar.policies import Policy, RandomPolicy, as_policy
 from brittlestar.policies.inputs import Inputs
 from brittlestar.policies.mlp import MlpPolicy
@@ -363,3 +364,14 @@ def test_one_ratio_and_a_ratio_for_each_lane_mask_the_same():
         shared, per_lane = (channel_mask(LaneDraws(0, "mask", 6), 17, r) for r in (ratio, np.full((6, 1), ratio)))
         assert np.array_equal(shared, per_lane)
         assert (shared.sum(axis=1) == int(17 * ratio)).all()
+
+
+def test_copies_of_masked_numbers_are_masked_too():
+    space = spaces.Dict({"observation": spaces.Box(-9, 9, (4,)), "achieved_goal": spaces.Box(-9, 9, (2,))})
+    parts = {"mask": MaskObservation(p=1.0, r=0.5, leak_free=True), "noise": GaussianObservation(sigma=0.1)}
+    both, step = ComposedPerturbation(parts), Step.full(lanes=3)
+    both.bind(space, spaces.Discrete(2), lanes=3)
+    values = np.arange(1.0, 13.0).reshape(3, 4)
+    both.perturb_observation({"observation": values, "achieved_goal": values[:, 1:3].copy()}, step)
+    assert step.masks["observation"].sum(axis=1).tolist() == [2, 2, 2]
+    assert (step.masks["achieved_goal"] == step.masks["observation"][:, 1:3]).all()

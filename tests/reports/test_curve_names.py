@@ -29,3 +29,9 @@ from brittlestar.reports.curve_names import curve_names
 )
 def test_names_are_short_and_tell_curves_apart(columns, keys, names):
     assert list(curve_names(columns, keys).values()) == names
+
+
+def test_long_names_are_cut_in_the_middle_and_remain_different():
+    keys = [(f"a{'x' * 300}{c}{'y' * 300}",) for c in "bcb"] + [(f"a{'x' * 300}",), ("short",)]
+    names = list(curve_names(["policy"], keys, most=21).values())
+    assert names == ["axxxxxxxxx…yyyyyyyyyy (1)", "axxxxxxxxx…yyyyyyyyyy (2)", "axxxxxxxxx…xxxxxxxxxx", "short"]

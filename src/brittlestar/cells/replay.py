@@ -33,6 +33,8 @@ class Moment:
     frame: np.ndarray | None
     """A picture of the environment before the step; None in steps that a film of a long episode leaves out."""
     reward: float = 0.0
+    masked: dict[str, np.ndarray] = field(default_factory=dict)
+    """Which numbers of an entry are masked or held, flat; empty where the perturbation masks none."""
 
 
 @dataclass
@@ -100,6 +102,7 @@ def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, e
     plan = dataclasses.replace(cells.plan_of(job), record=None, only=(episode,) if alone else None)
     spec = job.env
     if size is not None and job.simulator["backend"] == "gymnasium":
+        spec.register()
         spec = dataclasses.replace(spec, kwargs=with_pictures(spec.id, spec.kwargs))
     with own_process_state(plan.seed, new_variables=True):
         lanes = make_lanes(spec, 1, consecutive=plan.consecutive, needs_model=job.perturbation.needs_world)
@@ -151,7 +154,8 @@ class _Watcher:
         true, seen = ({k: v[0].copy() for k, v in entries(o).items()} for o in (nominal, observed.mitigated))
         commanded, executed = (np.array(action[0]) for action in (acted.commanded, acted.executed))
         step, level = len(self.moments), float(stack.level[0])
-        self.moments.append(Moment(step, level, true, seen, commanded, executed, frame))
+        masked = {key: mask[0].copy() for key, mask in stack.masks.items()}
+        self.moments.append(Moment(step, level, true, seen, commanded, executed, frame, masked=masked))
 
     def after(self, batch: Any) -> None:
         if self._is_watched:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brittlestar.commands.terminal import FAILED, GATE_CODES, Parser, command
-from brittlestar.errors import UserError, counted
+from brittlestar.errors import UserError
 
 if TYPE_CHECKING:
     from brittlestar.results.aggregate import Tables
@@ -28,27 +28,28 @@ def main() -> None:
     from brittlestar.reports.summary import as_swept
     from brittlestar.results.aggregate import aggregate
     from brittlestar.results.load import load_cells
+    from brittlestar.results.lost_cells import lost_cells
     from brittlestar.sweeps.index import count_missing
 
     texts = options.require or ([] if options.file else _earlier(Path(options.folders[0])))
     requirements = requirements_of({"file": options.file, "require": texts})
     cells = [cell for cell in load_cells(options.folders) if cell.role is None]
     tables = as_swept(aggregate(cells), cells)
-    code = run_gate(requirements, tables, options.out or Path(options.folders[0]))
     missing = sum(count_missing(Path(folder)) for folder in options.folders)
-    counts = {"failed": len(tables.failures), "without a record": missing}
-    lost = [f"{counted(count, 'cell')} {how}" for how, count in counts.items() if count]
+    code = run_gate(requirements, tables, options.out or Path(options.folders[0]), missing)
+    lost = lost_cells(tables, missing)
     if lost:
-        raise UserError(f"{' and '.join(lost)}, so the gate is not complete")
+        raise UserError(f"{lost}, so the gate is not complete")
     sys.exit(code)
 
 
-def run_gate(requirements: "list[Requirement]", tables: "Tables", out: Path) -> int:
+def run_gate(requirements: "list[Requirement]", tables: "Tables", out: Path, missing: int = 0) -> int:
     """Judges requirements, writes and prints the result, and returns the exit code."""
     from brittlestar.reports.gate_files import gate_lines, write_gate
     from brittlestar.results.gate import gate_status, judge_gate
+    from brittlestar.results.lost_cells import judge_completeness
 
-    results = judge_gate(requirements, tables)
+    results = judge_gate(requirements, tables) + judge_completeness(tables, missing)
     write_gate(results, out)
     print(f"\n{gate_lines(results)}", flush=True)
     return GATE_CODES.get(gate_status(results), FAILED)
@@ -57,9 +58,10 @@ def run_gate(requirements: "list[Requirement]", tables: "Tables", out: Path) -> 
 def _earlier(folder: Path) -> list[str]:
     """Returns the requirements of the last gate of a folder."""
     from brittlestar.reports.gate_names import GATE_JSON
+    from brittlestar.results.lost_cells import COMPLETE
 
     try:
         record = json.loads((folder / GATE_JSON).read_text())
-        return [entry["require"] for entry in record["requirements"]]
+        return [entry["require"] for entry in record["requirements"] if entry["require"] != COMPLETE]
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"no requirement: add --require or --file, since {folder} has no {GATE_JSON}") from None

@@ -1,5 +1,6 @@
 """Runs recorded episodes again, checks that they come out bit for bit, and writes films of them."""
 
+import os
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -22,6 +23,8 @@ def main() -> None:
     from brittlestar.reports.rerun_file import load_rerun
     from brittlestar.results.load import read_cells
 
+    # A policy or an environment may be a module of the user, as in the sweep.
+    sys.path.append(os.getcwd())
     if options.rerun:
         load_rerun()
     folder = Path(options.folder)

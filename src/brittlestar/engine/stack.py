@@ -88,7 +88,7 @@ class Stack:
     Every step is `at`, `observe`, `act`, the step of the environment, then `reward`.
 
     Attributes:
-        effects: what the perturbation has reported in this step: name to `(lanes,)`.
+        effects, masks: what the perturbation has reported of this step: name to `(lanes,)`, entry to `(lanes, numbers)`.
         policy: the policy that acts, after the mitigation has wrapped it.
 
     Example:
@@ -117,7 +117,7 @@ class Stack:
         self._look = Look(env, parts.perturbation) if env.view is not None else None
         if self._look is None:
             refuse_scene(parts.perturbation, env.spec.id)
-        self.effects: dict[str, np.ndarray] = {}
+        self.effects, self.masks = dict[str, np.ndarray](), dict[str, np.ndarray]()
         self.seed(seed, name)
 
     def seed(self, seed: int, name: Callable[[str], str] = str) -> None:
@@ -160,6 +160,7 @@ class Stack:
         self._episodes, self._steps = episodes, steps
         self.level, self.first = self.parts.schedule.levels(episodes, steps), steps == 0
         self.effects.clear()
+        self.masks.clear()
 
     @property
     def nominal(self) -> Any:
@@ -246,4 +247,4 @@ class Stack:
     def _step(self, stream: str) -> Step:
         draws = self.draws[stream]
         draws.at(self._episodes, self._steps)
-        return Step(self.level, self.first, draws, self._scheduled, self.effects)
+        return Step(self.level, self.first, draws, self._scheduled, self.effects, masks=self.masks)

@@ -49,7 +49,7 @@ class AtariSpec(EnvSpec):
     def simulator(self, consecutive: bool = False, needs_model: bool = False) -> dict[str, str]:
         return super().simulator(consecutive, needs_model) | {"ale-py": package_version("ale-py")}
 
-    def make(self, like: gym.Env | None = None) -> gym.Env:
+    def register(self) -> None:
         try:
             import ale_py
         except ImportError:
@@ -57,6 +57,8 @@ class AtariSpec(EnvSpec):
         # It would print its name and version.
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         gym.register_envs(ale_py)
+
+    def make(self, like: gym.Env | None = None) -> gym.Env:
         every_frame = dataclasses.replace(self, max_steps=None, kwargs={"frameskip": 1} | self.kwargs)
         env: gym.Env = AtariFrames(EnvSpec.make(every_frame), self.noop_max, self.frame_skip, self.screen_size)
         return env if self.max_steps is None else gym.wrappers.TimeLimit(env, self.max_steps)

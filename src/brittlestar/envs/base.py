@@ -114,9 +114,13 @@ class EnvSpec:
         backend = choose_backend(self.backend, self.id, self.kwargs, consecutive=consecutive, needs_model=needs_model)
         return {"backend": backend} | ({"envpool": package_version("envpool")} if backend == "envpool" else {})
 
+    def register(self) -> None:
+        """Imports what registers the id."""
+        register_id(self.id, self.module)
+
     def make(self, like: gym.Env | None = None) -> gym.Env:
         """Makes one environment with Gymnasium, whatever the backend; it shares the MuJoCo model of `like`, if any."""
-        register_id(self.id, self.module)
+        self.register()
         if self.pixels.is_rendered:
             draw_without_screen()
         try:

@@ -131,7 +131,7 @@ class AdversarialObservation(ScaledObservation):
         perturbed = observation | {
             key: (observation[key] + d).astype(observation[key].dtype) for key, d in moved.items()
         }
-        return self._without_leaks(observation, perturbed, step.first) if self.leak_free else perturbed
+        return self._without_leaks(observation, perturbed, step) if self.leak_free else perturbed
 
     def _signs(self, gradient: Arrays, observation: Any, start: Arrays, step: Step) -> Arrays:
         """Returns the sign of the gradient at every number."""

@@ -180,6 +180,7 @@ class HoldObservation(ObservationPerturbation):
         since, last = self.memory.get(step.key, (np.full(array.shape, _LONG_AGO), array))
         since = np.where(step.first_for(array), _LONG_AGO, np.where(dropped, 0, since + 1))
         held = since < np.rint(step.of(self, "hold_steps", array))
+        step.report_mask(held)
         perturbed = np.where(held, last, array)
         self.memory[step.key] = since, perturbed
         return perturbed
@@ -211,6 +212,7 @@ class StuckObservation(ObservationPerturbation):
         due = fails & (for_lanes(step.draws.steps, array) >= onset)
         frozen, value = self.memory.get(step.key, (np.zeros(array.shape, dtype=bool), array))
         frozen = frozen & ~step.first_for(array)
+        step.report_mask(frozen)
         perturbed = np.where(frozen, value, array)
         self.memory[step.key] = frozen | due, perturbed
         return perturbed

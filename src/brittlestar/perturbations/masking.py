@@ -122,6 +122,7 @@ class MaskObservation(ObservationPerturbation):
         flat = array.reshape(len(array), -1)
         mask = self._hit[:, None] & self._mask(flat, step)
         step.report_effect("masked_fraction", mask.sum(axis=1) / self._size)
+        step.report_mask(mask)
         perturbed = np.where(mask, MASK_FILLS[self.fill](self, flat, step), flat)
         self.memory[step.key] = perturbed
         return perturbed.reshape(array.shape)

@@ -181,7 +181,9 @@ class SensorBlackout(CarryingStressor):
         self._carried.plan(context.levels, context.max_steps or 0)
 
     def stress(self, array: np.ndarray, step: Step) -> np.ndarray:
-        return np.where(for_lanes(self._dark, array), 0, array)
+        dark = for_lanes(self._dark, array)
+        step.report_mask(np.broadcast_to(dark & for_lanes(step.level > 0, array), array.shape))
+        return np.where(dark, 0, array)
 
     def perturb_reward(self, reward: np.ndarray, step: Step) -> np.ndarray:
         """Draws whether a window covers the observation of this step."""

@@ -1,6 +1,6 @@
 """The base classes of observation perturbations: chosen entries, leak-free copies, units of noise."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -58,12 +58,16 @@ class ObservationPerturbation(Perturbation):
         for step.key in self.keys:
             array = observation[step.key]
             perturbed[step.key] = as_dtype(self.perturb(array, step), array.dtype)
-        return self._without_leaks(observation, perturbed, step.first) if self.leak_free else perturbed
+        return self._without_leaks(observation, perturbed, step) if self.leak_free else perturbed
 
-    def _without_leaks(self, true: dict[str, np.ndarray], perturbed: dict[str, np.ndarray], first: np.ndarray) -> Any:
-        for key, touched, lanes, columns in self._repeats(true, first):
+    def _without_leaks(self, true: dict[str, np.ndarray], perturbed: dict[str, np.ndarray], step: Step) -> Any:
+        for key, touched, lanes, columns in self._repeats(true, step.first):
             perturbed[key] = perturbed[key].copy()
             perturbed[key][lanes] = perturbed[touched][lanes[:, None], columns]
+            if touched in step.masks:
+                mask = np.zeros(perturbed[key].shape, dtype=bool)
+                mask[lanes] = step.masks[touched][lanes[:, None], columns]
+                replace(step, key=key).report_mask(mask)
         return perturbed
 
     def _repeats(self, true: dict[str, np.ndarray], first: np.ndarray) -> list[tuple[str, str, np.ndarray, np.ndarray]]:

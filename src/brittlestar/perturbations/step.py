@@ -23,6 +23,7 @@ class Step:
         effects: effects that perturbations report for the delivery check: name to `(lanes,)`.
         key: the perturbed entry of a dict observation; empty for a plain observation.
         observation: for `perturb_reward` only: the true observation of the same step.
+        masks: which numbers of each entry of the observation are masked or held, `(lanes, numbers)`; films show them.
     """
 
     level: np.ndarray
@@ -32,6 +33,7 @@ class Step:
     effects: dict[str, np.ndarray] = field(default_factory=dict)
     key: str = ""
     observation: Any = None
+    masks: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def full(cls, lanes: int = 1, first: bool = True) -> Step:
@@ -73,9 +75,15 @@ class Step:
         """Reports an effect of each lane, `(lanes,)`; the cell records the mean over its steps."""
         self.effects[name] = self.effects[name] + values if name in self.effects else values
 
+    def report_mask(self, mask: np.ndarray) -> None:
+        """Reports which numbers of the entry `key` are masked or held, `(lanes, ...)`; a film shows them."""
+        flat = mask.reshape(len(mask), -1)
+        self.masks[self.key] = self.masks[self.key] | flat if self.key in self.masks else flat
+
     def part(self, name: str) -> Step:
         """Returns the step for one part of a composition, with a random stream of its own."""
-        return Step(self.level, self.first, self.draws.child(name), effects=self.effects, observation=self.observation)
+        draws, observation = self.draws.child(name), self.observation
+        return Step(self.level, self.first, draws, effects=self.effects, observation=observation, masks=self.masks)
 
 
 def for_lanes(values: np.ndarray, array: np.ndarray) -> np.ndarray:

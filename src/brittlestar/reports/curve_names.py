@@ -8,9 +8,14 @@ from brittlestar.results.format import text
 _BARE = (LABEL, "env", "policy", "policy.path", "perturbation")
 """Columns whose values need no word before them."""
 
+MOST_LETTERS = 80
+"""Of a name in a picture; longer ones are cut in the middle."""
 
-def curve_names(columns: Sequence[str], keys: Iterable[tuple]) -> dict[tuple, str]:
+
+def curve_names(columns: Sequence[str], keys: Iterable[tuple], most: int | None = None) -> dict[tuple, str]:
     """Names curves by the fewest columns that distinguish them, and paths by their last parts.
+
+    Names of more than `most` characters are cut in the middle; those that become the same one are numbered.
 
     Example:
         >>> curve_names(["env", "policy", "mitigation.alpha"], [("a", "b", 0.1), ("a", "b", 0.3)])
@@ -20,7 +25,30 @@ def curve_names(columns: Sequence[str], keys: Iterable[tuple]) -> dict[tuple, st
     places = _needed(columns, keys)
     texts = {i: _short_texts({text(key[i]) for key in keys}) for i in places}
     words = {i: "" if columns[i] in _BARE else f"{columns[i].rpartition('.')[2]} " for i in places}
-    return {key: ", ".join(words[i] + texts[i][text(key[i])] for i in places if key[i] is not None) for key in keys}
+    names = {key: ", ".join(words[i] + texts[i][text(key[i])] for i in places if key[i] is not None) for key in keys}
+    return names if most is None else dict(zip(names, _distinct(names.values(), most), strict=True))
+
+
+def cut_middle(name: str, most: int) -> str:
+    """Returns a name of at most so many characters: what differs is usually at its start or at its end.
+
+    Example:
+        >>> cut_middle("runs/2026/first/model.zip", 15), cut_middle("short", 15)
+        ('runs/20…del.zip', 'short')
+    """
+    tail = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
+
+
+def _distinct(names: Iterable[str], most: int) -> list[str]:
+    """Returns names that are cut; a number follows where several would be the same."""
+    short: dict[str, list[str]] = {}
+    numbered = []
+    for name in names:
+        same = short.setdefault(cut_middle(name, most), [])
+        same += [name] if name not in same else []
+        numbered.append((cut_middle(name, most), same.index(name)))
+    return [f"{name} ({number + 1})" if len(short[name]) > 1 else name for name, number in numbered]
 
 
 def _needed(columns: Sequence[str], keys: list[tuple]) -> list[int]:

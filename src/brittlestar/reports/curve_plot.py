@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brittlestar.reports import drawing
-from brittlestar.reports.curve_names import curve_names
+from brittlestar.reports.curve_names import MOST_LETTERS, curve_names, cut_middle
 from brittlestar.results.baseline_check import MISMATCH
 from brittlestar.results.format import text
 from brittlestar.results.load import RATES, Row
@@ -47,7 +47,7 @@ def plot_curves(curve: list[Row], columns: list[str], path: Path) -> list[str]:
     left_out = [name for rows in list(panels.values())[_MOST_PANELS:] for name in _names(rows, columns).values()]
     for axes, ((name, unit), rows) in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
         left_out += _panel(axes, rows, columns)
-        axes.set_xlabel(" of ".join([name, *_only(rows, "perturbation")]))
+        axes.set_xlabel(cut_middle(" of ".join([name, *_only(rows, "perturbation")]), MOST_LETTERS))
         axes.set_ylabel(f"{unit} (wide bands are cut)" if is_cut(axes, rows, measures(rows[0])) else unit)
         axes.set_title(", ".join(_only(rows, "env") + _only(rows, "policy")), fontsize=10)
     _place_legends(figure)
@@ -85,12 +85,14 @@ def _finite(rows: list[Row], names: Sequence[str], end: str) -> np.ndarray:
 
 def _names(rows: list[Row], columns: list[str]) -> dict[tuple, str]:
     curves = group_rows(rows, columns)
-    return {key: name or text(curves[key][0]["policy"]) for key, name in curve_names(columns, curves).items()}
+    return {
+        key: name or text(curves[key][0]["policy"]) for key, name in curve_names(columns, curves, MOST_LETTERS).items()
+    }
 
 
 def _panel(axes: Axes, rows: list[Row], columns: list[str]) -> list[str]:
     curves = group_rows(rows, columns)
-    names = curve_names(columns, curves)
+    names = curve_names(columns, curves, MOST_LETTERS)
     drawn = list(curves.items())[:MOST_CURVES]
     for number, (key, points) in enumerate(drawn):
         for measure in measures(points[0]):

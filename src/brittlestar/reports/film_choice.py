@@ -19,6 +19,11 @@ class Chosen(NamedTuple):
     episode: int
     why: str
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Number of the cell, and of the episode."""
+        return int(self.cell.manifest["number"]), self.episode
+
 
 def narrow(cells: Sequence[Cell], number: int | None = None, level: float | None = None) -> list[Cell]:
     """Returns the finished cells of a number, or of a strength."""

@@ -6,12 +6,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from brittlestar.cells.replay import Moment, Replay
+from brittlestar.reports.curve_names import cut_middle
 from brittlestar.reports.drawing import COLOURS
+from brittlestar.schedules import StressSchedule
 
 _PANEL, _EDGE, _LINE = 400, 14, 17
 _MOST_LEVELS = 3
@@ -20,6 +22,11 @@ _INK, _PALE, _MARK = (30, 30, 30), (150, 150, 150), (213, 94, 0)
 _PAPER = (255, 255, 255)
 _BOLD, _PLAIN = "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"
 _CHANGED = 1e-9
+_ONE_PHASE = StressSchedule().phase(0)
+"""The phase of schedules without phases."""
+_FEWEST_ROWS = 2
+"""A small film has no room for a table of fewer rows."""
+_COLUMNS = ("observed", "true", "seen", "masked")
 
 
 @dataclass
@@ -45,6 +52,7 @@ class FilmSheet:
     def __post_init__(self) -> None:
         self._totals = np.cumsum([moment.reward for moment in self.replay.moments])
         self._shown = self.replay.moments[:: self.replay.every]
+        self._has_masks = any(moment.masked for moment in self.replay.moments)
 
     def __len__(self) -> int:
         return len(self._shown)
@@ -81,9 +89,10 @@ class FilmSheet:
 
     def _header(self, pen: Any, x: int, y: int, moment: Moment) -> int:
         for number, line in enumerate(self.title):
-            pen.text((x, y), line, _INK if number == 0 else _PALE, font(_BOLD if number == 0 else _PLAIN, 13))
+            letters = font(_BOLD if number == 0 else _PLAIN, 13)
+            pen.text((x, y), _fitting(pen, line, letters), _INK if number == 0 else _PALE, letters)
             y += _LINE
-        phase = f", phase {self.replay.phase}" if self.replay.phase else ""
+        phase = f", phase {self.replay.phase}" if self.replay.phase != _ONE_PHASE else ""
         pen.text(
             (x, y),
             f"step {moment.step + 1} of {len(self.replay.moments)}, level {moment.level:g}{phase}",
@@ -94,26 +103,27 @@ class FilmSheet:
 
     @staticmethod
     def _pictures(sheet: Any, x: int, y: int, height: int, pictures: dict[str, np.ndarray]) -> None:
-        """Places the last pictures that the policy saw."""
+        """Places the last pictures that the policy saw; a small film has no room for them."""
         from PIL import Image
 
         side = min(height, (_PANEL - 2 * _EDGE) // len(pictures) - 4)
+        if side < _LINE:
+            return
         for number, part in enumerate(pictures.values()):
             picture = Image.fromarray(last_picture(part)).resize((side, side), Image.Resampling.NEAREST)
             sheet.paste(picture, (x + number * (side + 4), y))
 
-    @staticmethod
-    def _table(pen: Any, x: int, y: int, moment: Moment, most: int) -> None:
-        """Writes name, true and seen number of each observed number, those first that differ most."""
-        rows = feature_rows(moment)
-        columns = (x, x + 190, x + 285)
-        for place, name in zip(columns, ("observed", "true", "seen"), strict=True):
+    def _table(self, pen: Any, x: int, y: int, moment: Moment, most: int) -> None:
+        """Writes name, true and seen value of each observed number, and whether it is masked; others come last."""
+        rows = feature_rows(moment) if most > _FEWEST_ROWS else []
+        columns = dict(zip(_COLUMNS, (x, x + 165, x + 240, x + 315)[: 3 + self._has_masks], strict=False))
+        for name, place in columns.items() if rows else ():
             pen.text((place, y), name, _PALE, font(_PLAIN, 12))
         shown = rows if len(rows) <= most - 1 else rows[: most - 2]
-        for name, true, seen, differs in shown:
+        for row in shown:
             y += _LINE
-            for place, text in zip(columns, (name, true, seen), strict=True):
-                pen.text((place, y), text, _MARK if differs else _INK, font(_PLAIN, 12))
+            for place, text in zip(columns.values(), row.texts, strict=False):
+                pen.text((place, y), text, _INK if row.is_plain else _MARK, font(_PLAIN, 12))
         if len(shown) < len(rows):
             pen.text((x, y + _LINE), f"and {len(rows) - len(shown)} more", _PALE, font(_PLAIN, 12))
 
@@ -143,6 +153,14 @@ class FilmSheet:
         pen.line(points(steps, np.concatenate([[0.0], totals[: step + 1]])), COLOURS[0], 3)
 
 
+def _fitting(pen: Any, line: str, letters: Any) -> str:
+    """Returns a line that is no wider than the panel; a long name is cut in the middle."""
+    most = len(line)
+    while pen.textlength(cut_middle(line, most), letters) > _PANEL - 2 * _EDGE:
+        most -= 1
+    return cut_middle(line, most)
+
+
 def last_picture(stack: np.ndarray) -> np.ndarray:
     """Returns the last picture of a stack as `(height, width, 3)`: its last three channels, or its last one.
 
@@ -155,22 +173,40 @@ def last_picture(stack: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(last, dtype=np.uint8)
 
 
-def feature_rows(moment: Moment) -> list[tuple[str, str, str, bool]]:
-    """Returns name, true number, seen number and whether they differ, those first that differ.
+class FeatureRow(NamedTuple):
+    """One observed number: its name, its true and seen value, whether it is masked, and whether it is as it was."""
+
+    name: str
+    true: str
+    seen: str
+    masked: str
+    is_plain: bool
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The row of the table, without `is_plain`."""
+        return self[:-1]
+
+
+def feature_rows(moment: Moment) -> list[FeatureRow]:
+    """Returns a row for each observed number, those first that are masked or differ from the true one.
 
     Example:
         >>> true, seen = {"": np.array([1.0, 2.0])}, {"": np.array([1.0, 0.0])}
-        >>> feature_rows(Moment(0, 1.0, true, seen, np.zeros(1), np.zeros(1), None))
-        [('[1]', '2', '0', True), ('[0]', '1', '1', False)]
+        >>> moment = Moment(0, 1.0, true, seen, np.zeros(1), np.zeros(1), None, masked={"": np.array([False, True])})
+        >>> [row.texts for row in feature_rows(moment)]
+        [('[1]', '2', '0', 'yes'), ('[0]', '1', '1', 'no')]
     """
     rows = []
     for key, values in moment.seen.items():
-        true = moment.true.get(key)
+        true, masked = moment.true.get(key), moment.masked.get(key)
         for place in range(values.size):
             now = float(values.flat[place])
             before = float(true.flat[place]) if true is not None and true.size == values.size else now
-            rows.append((f"{key}[{place}]", f"{before:.4g}", f"{now:.4g}", abs(now - before) > _CHANGED))
-    return sorted(rows, key=lambda row: not row[3])
+            is_masked = masked is not None and masked.size == values.size and bool(masked[place])
+            texts = f"{key}[{place}]", f"{before:.4g}", f"{now:.4g}", "yes" if is_masked else "no"
+            rows.append(FeatureRow(*texts, is_plain=not is_masked and abs(now - before) <= _CHANGED))
+    return sorted(rows, key=lambda row: row.is_plain)
 
 
 @functools.cache

@@ -24,6 +24,11 @@ _USUAL_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.04, 0.2, 0.02
 _MOST_FRAMES = 600
 """The pictures of an episode are held in memory."""
 
+_NO_CHANGE = (
+    "code, versions and files are those of the record: the policy or the environment has a clock, random numbers or a "
+    "memory of its own"
+)
+
 
 @dataclass
 class FilmOptions:
@@ -59,7 +64,8 @@ class Film:
         name = f"cell {cell.manifest['number']}, episode {self.chosen.episode} ({self.chosen.why})"
         if again.differences:
             pairs = [f"{column} was {old:g}, now {new:g}" for column, (old, new) in list(again.differences.items())[:5]]
-            lines = [f"{name}: not the recorded row: {'; '.join(pairs)}", *(f"  {change}" for change in again.changes)]
+            reasons = again.changes or [_NO_CHANGE]
+            lines = [f"{name}: not the recorded row: {'; '.join(pairs)}", *(f"  {reason}" for reason in reasons)]
         else:
             lines = [f"{name}: the recorded row, bit for bit"]
         notes = [f"without pictures: {again.no_pictures}"] if again.no_pictures else []
@@ -96,11 +102,14 @@ def film(cells: Sequence[Cell], chosen: Chosen, folder: Path, options: FilmOptio
 
 def film_sweep(cells: Sequence[Cell], folder: Path, count: int) -> Iterator[Film]:
     """Films the worst perturbed episodes of each curve, and one that only the perturbation makes fail, beside clean."""
+    filmed = set()
     for curve in curves_of(cells):
         perturbed = [cell for cell in curve if cell.strength != 0] or curve
         for chosen in worst(perturbed, count):
+            filmed.add(chosen.place)
             yield film(cells, chosen, folder, FilmOptions())
-    for chosen in flipped(cells, narrow(cells), 1):
+    flips = flipped(cells, narrow(cells), len(filmed) + 1)
+    for chosen in [flip for flip in flips if flip.place not in filmed][:1] or flips[:1]:
         yield film(cells, chosen, folder, FilmOptions(side_by_side=True))
 
 

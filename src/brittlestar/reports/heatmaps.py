@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brittlestar.reports.curve_names import curve_names
+from brittlestar.reports.curve_names import MOST_LETTERS, curve_names
 from brittlestar.reports.drawing import Pages, Pictures, remove_pictures, set_title
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import text
@@ -32,7 +32,7 @@ def plot_heatmap(tables: Tables, folder: Path) -> Pictures:
     panels = {key: rows for key, rows in groups.items() if len({row["strength"] for row in rows}) > 1}
     if second is None or not panels:
         return [], []
-    names = curve_names(labels, panels)
+    names = curve_names(labels, panels, MOST_LETTERS)
     titles = {key: names[key] or f"{rows[0]['env']}, {rows[0]['policy']}" for key, rows in panels.items()}
     # Maps of one model are side by side, also where other models have more of them.
     width = max(len(_mapped(rows[0])) for rows in panels.values())

@@ -68,5 +68,6 @@ def _entities(rerun: Any, moment: Moment, total: float) -> dict[str, Any]:
                 pictures[place] = last_picture(values)
             else:
                 numbers[place] = values
+    numbers |= {f"observation/masked/{key}".rstrip("/"): mask for key, mask in moment.masked.items()}
     entities = {key: rerun.Scalars(np.asarray(values, float).ravel()) for key, values in numbers.items()}
     return entities | {key: rerun.Image(frame).compress(_JPEG_QUALITY) for key, frame in pictures.items()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brittlestar.reports import drawing
-from brittlestar.reports.curve_names import curve_names
+from brittlestar.reports.curve_names import MOST_LETTERS, curve_names
 from brittlestar.reports.sheets import MODELS, REVERSED
 from brittlestar.results.format import text
 from brittlestar.results.reward_curves import RewardCurve
@@ -57,7 +57,7 @@ def plot_rewards(curves: list[RewardCurve], labels: list[str], folder: Path) -> 
 
 def _model_names(models: list[str], groups: dict[tuple, list[RewardCurve]]) -> dict[tuple, str]:
     keys = list(dict.fromkeys(key[1:-1] for key in groups))
-    return {key: name or text(key[-1]) for key, name in curve_names(models, keys).items()}
+    return {key: name or text(key[-1]) for key, name in curve_names(models, keys, MOST_LETTERS).items()}
 
 
 def _file_name(name: str) -> str:
@@ -69,7 +69,7 @@ def _draw(curves: list[RewardCurve], columns: list[str], title: str, path: Path)
     panels: dict[tuple, list[RewardCurve]] = {}
     for curve in curves:
         panels.setdefault(tuple(curve.label[c] for c in columns), []).append(curve)
-    names = curve_names(columns, panels)
+    names = curve_names(columns, panels, MOST_LETTERS)
     drawn = list(panels.items())[:_MOST_PANELS]
     figure = drawing.make_figure(0.8 + 5.2 * len(drawn), 4.2)
     grid = figure.subplots(1, len(drawn), squeeze=False, sharey=True)[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from brittlestar.cells.identity import LABEL
 from brittlestar.reports import drawing
-from brittlestar.reports.curve_names import curve_names
+from brittlestar.reports.curve_names import MOST_LETTERS, curve_names
 from brittlestar.reports.curve_plot import MOST_CURVES, is_cut, view
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import MISMATCH
@@ -65,10 +65,10 @@ def _by_environment(tables: Tables) -> dict[str, list[Row]]:
 def _plot_environment(tables: Tables, env: str, rows: list[Row], folder: Path) -> drawing.Pictures:
     models = [c for c in MODELS if c in tables.grouping.columns]
     panels = group_rows(rows, models)
-    titles = {key: name or text(key[-1]) for key, name in curve_names(models, panels).items()}
+    titles = {key: name or text(key[-1]) for key, name in curve_names(models, panels, MOST_LETTERS).items()}
     # A column that only distinguishes panels does not distinguish curves.
     columns = [c for c in tables.grouping.columns if any(len({row[c] for row in p}) > 1 for p in panels.values())]
-    curves = curve_names(columns, group_rows(rows, columns))
+    curves = curve_names(columns, group_rows(rows, columns), MOST_LETTERS)
     labels = dict(list(curves.items())[:MOST_CURVES])
     pages = drawing.Pages(folder / f"sheet_{re.sub(r'[^A-Za-z0-9]+', '_', env)}", list(panels.items()))
     for figure, page in pages.draw(width=4.0):

@@ -12,6 +12,9 @@ import numpy as np
 from brittlestar.cells.files import write_file
 from brittlestar.errors import UserError
 
+_COLOURS = "chroma-qp-offset=-12"
+"""Colours at full quality: otherwise the colour of a letter remains for some frames after it has changed."""
+
 
 def write_film(path: Path, frames: Iterable[np.ndarray], rate: float) -> None:
     """Writes frames `(height, width, 3)` as a film; the suffix `.mp4` or `.gif` decides the format.
@@ -33,8 +36,8 @@ def _write_mp4(file: Any, frames: Any, rate: float) -> None:
     command = [
         imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
         "-s", f"{width}x{height}", "-r", f"{rate:g}", "-i", "-", "-an", "-c:v", "libx264", "-preset", "veryfast",
-        "-crf", "20", "-pix_fmt", "yuv420p", "-threads", "1", "-fflags", "+bitexact", "-flags:v", "+bitexact",
-        "-movflags", "+faststart", "-f", "mp4", file.name,
+        "-crf", "20", "-x264-params", _COLOURS, "-pix_fmt", "yuv420p", "-threads", "1", "-fflags", "+bitexact",
+        "-flags:v", "+bitexact", "-movflags", "+faststart", "-f", "mp4", file.name,
     ]  # fmt: skip
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None and process.stderr is not None

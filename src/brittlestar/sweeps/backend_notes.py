@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 
 from brittlestar.cells.job import Job, resolve
+from brittlestar.sweeps.screen import is_screen
 
 _printed: set[str] = set()
 
@@ -17,6 +18,6 @@ def print_backends(jobs: Iterable[Job]) -> None:
         with contextlib.suppress(Exception):
             notes.setdefault(resolve(job).backend_note)
     # A live line may be on the terminal.
-    start = "\r\x1b[2K" if sys.stderr.isatty() else ""
+    start = "\r\x1b[2K" if is_screen(sys.stderr) else ""
     sys.stderr.write("".join(f"{start}{note}\n" for note in notes if note and note not in _printed))
     _printed.update(notes)

@@ -223,10 +223,10 @@ def test_it_fits_a_phone_and_the_dark(open_page, sweep):
 
 
 def test_names_are_text_and_never_code(open_page, make_cell, save_cells, tmp_path):
-    evil = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>"
+    evil = "</script><script>window.hit=1</script>"
     cells = [
         make_cell([1, 0, 1], strength=level, seed=seed, choices={"policy": policy})
-        for policy in (evil, "b`*|&lt;") for level in (0.0, 1.0) for seed in (0, 1)
+        for policy in (evil, "b`*|&lt;<img src=x onerror=window.hit=1>") for level in (0.0, 1.0) for seed in (0, 1)
     ]  # fmt: skip
     content = sweep_page(
         aggregate(load_cells([save_cells(tmp_path, cells)])), SweepFindings(notes=[evil]), tmp_path, evil
@@ -238,6 +238,33 @@ def test_names_are_text_and_never_code(open_page, make_cell, save_cells, tmp_pat
         assert "<script>window.hit=1" in tab.locator(place).first.text_content()
     assert tab.evaluate("window.hit") is None
     assert tab.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_name_of_300_characters_is_cut_on_the_page_and_whole_in_its_tables(
+    width, open_page, make_cell, save_cells, tmp_path
+):
+    names = ["first_" + "x" * 290 + "_end", "second " + "word " * 58 + "end"]
+    cells = [
+        make_cell([1, 0], strength=level, choices={"policy": name, "perturbation": names[0]})
+        for name in names for level in (0.0, 1.0)
+    ]  # fmt: skip
+    tables = aggregate(load_cells([save_cells(tmp_path, cells)]))
+    tab = open_page(
+        write_page(sweep_page(tables, SweepFindings(), tmp_path, "Long"), tmp_path),
+        viewport={"width": width, "height": 900},
+    ).tab
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    for place in ("#curves .legend button", "#verdict li strong span", "#tables tbody tr td:first-child"):
+        node = tab.locator(place).first
+        assert node.get_attribute("title") == names[0]
+        assert re.fullmatch(r"first_x+…x+_end", node.text_content())
+    for chart in tab.locator("svg.chart text").all():
+        assert chart.evaluate("node => node.getBBox().width") < width
+    head, *rows = saved(tab, tab.locator("#tables .save button").first)
+    assert {row[head.index("policy")] for row in rows} == set(names)
+    head, *rows = saved(tab, tab.locator("#curves button", has_text="Save CSV"))
+    assert {row[head.index("curve")] for row in rows} == set(names)
 
 
 def test_a_filter_is_on_while_one_of_its_curves_is_drawn(open_page, make_cell, save_cells, tmp_path):

@@ -18,6 +18,7 @@ from brittlestar.reports.page.curves import MOST_CURVES_ON_PAGE, curves_data
 from brittlestar.reports.page.episodes import episodes_data, folder_of
 from brittlestar.reports.page.facts import delivery_table, label_facts, sweep_commands, version_lines
 from brittlestar.reports.page.pairs import pairs_data
+from brittlestar.reports.page.phases import phase_section
 from brittlestar.reports.page.rewards import rewards_data
 from brittlestar.reports.page.write import PageContent, relative_folders
 from brittlestar.reports.sections import Section
@@ -68,6 +69,7 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
         questions=open_questions(tables) if shown else [],
         notes=_failed(tables) + [_plain(note) for note in findings.notes],
         sections=findings.sections,
+        phases=phase_section(tables, findings.sections) if shown else None,
         tables=_tables(tables, findings, delivery_table(cells, names)),
         commands=sweep_commands(tables.finished),
         versions=version_lines(tables.finished),

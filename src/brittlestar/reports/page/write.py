@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.files import write_file
+from brittlestar.reports.curve_names import cut_middle
 from brittlestar.reports.page.facts import films_beside
 from brittlestar.reports.page.markdown import html_of
 from brittlestar.reports.page.numbers import safe_json
@@ -42,6 +43,8 @@ class PageContent:
     """What is not decided."""
     notes: list[str] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
+    phases: Section | None = None
+    """The phases of a stress schedule, after the charts."""
     tables: dict[str, str] = field(default_factory=dict)
     """Markdown by heading, folded."""
     commands: list[str] = field(default_factory=list)
@@ -61,6 +64,7 @@ def write_page(content: PageContent, out: Path, name: str = PAGE) -> Path:
     environment = Environment(loader=FileSystemLoader(_ASSETS), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["markdown"] = lambda text, depth=0: Markup(html_of(text, depth))
     environment.filters["json"] = lambda value: Markup(safe_json(value))
+    environment.filters["cut"] = cut_middle
     pictures = _Pictures(out, content.skipped)
     page = environment.get_template("page.html.j2").render(
         page=content,

@@ -12,6 +12,7 @@ from brittlestar.reports.terminal_text import print_text
 from brittlestar.results.format import markdown
 
 from .one_core import cartpole, framework, half_cheetah
+from .page_and_film import film_speed, page_speed
 from .perception import perception
 from .perturbations import perturbations
 from .scale import scale
@@ -27,7 +28,7 @@ SECTIONS: Mapping[str, Callable[[bool], list[Figure]]] = {
         fetch_reach, fetch_reach_sac, cold_sweep, cartpole, half_cheetah, sb3_cartpole, sb3_half_cheetah, perturbations,
         perception, training, stress, framework, first_result, cached, scale, wire,
     )
-} | {"aggregate": aggregate_cells, "help": help_page}  # fmt: skip
+} | {"aggregate": aggregate_cells, "help": help_page, "page": page_speed, "film": film_speed}  # fmt: skip
 
 _NOTES = """\
 Compared measurements take turns (A B A B). Speeds and times are medians over the rounds, ratios medians of the ratios

@@ -20,6 +20,7 @@ from brittlestar.sweeps.on_slurm.slurm_commands import cancel, require_slurm
 from brittlestar.sweeps.on_slurm.submission import find_submissions, write_submission
 from brittlestar.sweeps.on_slurm.task_follower import FollowedTask, TaskFollower
 from brittlestar.sweeps.packing import Durations, TaskLimits, kind_of, pack
+from brittlestar.sweeps.screen import is_screen
 
 if TYPE_CHECKING:
     from brittlestar.sweeps.on_slurm.work import Work
@@ -221,7 +222,7 @@ def _confirms(question: str) -> bool:
     """Asks the user on a terminal; no answer is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    sys.stderr.write(f"\r\x1b[2K{question}")
+    sys.stderr.write(f"\r\x1b[2K{question}" if is_screen(sys.stderr) else question)
     sys.stderr.flush()
     try:
         return sys.stdin.readline().strip().lower() in ("y", "yes")

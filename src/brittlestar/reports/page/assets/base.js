@@ -42,6 +42,15 @@ const interval = (low, high) => (low === null || high === null ? "" : `[${num(lo
 const bounded = (value, low, high) => `${value === null ? "none" : num(value)} ${interval(low, high)}`.trim();
 const signed = (value) => (value > 0 ? "+" : "") + num(value);
 
+// Cuts a long name in the middle: what differs is usually at its start or at its end.
+const MOST_LETTERS = 60;
+function brief(name, most = MOST_LETTERS) {
+  const text = String(name);
+  const tail = Math.floor((most - 1) / 2);
+  return text.length <= most ? text : `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
+}
+const wholeName = (name, most = MOST_LETTERS) => (String(name).length > most ? String(name) : null);
+
 function download(name, type, content) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   el("a", { href: address, download: name }).click();
@@ -76,7 +85,7 @@ function commandLine(text) {
 }
 
 function selectBox(title, options, value, onChange) {
-  const box = el("select", {}, options.map(([key, text]) => el("option", { value: key }, text)));
+  const box = el("select", {}, options.map(([key, text]) => el("option", { value: key, title: wholeName(text) }, brief(text))));
   box.value = String(value);
   box.addEventListener("change", () => onChange(box.value));
   return { node: el("label", {}, title, box), box };
@@ -116,7 +125,7 @@ function dataTable(head, rows, name) {
 }
 // Puts a table into a box that scrolls, with a button that saves what it shows.
 function withSaving(table, name) {
-  const rows = () => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+  const rows = () => [...table.rows].map((row) => [...row.cells].map((cell) => cell.dataset.whole ?? cell.textContent));
   const button = el("button", { type: "button", on: { click: () => saveCsv(name, rows()) } }, "Save CSV");
   return el("div", {}, el("div", { class: "scroll", tabindex: "0" }, table), el("div", { class: "save" }, button));
 }

@@ -71,6 +71,11 @@ function frame(width, height, label, margin = {}) {
   });
   return { root, left: m.left, right: width - m.right, top: m.top, bottom: height - m.bottom, width, height };
 }
+// A text that fits into a width, and the whole of it as a hint.
+function fitted(text, width) {
+  const most = Math.max(4, Math.floor(width / 6.6));
+  return [brief(text, most), wholeName(text, most) && svgEl("title", {}, text)];
+}
 function drawAxes(area, x, y, xLabel, yLabel) {
   const { root, left, right, top, bottom } = area;
   for (const tick of y.ticks) {
@@ -84,11 +89,11 @@ function drawAxes(area, x, y, xLabel, yLabel) {
     root.append(svgEl("line", { class: "axis", x1: place, x2: place, y1: bottom, y2: bottom + 5 }),
       svgEl("text", { x: place, y: bottom + 19, "text-anchor": "middle" }, num(tick)));
   }
-  root.append(svgEl("text", { class: "strong", x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" }, xLabel));
+  root.append(svgEl("text", { class: "strong", x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" }, ...fitted(xLabel, right - left)));
   if (yLabel) {
     root.append(svgEl("text", {
       class: "strong", transform: `translate(14,${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle",
-    }, yLabel));
+    }, ...fitted(yLabel, bottom - top + 40)));
   }
 }
 

@@ -131,7 +131,7 @@ function curvesPart(host) {
       const values = [...new Set(curves.map((curve) => curve.label[column]))];
       if (values.length < 2 || curves.length < 3 || values.length > 40 || values.length === curves.length) return null;
       const buttons = values.map((value) => {
-        const button = el("button", { type: "button", "aria-pressed": "true" }, value || "none");
+        const button = el("button", { type: "button", "aria-pressed": "true", title: wholeName(value) }, brief(value || "none"));
         button.addEventListener("click", () => {
           const on = !isDrawn(column, value);
           curves.forEach((curve, i) => { if (curve.label[column] === value) on ? state.hidden.delete(i) : state.hidden.add(i); });

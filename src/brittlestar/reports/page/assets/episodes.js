@@ -85,7 +85,7 @@ function episodesPart(host) {
     const metrics = known().map((column) => [column.replaceAll("_", " "), valueOf(data, column, i)]);
     const marks = marksOf(data.mark[i]).map((name) => (name === "flipped" ? flippedText : `${name} of its level`));
     panel.replaceChildren(
-      el("h3", {}, `${curves[state.curve].name}: cell ${data.cell[i]}, episode ${data.episode[i]}`),
+      el("h3", { title: wholeName(curves[state.curve].name) }, `${brief(curves[state.curve].name)}: cell ${data.cell[i]}, episode ${data.episode[i]}`),
       marks.length ? el("p", { class: "quiet" }, `${marks.join("; ")}.`) : "",
       el("div", { class: "parts" },
         el("div", {}, films.map(filmView), films.length ? "" : el("p", { class: "quiet" }, "No film yet. This command runs the episode again, checks its row bit for bit and films it; then reload this page:"),

@@ -111,6 +111,7 @@ function heat(share) {
   return { fill: `rgb(${rgb.join(",")})`, ink: light ? "#111111" : "#ffffff" };
 }
 
+const MOST_WORD = 24;
 // A map: { x, y, values[row][column], xLabel, yLabel, share, tip(row, column) }; null fields are blank.
 function drawMap(width, map, label) {
   const long = Math.max(...map.y.map((text) => text.length), 4);
@@ -118,7 +119,7 @@ function drawMap(width, map, label) {
   const wide = (width - left - 12) / map.x.length;
   const high = map.y.length > 16 ? 22 : Math.max(22, Math.min(44, wide * 0.62));
   // A long name under a column has a line for each word.
-  const words = map.x.map((text) => (text.length * 6.8 + 6 > wide ? text.split(" ") : [text]));
+  const words = map.x.map((text) => (text.length * 6.8 + 6 > wide ? text.split(" ") : [text]).map((word) => brief(word, MOST_WORD)));
   const below = 14 * Math.max(...words.map((lines) => lines.length));
   const area = frame(width, map.y.length * high + below + 48, label, { left, top: 8, right: 12, bottom: below + 40 });
   const numbers = map.values.flat().filter((v) => v !== null);
@@ -127,8 +128,7 @@ function drawMap(width, map, label) {
   const targets = [];
   map.y.forEach((text, row) => {
     const y = area.top + row * high;
-    const short = text.length > most ? `…${text.slice(-most)}` : text;
-    area.root.append(svgEl("text", { x: left - 8, y: y + high / 2 + 4, "text-anchor": "end" }, short, svgEl("title", {}, text)));
+    area.root.append(svgEl("text", { x: left - 8, y: y + high / 2 + 4, "text-anchor": "end" }, brief(text, most), svgEl("title", {}, text)));
     map.x.forEach((_, column) => {
       const value = map.values[row][column];
       if (value === null || value === undefined) return;
@@ -148,8 +148,8 @@ function drawMap(width, map, label) {
   words.forEach((lines, i) => lines.forEach((word, k) => {
     if (i % every === 0) area.root.append(svgEl("text", { x: at(i), y: bottom + 18 + 14 * k, "text-anchor": "middle" }, word));
   }));
-  area.root.append(svgEl("text", { class: "strong", x: (area.left + area.right) / 2, y: bottom + below + 26, "text-anchor": "middle" }, map.xLabel));
-  if (map.yLabel) area.root.append(svgEl("text", { class: "strong", x: 2, y: bottom + below + 26 }, map.yLabel));
+  area.root.append(svgEl("text", { class: "strong", x: (area.left + area.right) / 2, y: bottom + below + 26, "text-anchor": "middle" }, ...fitted(map.xLabel, area.right - area.left)));
+  if (map.yLabel) area.root.append(svgEl("text", { class: "strong", x: 2, y: bottom + below + 26 }, ...fitted(map.yLabel, left)));
   return { area, targets };
 }
 
@@ -171,7 +171,7 @@ function drawRadar(width, data, label, isShown) {
     const [x, y] = spot(i, 1.1);
     const anchor = Math.abs(x - cx) < 8 ? "middle" : x > cx ? "start" : "end";
     area.root.append(svgEl("line", { class: "grid", x1: cx, y1: cy, x2: spot(i, 1)[0], y2: spot(i, 1)[1] }),
-      svgEl("text", { class: "strong", x, y: y + 4, "text-anchor": anchor }, name));
+      svgEl("text", { class: "strong", x, y: y + 4, "text-anchor": anchor }, brief(name, MOST_WORD), svgEl("title", {}, name)));
   });
   const targets = [];
   data.rows.forEach((row, number) => {
@@ -193,7 +193,7 @@ function drawRadar(width, data, label, isShown) {
 // Buttons that switch lines on and off; many lines get a box that scrolls.
 function legend(names, isShown, toggle, swatchOf = swatch) {
   const buttons = names.map(([number, name]) => {
-    const button = el("button", { type: "button", "data-curve": number, "aria-pressed": String(isShown(number)) }, swatchOf(number), name);
+    const button = el("button", { type: "button", "data-curve": number, "aria-pressed": String(isShown(number)), title: wholeName(name) }, swatchOf(number), brief(name));
     button.addEventListener("click", () => { toggle(number); button.setAttribute("aria-pressed", String(isShown(number))); });
     return button;
   });

@@ -26,7 +26,7 @@ function studyChart(host) {
       const y = linear(...limits(rule ? [...lines, { mean: [rule.value] }] : lines, data.share), area.bottom, area.top);
       (panel().shade ?? []).forEach(({ from, to, name, dark }) => {
         if (dark) area.root.append(svgEl("rect", { x: x.at(from), y: area.top, width: x.at(to) - x.at(from), height: area.bottom - area.top, fill: "var(--shade)" }));
-        area.root.append(svgEl("text", { x: (x.at(from) + x.at(to)) / 2, y: area.top - 3, "text-anchor": "middle" }, name));
+        area.root.append(svgEl("text", { x: (x.at(from) + x.at(to)) / 2, y: area.top - 3, "text-anchor": "middle" }, brief(name, MOST_WORD)));
       });
       drawAxes(area, x, y, panel().x ?? data.x, data.y);
       if (rule) area.root.append(svgEl("line", { class: "zero", x1: area.left, x2: area.right, y1: y.at(rule.value), y2: y.at(rule.value) }), svgEl("text", { x: area.right, y: y.at(rule.value) - 5, "text-anchor": "end" }, rule.name));
@@ -62,7 +62,7 @@ function studyChart(host) {
     const toggle = (i) => { state.hidden.has(i) ? state.hidden.delete(i) : state.hidden.add(i); chart.redraw(); };
     keys.replaceChildren(items().length > 1 ? legend(items().map((item, i) => [i, item.name]), isShown, toggle) : "");
   };
-  host.append(el("h3", {}, title));
+  host.append(el("h3", { title: wholeName(title) }, brief(title)));
   if (data.panels.length > 1) {
     host.append(el("div", { class: "controls" }, selectBox(data.chooser ?? "Panel", data.panels.map((p, i) => [i, p.title]), 0,
       (value) => { state.panel = Number(value); state.hidden.clear(); rebuild(); chart.redraw(); }).node));
@@ -72,6 +72,18 @@ function studyChart(host) {
   chart = plot(host, () => fileName(label()), drawers[kind], tables[kind]);
 }
 
+// Cuts long names and paths, which no space divides; other long texts are wrapped. What is saved has the whole text.
+const NAMED = ["curve", "policy", "model", "perturbation", "mitigation", "env", ...(DATA.curves?.columns ?? [])];
+const MOST_IN_FIELD = 44;
+function shorten(cell, head) {
+  const text = cell.textContent;
+  const isName = NAMED.includes(head) || !text.includes(" ");
+  if (text.length <= (isName ? MOST_IN_FIELD : MOST_LETTERS)) return;
+  if (!isName) return void cell.classList.add("wide");
+  cell.dataset.whole = text;
+  cell.title = text;
+  cell.textContent = brief(text, MOST_IN_FIELD);
+}
 function dressTables() {
   document.querySelectorAll("main table").forEach((table) => {
     if (table.closest(".scroll")) return;
@@ -79,7 +91,8 @@ function dressTables() {
     table.replaceWith(mark);
     const section = table.closest("section") ?? mark.parentElement;
     const title = mark.parentElement.closest("details")?.querySelector("summary")?.textContent ?? mark.parentElement.closest("section")?.dataset.title ?? section.id;
-    table.querySelectorAll("td").forEach((cell) => cell.classList.toggle("wide", cell.textContent.length > 60));
+    const heads = [...table.rows[0].cells].map((cell) => cell.textContent);
+    table.querySelectorAll("td").forEach((cell) => shorten(cell, heads[cell.cellIndex]));
     mark.replaceWith(withSaving(table, fileName(title)));
   });
 }

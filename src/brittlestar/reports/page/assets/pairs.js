@@ -19,6 +19,8 @@ function pairsPart(host) {
       over: { ...over, a: over.b, b: over.a, difference: -over.difference, low: -over.high, high: -over.low },
     };
   }
+  // The verdict, with names that are cut as everywhere.
+  const briefly = (pair) => [curves[pair.a].name, curves[pair.b].name].reduce((text, name) => text.replaceAll(name, brief(name)), pair.verdict);
   function draw(width) {
     const pair = found();
     const height = Math.round(Math.min(380, Math.max(260, width * 0.36)));
@@ -72,7 +74,7 @@ function pairsPart(host) {
     }
     const decided = pair.decided.filter(Boolean).length;
     const over = `${pair.over.method.split(",")[0]}: ${signed(pair.over.difference)} ${interval(pair.over.low, pair.over.high)}`;
-    sentence.textContent = `${pair.verdict.replace(/^no /, "No ")}. Decided at ${decided} of ${pair.decided.length} levels; ${over}.`;
+    sentence.textContent = `${briefly(pair).replace(/^no /, "No ")}. Decided at ${decided} of ${pair.decided.length} levels; ${over}.`;
     below.append(dataTable(head, tableRows(pair), `difference_${state.measure}`),
       el("p", { class: "quiet" }, `Method: ${[...new Set(pair.methods)].join("; or ")}.`));
     chart.redraw();
@@ -99,7 +101,7 @@ function addQuestions(pairs, curves) {
   const open = pairs.filter((pair) => headline.includes(pair.measure) && pair.over.low <= 0 && pair.over.high >= 0);
   const list = byId("questions");
   open.slice(0, 3).forEach((pair) => list.append(el("li", {},
-    `whether ${curves[pair.a].name} or ${curves[pair.b].name} has more ${pair.measure.replaceAll("_", " ")} over the curve: ${signed(pair.over.difference)} ${interval(pair.over.low, pair.over.high)}`)));
+    `whether ${brief(curves[pair.a].name)} or ${brief(curves[pair.b].name)} has more ${pair.measure.replaceAll("_", " ")} over the curve: ${signed(pair.over.difference)} ${interval(pair.over.low, pair.over.high)}`)));
   if (open.length > 3) list.append(el("li", {}, `${open.length - 3} more pairs`));
   if (open.length) byId("all-decided").hidden = true;
 }
