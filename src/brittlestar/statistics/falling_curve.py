@@ -1,0 +1,224 @@
+"""Where a falling curve crosses a threshold: the posterior of a local fit with floor, lapse and skewness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brittlestar.errors import require
+from brittlestar.statistics.arrays import Array
+from brittlestar.statistics.intervals import LEVEL, Interval
+
+SKEWS = (0.0, 1.0, 2.0)
+"""Exponents of the strength in the logit; 0 is its logarithm."""
+_FIRST, _THEN = (49, 21, 5, 5), (25, 9, 5, 5)
+_SLOPES = np.log([0.5, 1e4])
+_MOST_FLOOR, _SHARPEST = 0.8, 40.0
+_RARE_CROSSING, _RARE = 1e-4, 2e-3
+"""Densities, relative to the largest, below which the next grid leaves values out."""
+_TAIL_SCALE = 0.15
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Outcomes at levels: sums of outcomes in [0, 1] and their numbers, one entry per cell, in the order of time."""
+
+    levels: Array
+    sums: Array
+    counts: Array
+    dispersion: float = 1.0
+    """Variance of an outcome relative to that of a success with the same mean, at most 1."""
+
+    @classmethod
+    def of(cls, levels: ArrayLike, sums: ArrayLike, counts: ArrayLike, dispersion: float = 1.0) -> Trials:
+        """Returns trials from sequences of numbers."""
+        arrays = [np.asarray(values, dtype=np.float64) for values in (levels, sums, counts)]
+        require(all(array.shape == arrays[0].shape for array in arrays), "sums", "one per level", arrays[1].shape)
+        require(arrays[0] >= 0, "levels", "at least 0", levels)
+        require((arrays[1] >= 0) & (arrays[1] <= arrays[2]), "sums", "between 0 and the count", sums)
+        return cls(*arrays, dispersion)
+
+    @property
+    def total(self) -> int:
+        """Number of all outcomes."""
+        return int(self.counts.sum())
+
+    def merged(self) -> Trials:
+        """Returns one entry per level, in the order of levels."""
+        levels, places = np.unique(self.levels, return_inverse=True)
+        sums, counts = (np.bincount(places, values) for values in (self.sums, self.counts))
+        return Trials(levels, sums, counts, self.dispersion)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The value that a curve falls below: a number, or a share of its value at level 0."""
+
+    value: float
+    relative: bool = False
+
+    def of(self, top: ArrayLike) -> Array:
+        """Returns the threshold of curves that start at `top`."""
+        return self.value * np.asarray(top, dtype=np.float64) if self.relative else np.full(np.shape(top), self.value)
+
+
+@dataclass(frozen=True)
+class CrossingFit:
+    """The posterior of the crossing, and curves that it is made of."""
+
+    threshold: Threshold
+    crossings: Array
+    """Grid of crossings, and with `masses` their probabilities."""
+    masses: Array
+    curves: tuple[Array, ...]
+    """Log crossing, log slope, floor and lapse as shares, and skewness of the likely curves."""
+    weights: Array
+
+    @property
+    def estimate(self) -> float:
+        """The median."""
+        return self.quantile(0.5)
+
+    def quantile(self, share: float) -> float:
+        """Returns a quantile of the crossing."""
+        ends = np.cumsum(self.masses) - self.masses / 2
+        return float(np.exp(np.interp(share, ends, np.log(self.crossings))))
+
+    def interval(self, levels: ArrayLike, level: float = LEVEL) -> Interval:
+        """Returns the interval of the crossing.
+
+        No outcome distinguishes crossings between two neighbouring levels, but the shape of the fit may. So an interval
+        without a level inside it is widened to both of its neighbours.
+        """
+        low, high = self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+        x = np.unique(np.asarray(levels, dtype=np.float64))
+        if ((x >= low) & (x <= high)).any():
+            return Interval(low, high)
+        return Interval(float(x[x < low].max(initial=0.0)), float(x[x > high].min(initial=np.inf)))
+
+    def mean(self, levels: ArrayLike) -> Array:
+        """Returns the mean curve at some levels."""
+        x = np.asarray(levels, dtype=np.float64)
+        return self.weights @ _values(_logs(x), self.curves, self.threshold)
+
+    def band(self, levels: ArrayLike, level: float = LEVEL) -> Interval:
+        """Returns pointwise bounds of the curve at some levels."""
+        values = _values(_logs(np.asarray(levels, dtype=np.float64)), self.curves, self.threshold)
+        bounds = [_weighted_quantile(values, self.weights, share) for share in ((1 - level) / 2, (1 + level) / 2)]
+        return Interval(*bounds)
+
+    @property
+    def typical(self) -> tuple[float, ...]:
+        """The posterior means of the parameters, skewness included."""
+        return tuple(float(self.weights @ values) for values in self.curves)
+
+
+def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, float]) -> CrossingFit:
+    """Fits falling curves to outcomes, and returns the posterior of where they cross the threshold.
+
+    A curve is `floor + (top - floor) / (1 + e(x) / odds)`, with `e(x) = exp(slope * h(x / crossing))` and `h` of
+    `SKEWS`, so that it crosses the threshold at `crossing`. Prior: uniform in the logarithms of crossing and slope,
+    falling in floor and lapse. Outcomes between 0 and 1 count as parts of a success (quasi-likelihood).
+
+    Args:
+        trials: the outcomes.
+        threshold: the value that is crossed.
+        bounds: lowest and highest crossing, above 0.
+
+    Example:
+        >>> trials = Trials.of([0, 0.05, 0.1, 0.2], [40, 38, 19, 1], [40, 40, 40, 40])
+        >>> round(fit_crossing(trials, Threshold(0.5), (0.01, 0.4)).estimate, 3)
+        0.1
+    """
+    require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
+    require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)
+    data, lapse = trials.merged(), 1 - threshold.value if not threshold.relative else 1.0
+    limits = [tuple(np.log(bounds)), tuple(_SLOPES), (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
+    axes = [np.linspace(*ends, count) for ends, count in zip(limits, _FIRST, strict=True)]
+    for _ in range(2):
+        axes = _finer(axes, _posterior(axes, data, threshold), limits)
+    return _fit(axes, _posterior(axes, data, threshold), threshold)
+
+
+def _fit(axes: list[Array], posterior: Array, threshold: Threshold) -> CrossingFit:
+    likely = np.nonzero(posterior > 1e-3 * posterior.max())
+    curves = tuple(axis[places] for axis, places in zip([*axes, np.array(SKEWS)], likely, strict=True))
+    weights = posterior[likely] / posterior[likely].sum()
+    return CrossingFit(threshold, np.exp(axes[0]), _marginal(posterior, 0), curves, weights)
+
+
+def _posterior(axes: list[Array], data: Trials, threshold: Threshold) -> Array:
+    """Returns probabilities on the grid: crossing, slope, floor, lapse, skewness."""
+    log_levels, slopes = _logs(data.levels), np.exp(axes[1])[:, None]
+    hits, misses = data.sums / data.dispersion, (data.counts - data.sums) / data.dispersion
+    logs = np.empty((*(len(axis) for axis in axes), len(SKEWS)))
+    for k, skew in enumerate(SKEWS):
+        growth = _growth(log_levels - axes[0][:, None, None], slopes, skew)
+        for i, floor in enumerate(axes[2]):
+            for j, lapse in enumerate(axes[3]):
+                rates = np.clip(_rates(growth, floor, lapse, threshold), 1e-9, 1 - 1e-9)
+                logs[:, :, i, j, k] = np.log(rates) @ hits + np.log1p(-rates) @ misses
+    logs -= (axes[2][:, None, None] + axes[3][:, None]) / _TAIL_SCALE
+    masses = np.exp(logs - logs.max())
+    return masses / masses.sum()
+
+
+def _finer(axes: list[Array], posterior: Array, limits: Sequence[tuple[float, float]]) -> list[Array]:
+    """Returns a grid on the likely part of another one."""
+    finer = []
+    for place, axis in enumerate(axes):
+        density = _marginal(posterior, place)
+        likely = np.flatnonzero(density > (_RARE if place else _RARE_CROSSING) * density.max())
+        step = axis[1] - axis[0]
+        low = max(axis[likely[0]] - step, limits[place][0])
+        high = min(axis[likely[-1]] + step, limits[place][1])
+        finer.append(np.linspace(low, high, _THEN[place]))
+    return finer
+
+
+def _marginal(posterior: Array, place: int) -> Array:
+    return posterior.sum(axis=tuple(axis for axis in range(posterior.ndim) if axis != place))
+
+
+def _values(log_levels: Array, curves: tuple[Array, ...], threshold: Threshold) -> Array:
+    """Returns the values of curves, `(curves, levels)`."""
+    log_crossing, log_slope, floor, lapse, skews = (values[:, None] for values in curves)
+    distances, slopes = log_levels - log_crossing, np.exp(log_slope)
+    values = np.empty(distances.shape)
+    for skew in SKEWS:
+        rows = skews[:, 0] == skew
+        growth = _growth(distances[rows], slopes[rows], skew)
+        values[rows] = _rates(growth, floor[rows], lapse[rows], threshold)
+    return values
+
+
+def _growth(distances: Array, slopes: Array, skew: float) -> Array:
+    """Returns `e(x)` from log distances to the crossing: 0 at level 0, and 1 at the crossing."""
+    if skew == 0:
+        return np.exp(np.clip(slopes * distances, -_SHARPEST, _SHARPEST))
+    bent = np.expm1(np.minimum(skew * distances, _SHARPEST)) / skew
+    start = np.exp(np.maximum(-slopes / skew, -_SHARPEST))
+    return (np.exp(np.clip(slopes * bent, -_SHARPEST, _SHARPEST)) - start) / (1 - start)
+
+
+def _rates(growth: Array, floor: ArrayLike, lapse: ArrayLike, threshold: Threshold) -> Array:
+    """Returns the values of curves; `floor` is a share of the threshold."""
+    top = 1 - np.asarray(lapse, dtype=np.float64)
+    goal = threshold.of(top)
+    bottom = np.asarray(floor, dtype=np.float64) * goal
+    odds = (goal - bottom) / (top - goal)
+    return bottom + (top - bottom) / (1 + np.maximum(growth, 0) / odds)
+
+
+def _logs(levels: Array) -> Array:
+    return np.log(np.maximum(levels, 1e-300))
+
+
+def _weighted_quantile(values: Array, weights: Array, share: float) -> Array:
+    order = np.argsort(values, axis=0)
+    sums = np.cumsum(weights[order], axis=0)
+    places = np.argmax(sums >= share, axis=0)
+    return np.take_along_axis(np.take_along_axis(values, order, axis=0), places[None], axis=0)[0]
