@@ -90,6 +90,23 @@ def _log_bet(hits: float, misses: float, prior: tuple[float, float], goal: float
     return float(np.logaddexp(math.log1p(-stake) if stake < 1 else -np.inf, ratio))
 
 
+def mean_at_every_look(total: float, count: float, level: float = LEVEL) -> Interval:
+    """Returns an interval of the mean of outcomes in [0, 1] that holds at every look, from their sum and number.
+
+    It holds the means whose likelihood is not `1 / (1 - level)` times below that of the Beta(1/2, 1/2) mixture.
+
+    Example:
+        >>> np.round(mean_at_every_look(36, 40), 2).tolist()
+        [0.73, 0.98]
+    """
+    means = np.linspace(0, 1, 2001)[1:-1]
+    functions, misses = special(), count - total
+    mixture = functions.betaln(0.5 + total, 0.5 + misses) - functions.betaln(0.5, 0.5)
+    wealth = mixture - total * np.log(means) - misses * np.log1p(-means)
+    inside = means[wealth < -math.log(1 - level)]
+    return Interval(float(inside.min()), float(inside.max()))
+
+
 def find_rise(trials: Trials, level: float = RISE_LEVEL) -> Rise | None:
     """Returns the surest rise of a curve that should fall; None if there is none at this false-alarm rate.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from brittlestar.statistics.intervals import LEVEL, Interval
 
 SKEWS = (0.0, 1.0, 2.0)
 """Exponents of the strength in the logit; 0 is its logarithm."""
-_FIRST, _THEN = (49, 21, 5, 5), (25, 9, 5, 5)
+_FIRST, _THEN = (33, 15, 3, 3), (25, 9, 5, 5)
 _SLOPES = np.log([0.5, 1e4])
 _MOST_FLOOR, _SHARPEST = 0.8, 40.0
 _RARE_CROSSING, _RARE = 1e-4, 2e-3
@@ -131,16 +130,24 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
     Example:
         >>> trials = Trials.of([0, 0.05, 0.1, 0.2], [40, 38, 19, 1], [40, 40, 40, 40])
         >>> round(fit_crossing(trials, Threshold(0.5), (0.01, 0.4)).estimate, 3)
-        0.1
+        0.099
     """
     require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
     require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)
     data, lapse = trials.merged(), 1 - threshold.value if not threshold.relative else 1.0
     limits = [tuple(np.log(bounds)), tuple(_SLOPES), (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
     axes = [np.linspace(*ends, count) for ends, count in zip(limits, _FIRST, strict=True)]
+    axes[0] = _with_gaps(axes[0], data.levels)
     for _ in range(2):
-        axes = _finer(axes, _posterior(axes, data, threshold), limits)
+        axes = _finer(axes, _posterior(axes, data, threshold))
     return _fit(axes, _posterior(axes, data, threshold), threshold)
+
+
+def _with_gaps(axis: Array, levels: Array) -> Array:
+    """Adds crossings between neighbouring levels to a grid: a cliff may be in any gap, however narrow."""
+    logs = np.log(levels[levels > 0])
+    inside = (logs[:-1] + logs[1:]) / 2
+    return np.unique(np.concatenate([axis, inside[(inside > axis[0]) & (inside < axis[-1])]]))
 
 
 def _fit(axes: list[Array], posterior: Array, threshold: Threshold) -> CrossingFit:
@@ -162,19 +169,19 @@ def _posterior(axes: list[Array], data: Trials, threshold: Threshold) -> Array:
                 rates = np.clip(_rates(growth, floor, lapse, threshold), 1e-9, 1 - 1e-9)
                 logs[:, :, i, j, k] = np.log(rates) @ hits + np.log1p(-rates) @ misses
     logs -= (axes[2][:, None, None] + axes[3][:, None]) / _TAIL_SCALE
+    logs += np.log(np.gradient(axes[0]))[:, None, None, None, None]
     masses = np.exp(logs - logs.max())
     return masses / masses.sum()
 
 
-def _finer(axes: list[Array], posterior: Array, limits: Sequence[tuple[float, float]]) -> list[Array]:
+def _finer(axes: list[Array], posterior: Array) -> list[Array]:
     """Returns a grid on the likely part of another one."""
     finer = []
     for place, axis in enumerate(axes):
         density = _marginal(posterior, place)
         likely = np.flatnonzero(density > (_RARE if place else _RARE_CROSSING) * density.max())
-        step = axis[1] - axis[0]
-        low = max(axis[likely[0]] - step, limits[place][0])
-        high = min(axis[likely[-1]] + step, limits[place][1])
+        low = axis[likely[0] - 1] if likely[0] else axis[0]
+        high = axis[min(likely[-1] + 1, len(axis) - 1)]
         finer.append(np.linspace(low, high, _THEN[place]))
     return finer
 
