@@ -109,6 +109,13 @@ class CrossingFit:
         bounds = [_weighted_quantile(values, self.weights, share) for share in ((1 - level) / 2, (1 + level) / 2)]
         return Interval(*bounds)
 
+    def likeliest(self, levels: ArrayLike, place: int = 0, step: float = 0.0) -> Array:
+        """Returns the likeliest curve at some levels, with one of its parameters moved by a step."""
+        best = int(np.argmax(self.weights))
+        curve = [values[best : best + 1] + step * (i == place) for i, values in enumerate(self.curves)]
+        values = _values(_logs(np.asarray(levels, dtype=np.float64)), tuple(curve), self.threshold)
+        return np.clip(values[0], 1e-6, 1 - 1e-6)
+
     @property
     def typical(self) -> tuple[float, ...]:
         """The posterior means of the parameters, skewness included."""
