@@ -17,7 +17,7 @@ GRID_LEVELS = 11
 _PRIOR = np.diag([0.0, 0.1, 44.0, 44.0])
 """Precision of log slope, floor and lapse before any outcome."""
 _STEP = 1e-5
-_MOST_EPISODES = 1e9
+_MOST_EPISODES, _FEWEST, _MOST_LEVELS = 1e9, 5, 2000
 
 
 class Estimate(NamedTuple):
@@ -34,21 +34,26 @@ def crossing_error(fit: CrossingFit, trials: Trials) -> float:
     return fit.estimate * math.sqrt(_covariance(fit, data.levels, data.counts / data.dispersion)[0, 0])
 
 
-def grid_episodes(fit: CrossingFit, trials: Trials, width: float, batch: int = 25) -> int:
-    """Returns how many outcomes an even grid needs for the same standard error, or the same width, of the crossing.
+def grid_episodes(fit: CrossingFit, trials: Trials, width: float) -> int:
+    """Returns how many outcomes an even grid needs for the same standard error of the crossing.
 
     The grid has 11 levels from 0 to twice the crossing, which favours it: its user would have to know the crossing. A
-    curve that falls between two levels is found by more levels, one for each `width`, with `batch` outcomes.
+    curve that falls between two of them is found by more levels, one for each `width`; the smaller number counts.
     """
-    most, error = 2 * fit.estimate, crossing_error(fit, trials)
-    levels, ones = np.linspace(0, most, GRID_LEVELS), np.ones(GRID_LEVELS) / trials.dispersion
-    low, high = 1.0, _MOST_EPISODES
-    for _ in range(60):
+    error, fine = crossing_error(fit, trials), math.ceil(2 * fit.estimate / width) + 1
+    counts = sorted({GRID_LEVELS, min(max(fine, GRID_LEVELS), _MOST_LEVELS)})
+    return min(count * _episodes_each(fit, count, error * math.sqrt(1 / trials.dispersion)) for count in counts)
+
+
+def _episodes_each(fit: CrossingFit, count: int, error: float) -> int:
+    """Returns the outcomes at each of some levels that give a standard error; at least a few."""
+    levels = np.linspace(0, 2 * fit.estimate, count)
+    low, high = float(_FEWEST), _MOST_EPISODES
+    for _ in range(50):
         middle = math.sqrt(low * high)
-        is_enough = fit.estimate * math.sqrt(_covariance(fit, levels, middle * ones)[0, 0]) <= error
-        low, high = (low, middle) if is_enough else (middle, high)
-    narrow = (math.ceil(most / max(width, 1e-9 * most)) + 1) * batch
-    return min(math.ceil(high) * GRID_LEVELS, narrow)
+        reached = fit.estimate * math.sqrt(_covariance(fit, levels, np.full(count, middle))[0, 0])
+        low, high = (low, middle) if reached <= error else (middle, high)
+    return math.ceil(high - 1e-6)
 
 
 def residuals(fit: CrossingFit, levels: ArrayLike, outcomes: Sequence[Array], dispersion: float = 1.0) -> list[Array]:

@@ -19,6 +19,8 @@ _MOST_FLOOR, _SHARPEST = 0.8, 40.0
 _RARE_CROSSING, _RARE = 1e-4, 2e-3
 """Densities, relative to the largest, below which the next grid leaves values out."""
 _TAIL_SCALE = 0.15
+_STRICTER = 0.6
+"""Share of the errors that the posterior makes of those allowed: it ends when it is narrow, and shapes differ."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class CrossingFit:
         No outcome distinguishes crossings between two neighbouring levels, but the shape of the fit may. So an interval
         without a level inside it is widened to both of its neighbours.
         """
-        low, high = self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+        tail = _STRICTER * (1 - level) / 2
+        low, high = self.quantile(tail), self.quantile(1 - tail)
         x = np.unique(np.asarray(levels, dtype=np.float64))
         if ((x >= low) & (x <= high)).any():
             return Interval(low, high)
@@ -170,7 +173,7 @@ def _posterior(axes: list[Array], data: Trials, threshold: Threshold) -> Array:
     hits, misses = data.sums / data.dispersion, (data.counts - data.sums) / data.dispersion
     logs = np.empty((*(len(axis) for axis in axes), len(SKEWS)))
     for k, skew in enumerate(SKEWS):
-        growth = _growth(log_levels - axes[0][:, None, None], slopes, skew)
+        growth = _growth(log_levels - axes[0][:, None, None], slopes, skew, threshold)
         for i, floor in enumerate(axes[2]):
             for j, lapse in enumerate(axes[3]):
                 rates = np.clip(_rates(growth, floor, lapse, threshold), 1e-9, 1 - 1e-9)
@@ -204,18 +207,24 @@ def _values(log_levels: Array, curves: tuple[Array, ...], threshold: Threshold) 
     values = np.empty(distances.shape)
     for skew in SKEWS:
         rows = skews[:, 0] == skew
-        growth = _growth(distances[rows], slopes[rows], skew)
+        growth = _growth(distances[rows], slopes[rows], skew, threshold)
         values[rows] = _rates(growth, floor[rows], lapse[rows], threshold)
     return values
 
 
-def _growth(distances: Array, slopes: Array, skew: float) -> Array:
-    """Returns `e(x)` from log distances to the crossing: 0 at level 0, and 1 at the crossing."""
+def _growth(distances: Array, slopes: Array, skew: float, threshold: Threshold) -> Array:
+    """Returns `e(x)` from log distances to the crossing: 1 at the crossing, and small at level 0.
+
+    It is exactly 0 there for a relative threshold, which is a share of the value at level 0.
+    """
     if skew == 0:
         return np.exp(np.clip(slopes * distances, -_SHARPEST, _SHARPEST))
     bent = np.expm1(np.minimum(skew * distances, _SHARPEST)) / skew
+    growth = np.exp(np.clip(slopes * bent, -_SHARPEST, _SHARPEST))
+    if not threshold.relative:
+        return growth
     start = np.exp(np.maximum(-slopes / skew, -_SHARPEST))
-    return (np.exp(np.clip(slopes * bent, -_SHARPEST, _SHARPEST)) - start) / (1 - start)
+    return (growth - start) / (1 - start)
 
 
 def _rates(growth: Array, floor: ArrayLike, lapse: ArrayLike, threshold: Threshold) -> Array:

@@ -29,7 +29,7 @@ _METHODS = [
     "Surely between: levels that enclose the crossing with 95 % at every look (betting, Ville's inequality). It assumes "
     "only that the curve falls.",
     "Episodes of a grid: what 11 even levels from 0 to twice the critical level need for the same standard error (Fisher "
-    "information of the fitted curve), or one level for each width where the curve falls between two levels.",
+    "information of the fitted curve); where the curve falls between two of them, more levels.",
 ]
 _LIMITS = [
     "Both answers assume that success falls with the strength. A rise that the outcomes show is a warning; one between "
