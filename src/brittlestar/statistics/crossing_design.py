@@ -74,8 +74,9 @@ def paired_difference(first: Estimate, second: Estimate, correlation: float) -> 
         >>> [round(value, 3) for value in difference]
         [0.1, 0.05, 0.15]
     """
-    ends = Interval(first.value - first.low, second.high - second.value), Interval(
-        first.high - first.value, second.value - second.low
+    ends = (
+        Interval(first.value - first.low, second.high - second.value),
+        Interval(first.high - first.value, second.value - second.low),
     )
     halves = [math.sqrt(max(a**2 + b**2 - 2 * correlation * a * b, 0.0)) for a, b in ends]
     value = first.value - second.value

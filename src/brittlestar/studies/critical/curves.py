@@ -15,7 +15,7 @@ from brittlestar.results.load import Cell, Row
 from brittlestar.statistics.anytime_bracket import find_rise
 from brittlestar.statistics.crossing_design import Estimate, grid_episodes, residuals
 from brittlestar.statistics.falling_curve import Threshold
-from brittlestar.statistics.intervals import Interval, wilson
+from brittlestar.statistics.intervals import Interval
 from brittlestar.statistics.placement import Look, Reach, Search, look
 from brittlestar.studies.critical.outcomes import CurveOutcomes
 
@@ -46,9 +46,8 @@ class CriticalCurve:
     @property
     def clean(self) -> tuple[float, Interval]:
         """The mean at level 0 with its interval, of successes or of shares of the best return."""
-        trials = self.outcomes.trials.merged()
-        total, count = trials.sums[0], trials.counts[0]
-        return float(total / count), wilson(total, count)
+        first = self.outcomes.means()[0]
+        return first.mean, first.bounds
 
     @property
     def metric(self) -> str:
@@ -146,9 +145,7 @@ def curves_of(cells: list[Cell], settings: Search, metric: str | None, key: str 
     return curves
 
 
-def _curve(
-    label: Row, name: str, cells: list[Cell], settings: tuple[Search, str | None, str | None]
-) -> CriticalCurve:
+def _curve(label: Row, name: str, cells: list[Cell], settings: tuple[Search, str | None, str | None]) -> CriticalCurve:
     search, metric, key = settings
     done = sorted((cell for cell in cells if cell.done), key=lambda cell: (cell.seed, cell.manifest["number"]))
     outcomes, values = CurveOutcomes(metric), [level_of(cell, key) for cell in done]

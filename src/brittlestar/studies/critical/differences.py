@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from brittlestar.results.format import markdown
+from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
 from brittlestar.statistics.crossing_design import Estimate, paired_difference
 from brittlestar.studies.critical.curves import DIGITS, CriticalCurve
@@ -63,7 +63,7 @@ def differences_table(rows: list[Row]) -> str:
     shown = [
         {
             "curves": f"{row['first']} − {row['second']}",
-            "difference": f"{row['difference']:{DIGITS}} [{row['difference_low']:{DIGITS}}, {row['difference_high']:{DIGITS}}]",
+            "difference": bounded_column(row, "difference", DIGITS),
             "shared episodes": row["shared_episodes"],
             "verdict": row["verdict"],
         }

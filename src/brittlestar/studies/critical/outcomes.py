@@ -10,10 +10,20 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.results.load import RATES, Cell
 from brittlestar.statistics.falling_curve import Trials
+from brittlestar.statistics.intervals import Interval, t_interval, wilson
 
 RETURN, SUCCESS = "return", "success"
 METRICS = (SUCCESS, *RATES, RETURN)
 _LEAST_DISPERSION = 0.01
+
+
+class LevelMean(NamedTuple):
+    """The mean outcome at a level, with its interval and number of episodes."""
+
+    level: float
+    mean: float
+    bounds: Interval
+    episodes: int
 
 
 class Batch(NamedTuple):
@@ -57,6 +67,18 @@ class CurveOutcomes:
         levels, sums, counts = zip(*((b.level, b.outcomes.sum(), b.outcomes.size) for b in self.batches), strict=True)
         return Trials.of(levels, sums, counts, self._dispersion() if self.is_share else 1.0)
 
+    def means(self) -> list[LevelMean]:
+        """Returns the mean at every level: with Wilson's interval of successes, Student's of shares."""
+        levels: dict[float, list[np.ndarray]] = {}
+        for batch in self.batches:
+            levels.setdefault(batch.level, []).append(batch.outcomes)
+        means = []
+        for level in sorted(levels):
+            values = np.concatenate(levels[level])
+            bounds = t_interval(values) if self.is_share else wilson(values.sum(), values.size)
+            means.append(LevelMean(level, float(values.mean()), bounds, values.size))
+        return means
+
     def _dispersion(self) -> float:
         """Returns the variance within cells, relative to that of successes with the same means."""
         squares = sum(((b.outcomes - b.outcomes.mean()) ** 2).sum() for b in self.batches)
@@ -71,7 +93,9 @@ def measure_of(cell: Cell, metric: str | None) -> str:
         if headline in RATES:
             return headline
         if metric == SUCCESS:
-            raise UserError(f"`study.metric=success` needs `env.success`; {cell.choice('env')} has `study.metric=return`")
+            raise UserError(
+                f"`study.metric=success` needs `env.success`; {cell.choice('env')} has `study.metric=return`"
+            )
         return RETURN
     if metric in RATES and headline not in RATES:
         raise UserError(f"`study.metric={metric}` needs `env.success`; {cell.choice('env')} has `study.metric=return`")

@@ -53,7 +53,8 @@ def _draw_panel(axes: Axes, curves: list[CriticalCurve]) -> None:
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel(curves[0].key.removeprefix("perturbation."))
     axes.set_ylabel("share of the best return" if threshold.relative else "success rate")
-    axes.legend(frameon=False, fontsize=8)
+    if len(curves) > 1:
+        axes.legend(frameon=False, fontsize=8)
     open_frame(axes)
 
 
@@ -70,7 +71,12 @@ def _draw_curve(axes: Axes, curve: CriticalCurve, end: float, colour: str) -> No
     axes.fill_between(curve.sign * x, low, high, color=colour, alpha=0.18, linewidth=0)
     data = curve.outcomes.trials.merged()
     axes.scatter(
-        curve.sign * data.levels, data.sums / data.counts, s=6 + 0.25 * data.counts, color=colour, alpha=0.55, linewidth=0
+        curve.sign * data.levels,
+        data.sums / data.counts,
+        s=6 + 0.25 * data.counts,
+        color=colour,
+        alpha=0.55,
+        linewidth=0,
     )
     value = curve.estimate
     if value is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from brittlestar.cells.job import Job
 from brittlestar.config.build import build
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, nearest, shortened
 from brittlestar.statistics.placement import Reach
 
 DOUBLINGS = 6
@@ -52,7 +52,7 @@ def knob_of(cell: Job, key: str | None, limits: list[float] | None) -> Knob:
 def _limited(cell: Job, key: str, limits: list[float], whole: bool) -> Knob:
     if len(limits) != 2 or not all(isinstance(end, int | float) and math.isfinite(end) for end in limits):
         raise UserError(f"`study.range` must be two numbers, got {limits}")
-    near, far = sorted((abs(float(end)) for end in limits))
+    near, far = sorted(abs(float(end)) for end in limits)
     if limits[0] == limits[1] or limits[0] * limits[1] < 0 or abs(limits[0]) > abs(limits[1]):
         raise UserError(f"`study.range` must go from 0 or a small value to a larger one of the same sign, got {limits}")
     sign = 1 if sum(limits) > 0 else -1
@@ -76,9 +76,10 @@ def _number(cell: Job, key: str) -> float | int:
         elif isinstance(node, list) and part.isdigit() and int(part) < len(node):
             node = node[int(part)]
         else:
-            raise UserError(f"`study.key={key}`: the config has no `{part}` there")
+            valid = node if isinstance(node, dict) else ()
+            raise UserError(f"`study.key={key}`: the config has no `{part}` there; {nearest(part, valid)}")
     if isinstance(node, bool) or not isinstance(node, int | float):
-        raise UserError(f"`study.key={key}` must be a number, got {node!r}")
+        raise UserError(f"`study.key={key}` must name a number, got {shortened(repr(node), 60)}")
     return node
 
 

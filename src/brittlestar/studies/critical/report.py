@@ -15,7 +15,6 @@ from brittlestar.reports.sections import Chart, Section
 from brittlestar.results.format import bounded, markdown
 from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
-from brittlestar.statistics.intervals import wilson
 from brittlestar.studies.critical.curves import DIGITS, CriticalCurve
 from brittlestar.studies.critical.differences import METHODS as DIFFERENCE_METHODS
 from brittlestar.studies.critical.differences import difference_rows, differences_table
@@ -23,13 +22,13 @@ from brittlestar.studies.critical.plots import draw_curves, panels_of
 
 RESULT, TABLE, DIFFERENCES, PICTURE = "critical.json", "critical", "critical_differences", "critical_curves"
 _METHODS = [
-    "Critical level: median and 95 % interval of the posterior of the crossing, of falling curves with slope, floor, lapse "
-    "and skewness; cells were placed around the crossing until the interval was narrow enough. An interval between two "
-    "neighbouring levels is widened to both.",
-    "Surely between: levels that enclose the crossing with 95 % at every look (betting, Ville's inequality). It assumes "
-    "only that the curve falls.",
-    "Episodes of a grid: what 11 even levels from 0 to twice the critical level need for the same standard error (Fisher "
-    "information of the fitted curve); where the curve falls between two of them, more levels.",
+    "Critical level: median and 95 % interval of the posterior of the crossing, of falling curves with slope, floor, "
+    "lapse and skewness; cells were placed around the crossing until the interval was narrow enough. An interval "
+    "between two neighbouring levels is widened to both.",
+    "Surely between: levels that enclose the crossing with 95 % at every look (betting, Ville's inequality). It "
+    "assumes only that the curve falls.",
+    "Episodes of a grid: what 11 even levels from 0 to twice the critical level need for the same standard error "
+    "(Fisher information of the fitted curve); where the curve falls between two of them, more levels.",
 ]
 _LIMITS = [
     "Both answers assume that success falls with the strength. A rise that the outcomes show is a warning; one between "
@@ -48,11 +47,15 @@ def critical_section(curves: list[CriticalCurve], out: Path) -> Section:
         body, tables, methods = [*body, differences_table(gaps)], [*tables, DIFFERENCES], methods + DIFFERENCE_METHODS
     lines = [f"{curve.name}: {curve.statement()}" for curve in curves]
     lines += [f"warning: {curve.name}: {curve.warning()}" for curve in curves if curve.warning()]
-    write_file(out / RESULT, json.dumps(_plain({"critical": _entries(curves, rows), "differences": gaps}), indent=1) + "\n")
+    write_file(
+        out / RESULT, json.dumps(_plain({"critical": _entries(curves, rows), "differences": gaps}), indent=1) + "\n"
+    )
     pictures = draw_curves(curves, out / PICTURE)
     findings = [(curve.name, "; ".join(filter(None, [curve.statement(), curve.warning()]))) for curve in curves]
     text = "\n\n".join([*body, "\n".join(f"- {line}" for line in lines)])
-    return Section("Critical level", text, pictures, tables, methods, _LIMITS, critical_charts(curves, pictures), findings)
+    return Section(
+        "Critical level", text, pictures, tables, methods, _LIMITS, critical_charts(curves, pictures), findings
+    )
 
 
 def _table(curves: list[CriticalCurve], rows: list[Row]) -> str:
@@ -84,10 +87,9 @@ def _critical(curve: CriticalCurve, row: Row) -> str:
 def _entries(curves: list[CriticalCurve], rows: list[Row]) -> list[dict[str, Any]]:
     entries = []
     for curve, row in zip(curves, rows, strict=True):
-        data = curve.outcomes.trials.merged()
         levels = [
-            {"level": curve.sign * float(x), "mean": float(s / n), "episodes": int(n)}
-            for x, s, n in zip(data.levels, data.sums, data.counts, strict=True)
+            {"level": curve.sign * level, "mean": mean, "episodes": episodes}
+            for level, mean, _, episodes in curve.outcomes.means()
         ]
         entries.append({"name": curve.name} | row | {"statement": curve.statement(), "levels": levels})
     return entries
@@ -124,18 +126,12 @@ def curve_points(curve: CriticalCurve) -> tuple[np.ndarray, np.ndarray, tuple[np
 
 
 def _points(curve: CriticalCurve) -> list[dict[str, Any]]:
-    data = curve.outcomes.trials.merged()
-    bounds = wilson(data.sums, data.counts)
-    return [
-        {
-            "name": f"{curve.name}: {int(n)} episodes",
-            **{
-                key: rounded([value], 4)[0]
-                for key, value in zip(("x", "y", "low", "high"), (curve.sign * x, s / n, low, high), strict=True)
-            },
-        }
-        for x, s, n, low, high in zip(data.levels, data.sums, data.counts, bounds.low, bounds.high, strict=True)
-    ]
+    points = []
+    for level, mean, bounds, episodes in curve.outcomes.means():
+        numbers = rounded([curve.sign * level, mean, float(bounds.low), float(bounds.high)], 4)
+        pairs = zip(("x", "y", "low", "high"), numbers, strict=True)
+        points.append({"name": f"{curve.name}: {episodes} episodes", **dict(pairs)})
+    return points
 
 
 def _plain(node: Any) -> Any:

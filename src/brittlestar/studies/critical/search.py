@@ -45,16 +45,14 @@ class CurveSearch:
         ]
 
     def take(self, cells: list[Cell]) -> None:
-        """Takes the finished cells of a round, and chooses the levels of the next one; a failed cell ends the search."""
+        """Takes the cells of a round, and chooses the levels of the next one; a failed cell ends the search."""
         levels, self._count = self.levels or [], self._count + len(cells)
         for cell, level in zip(cells, levels, strict=True):
             if cell.done:
                 self.outcomes.add(cell, level)
         self.levels = []
         if all(cell.done for cell in cells):
-            self.search = replace(
-                self.search, threshold=Threshold(self.search.threshold.value, self.outcomes.is_share)
-            )
+            self.search = replace(self.search, threshold=Threshold(self.search.threshold.value, self.outcomes.is_share))
             self.look = look(self.outcomes.trials, self.search)
             if self.look.status == "open":
                 self.levels = next_levels(self.outcomes.trials, self.search, self.look, self.batch)
@@ -102,5 +100,9 @@ def refuse_swept(cells: Iterable[Job], keys: set[str]) -> None:
         if len(texts) > 1:
             listed = ",".join(sorted(texts))
             if key == "seed":
-                raise UserError(f"`seed={listed}`: a critical search takes one seed, and draws those of its cells from it")
-            raise UserError(f"`{key}={listed}`: a critical search chooses the values of `{key}` by itself; leave it out")
+                raise UserError(
+                    f"`seed={listed}`: a critical search takes one seed, and draws those of its cells from it"
+                )
+            raise UserError(
+                f"`{key}={listed}`: a critical search chooses the values of `{key}` by itself; leave it out"
+            )

@@ -15,7 +15,7 @@ from brittlestar.config.build import build
 from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import UserError, nearest, require_choice
 
-_PROBE_EPISODES = 2
+_PROBE_EPISODES = 8
 _RANDOM = {"_target_": "brittlestar.policies.RandomPolicy"}
 
 
@@ -32,26 +32,35 @@ class Axis:
     set: dict[str, Any] = field(default_factory=dict)
     """Other fields of the perturbation."""
 
-    def node(self) -> dict[str, Any]:
-        """Returns the config of the perturbation at a quarter of the large level, where its search starts."""
+    @property
+    def is_percentage(self) -> bool:
+        """Whether the strength is shown times 100."""
+        return self.unit.startswith("%")
+
+    @property
+    def large_text(self) -> str:
+        """The large level with its unit."""
+        return f"{(100 if self.is_percentage else 1) * self.large:g} {self.unit}".strip()
+
+    def node(self, share: float = 0.25) -> dict[str, Any]:
+        """Returns the config of the perturbation at a share of the large level; the search starts at a quarter."""
         node = plain_config(read_option("perturbation", self.perturbation)) | self.set
         strength = build(node, f"study.axes.{self.name}").strength_field
         if strength is None:
             raise UserError(f"`study.axes.{self.name}`: `perturbation={self.perturbation}` has no strength")
-        start = self.large / 4
+        start = self.large * share
         whole = isinstance(node[strength], int)
         return node | {strength: max(round(start), 1) if whole else start}
 
     def cell(self, cell: Job) -> Job:
         """Returns a combination of the sweep with this perturbation."""
         words = [f"perturbation={self.perturbation}"]
-        words += [f"perturbation.{key}={json.dumps(value)}" for key, value in self.node().items() if key in self._keys()]
+        words += [f"perturbation.{key}={json.dumps(value)}" for key, value in self.set.items()]
         kept = [text for text in cell.overrides if not text.lstrip("+").startswith("perturbation")]
         choices = cell.choices | {"perturbation": self.perturbation}
-        return replace(cell, config=cell.config | {"perturbation": self.node()}, choices=choices, overrides=[*kept, *words])
-
-    def _keys(self) -> set[str]:
-        return {*self.set, str(build(self.node(), "perturbation").strength_field)}
+        return replace(
+            cell, config=cell.config | {"perturbation": self.node()}, choices=choices, overrides=[*kept, *words]
+        )
 
 
 def read_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Axis]:
@@ -78,11 +87,11 @@ def read_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Axis]:
 def refusal(cell: Job, axis: Axis) -> str:
     """Returns why an environment refuses a perturbation; empty if it does not.
 
-    Two episodes of random actions show it, so that the policy is not loaded.
+    A few episodes of random actions show it, so that the policy is not loaded.
     """
     resolved = resolve(cell)
     env = {key: value for key, value in resolved.config["env"].items() if key != "lanes"}
-    return _refusal(json.dumps(env), json.dumps(axis.node()), json.dumps(resolved.config["stress_schedule"]))
+    return _refusal(json.dumps(env), json.dumps(axis.node(share=1.0)), json.dumps(resolved.config["stress_schedule"]))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -99,5 +108,5 @@ def _refusal(env: str, perturbation: str, schedule: str) -> str:
 def _probe_config() -> dict[str, Any]:
     return {
         "policy": _RANDOM, "mitigation": {"_target_": "brittlestar.mitigations.Mitigation"}, "seed": 0,
-        "episodes": _PROBE_EPISODES, "episode_seeds": "independent", "deterministic": True, "lanes": 2, "threads": 1,
+        "episodes": _PROBE_EPISODES, "episode_seeds": "independent", "deterministic": True, "lanes": 8, "threads": 1,
     }  # fmt: skip
