@@ -19,6 +19,7 @@ _MOST_FLOOR, _SHARPEST = 0.8, 40.0
 _RARE_CROSSING, _RARE = 1e-4, 2e-3
 """Densities, relative to the largest, below which the next grid leaves values out."""
 _TAIL_SCALE = 0.15
+_FIRST_OUTCOMES = 200
 _STRICTER = 0.6
 """Share of the errors that the posterior makes of those allowed: it ends when it is narrow, and shapes differ."""
 
@@ -148,6 +149,11 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
     limits = [tuple(np.log(bounds)), tuple(_SLOPES), (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
     axes = [np.linspace(*ends, count) for ends, count in zip(limits, _FIRST, strict=True)]
     axes[0] = _with_gaps(axes[0], data.levels)
+    # Many outcomes make a peak that a coarse grid misses: they count little on the first grids.
+    share = min(1.0, _FIRST_OUTCOMES * trials.dispersion / max(trials.total, 1))
+    while share < 1:
+        axes = _finer(axes, _posterior(axes, data, threshold, share))
+        share = min(1.0, 4 * share)
     for _ in range(2):
         axes = _finer(axes, _posterior(axes, data, threshold))
     return _fit(axes, _posterior(axes, data, threshold), threshold)
@@ -167,10 +173,11 @@ def _fit(axes: list[Array], posterior: Array, threshold: Threshold) -> CrossingF
     return CrossingFit(threshold, np.exp(axes[0]), _marginal(posterior, 0), curves, weights)
 
 
-def _posterior(axes: list[Array], data: Trials, threshold: Threshold) -> Array:
-    """Returns probabilities on the grid: crossing, slope, floor, lapse, skewness."""
+def _posterior(axes: list[Array], data: Trials, threshold: Threshold, share: float = 1.0) -> Array:
+    """Returns probabilities on the grid: crossing, slope, floor, lapse, skewness; `share` weighs the outcomes."""
     log_levels, slopes = _logs(data.levels), np.exp(axes[1])[:, None]
-    hits, misses = data.sums / data.dispersion, (data.counts - data.sums) / data.dispersion
+    weight = share / data.dispersion
+    hits, misses = weight * data.sums, weight * (data.counts - data.sums)
     logs = np.empty((*(len(axis) for axis in axes), len(SKEWS)))
     for k, skew in enumerate(SKEWS):
         growth = _growth(log_levels - axes[0][:, None, None], slopes, skew, threshold)
