@@ -97,7 +97,7 @@ def mean_at_every_look(total: float, count: float, level: float = LEVEL) -> Inte
 
     Example:
         >>> np.round(mean_at_every_look(36, 40), 2).tolist()
-        [0.73, 0.98]
+        [0.69, 0.99]
     """
     means = np.linspace(0, 1, 2001)[1:-1]
     functions, misses = special(), count - total

@@ -140,8 +140,8 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
 
     Example:
         >>> trials = Trials.of([0, 0.05, 0.1, 0.2], [40, 38, 19, 1], [40, 40, 40, 40])
-        >>> round(fit_crossing(trials, Threshold(0.5), (0.01, 0.4)).estimate, 3)
-        0.099
+        >>> round(fit_crossing(trials, Threshold(0.5), (0.01, 0.4)).estimate, 2)
+        0.1
     """
     require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
     require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)

@@ -121,11 +121,11 @@ class CriticalCurve:
 
     def surely(self) -> str:
         """Writes the bracket."""
-        low, high = self.look.bracket
+        low, high = map(float, self.look.bracket)
         if math.isnan(low):
             return "none"
         ends = sorted((self.sign * max(low, 0.0), self.sign * high))
-        return brackets(*ends, DIGITS)
+        return brackets(ends[0], ends[1], DIGITS)
 
 
 def curves_of(cells: list[Cell], settings: Search, metric: str | None, key: str | None) -> list[CriticalCurve]:
