@@ -10,7 +10,7 @@ from brittlestar.statistics.arrays import Array, special
 from brittlestar.statistics.falling_curve import Trials
 from brittlestar.statistics.intervals import LEVEL, Interval
 
-_NEAR = 0.1
+_NEAR = 0.03
 """Distance of levels, in logarithms, at which earlier outcomes count for a bet."""
 _MOST_PRIOR = 30.0
 _GROUPS = 8
