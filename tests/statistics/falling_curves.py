@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from brittlestar.statistics.falling_curve import Threshold, Trials, fit_crossing
+from brittlestar.statistics.falling_curve import fit_crossing
 from brittlestar.statistics.placement import Reach, Search, first_levels, look, next_levels
+from brittlestar.statistics.trials import Threshold, Trials
 
 CURVES = {
     "logistic": lambda x: 1 / (1 + np.exp(60 * (x - 0.11))),

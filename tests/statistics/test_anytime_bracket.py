@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brittlestar.statistics.anytime_bracket import anytime_bracket, find_rise, mean_at_every_look
-from brittlestar.statistics.falling_curve import Trials
+from brittlestar.statistics.trials import Trials
 
 HALF = (0.5, 0.5)
 

@@ -10,7 +10,8 @@ from brittlestar.statistics.crossing_design import (
     paired_difference,
     residuals,
 )
-from brittlestar.statistics.falling_curve import Threshold, Trials, fit_crossing
+from brittlestar.statistics.falling_curve import fit_crossing
+from brittlestar.statistics.trials import Threshold, Trials
 
 LEVELS = np.array([0, 0.09, 0.1, 0.11, 0.12, 0.13])
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brittlestar.statistics.falling_curve import Threshold, Trials, fit_crossing
+from brittlestar.statistics.falling_curve import fit_crossing
+from brittlestar.statistics.trials import Threshold, Trials
 
 spec = importlib.util.spec_from_file_location("falling_curves", Path(__file__).with_name("falling_curves.py"))
 curves = importlib.util.module_from_spec(spec)

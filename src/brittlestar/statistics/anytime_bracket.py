@@ -7,8 +7,8 @@ import numpy as np
 
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array, special
-from brittlestar.statistics.falling_curve import Trials
 from brittlestar.statistics.intervals import LEVEL, Interval
+from brittlestar.statistics.trials import Trials
 
 _NEAR = 0.03
 """Distance of levels, in logarithms, at which earlier outcomes count for a bet."""

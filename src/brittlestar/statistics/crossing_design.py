@@ -1,4 +1,4 @@
-"""What a design tells about a crossing: its standard error, the grid that equals it, and paired differences."""
+"""How exact the crossing of a design is: its standard error, the grid that equals it, and paired differences."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brittlestar.statistics.arrays import Array
-from brittlestar.statistics.falling_curve import CrossingFit, Trials
+from brittlestar.statistics.falling_curve import CrossingFit
 from brittlestar.statistics.intervals import Interval
+from brittlestar.statistics.trials import Trials
 
 GRID_LEVELS = 11
 _PRIOR = np.diag([0.0, 0.1, 44.0, 44.0])

@@ -9,8 +9,9 @@ import numpy as np
 
 from brittlestar.statistics.anytime_bracket import anytime_bracket, mean_at_every_look
 from brittlestar.statistics.arrays import Array
-from brittlestar.statistics.falling_curve import CrossingFit, Threshold, Trials, fit_crossing
+from brittlestar.statistics.falling_curve import CrossingFit, fit_crossing
 from brittlestar.statistics.intervals import LEVEL, Interval
+from brittlestar.statistics.trials import Threshold, Trials
 
 Status = Literal["open", "reached", "robust", "incapable", "budget"]
 """Whether to go on, and why not: interval narrow enough, no crossing in the range, below at level 0, budget used."""
@@ -52,7 +53,7 @@ class Search:
         return max(width, 1.0) if self.reach.whole else width
 
 
-class Look(NamedTuple):
+class SearchState(NamedTuple):
     """What the outcomes so far show."""
 
     status: Status
@@ -61,14 +62,14 @@ class Look(NamedTuple):
     bracket: Interval
 
 
-def look(trials: Trials, search: Search) -> Look:
+def look(trials: Trials, search: Search) -> SearchState:
     """Returns the estimate, its interval, the bracket, and whether the search is over."""
     levels = np.unique(trials.levels)
     above_zero, top = levels[levels > 0], float(levels.max())
     lowest = float(above_zero.min()) if len(above_zero) else search.reach.start
     fit = fit_crossing(trials, search.threshold, (lowest / 16, 2 * max(top, lowest)))
     interval, bracket = fit.interval(levels), bracket_of(trials, search.threshold)
-    return Look(_status(trials, search, (fit, interval, bracket)), fit, interval, bracket)
+    return SearchState(_status(trials, search, (fit, interval, bracket)), fit, interval, bracket)
 
 
 def bracket_of(trials: Trials, threshold: Threshold) -> Interval:
@@ -103,7 +104,7 @@ def first_levels(reach: Reach) -> list[float]:
     return list(dict.fromkeys([0.0, *levels]))
 
 
-def next_levels(trials: Trials, search: Search, seen: Look, batch: int) -> list[float]:
+def next_levels(trials: Trials, search: Search, seen: SearchState, batch: int) -> list[float]:
     """Returns the levels of the next batches of outcomes, in turn, until the round or the budget is full.
 
     They are above the largest level so far if the crossing may be there, else around the crossing, where the mean curve
@@ -121,13 +122,13 @@ def next_levels(trials: Trials, search: Search, seen: Look, batch: int) -> list[
     return (distinct * turns)[:left]
 
 
-def _missing(trials: Trials, search: Search, seen: Look) -> float:
+def _missing(trials: Trials, search: Search, seen: SearchState) -> float:
     """Returns how many more outcomes the width needs, if it falls by their square root."""
     ratio = (seen.interval.high - seen.interval.low) / search.wanted(seen.fit.estimate)
     return trials.total * min(ratio**2 - 1, 1e6)
 
 
-def _levels_at(seen: Look, reach: Reach) -> Array:
+def _levels_at(seen: SearchState, reach: Reach) -> Array:
     """Returns where the mean curve passes the heights."""
     low, high = seen.fit.quantile(0.001) / 4, min(seen.fit.quantile(0.999) * 4, reach.most)
     levels = np.geomspace(min(low, high / 2), high, 161)

@@ -7,7 +7,7 @@ import pytest
 from brittlestar.config import plain_config
 from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import UserError
-from brittlestar.studies.fingerprint.axes import Axis, read_axes
+from brittlestar.studies.fingerprint.axes import FingerprintAxis, read_fingerprint_axes
 
 FEW = (
     "study.axes={noise: {perturbation: gaussian_observation, large: 0.4}, "
@@ -16,7 +16,7 @@ FEW = (
 
 
 def test_every_axis_of_the_study_is_built_at_any_level():
-    axes = read_axes(plain_config(read_option("study", "fingerprint"))["axes"])
+    axes = read_fingerprint_axes(plain_config(read_option("study", "fingerprint"))["axes"])
     assert len(axes) >= 20
     for axis in axes:
         assert axis.node()["_target_"] and axis.large_text
@@ -34,11 +34,13 @@ def test_every_axis_of_the_study_is_built_at_any_level():
 )
 def test_a_wrong_axis_is_refused(axes, message):
     with pytest.raises(UserError, match=message):
-        read_axes(axes)
+        read_fingerprint_axes(axes)
 
 
 def test_a_null_axis_is_left_out():
-    assert read_axes({"a": None, "b": {"perturbation": "push", "large": 50.0}}) == [Axis("b", "push", 50.0)]
+    assert read_fingerprint_axes({"a": None, "b": {"perturbation": "push", "large": 50.0}}) == [
+        FingerprintAxis("b", "push", 50.0)
+    ]
 
 
 @pytest.mark.slow

@@ -14,12 +14,12 @@ from brittlestar.results.grouping import group
 from brittlestar.results.load import Cell, Row
 from brittlestar.statistics.anytime_bracket import find_rise
 from brittlestar.statistics.crossing_design import Estimate, grid_episodes, residuals
-from brittlestar.statistics.falling_curve import Threshold
 from brittlestar.statistics.intervals import Interval
-from brittlestar.statistics.placement import Look, Reach, Search, look
+from brittlestar.statistics.placement import Reach, Search, SearchState, look
+from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.critical.outcomes import CurveOutcomes
 
-DIGITS = ".3g"
+LEVEL_STYLE = ".3g"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class CriticalCurve:
     name: str
     outcomes: CurveOutcomes
     search: Search
-    look: Look
+    look: SearchState
     key: str
     sign: int
     failed: int = 0
@@ -60,7 +60,7 @@ class CriticalCurve:
         trials, (mean, (low, high)) = self.outcomes.trials, self.clean
         most = text(self.sign * float(trials.levels.max()))
         if self.look.status == "incapable":
-            return f"below {self.metric} already at 0: {bounded(mean, low, high, DIGITS)}; no critical level"
+            return f"below {self.metric} already at 0: {bounded(mean, low, high, LEVEL_STYLE)}; no critical level"
         if self.look.status == "robust":
             return f"does not fall below {self.metric} up to {most}, the largest level tried"
         value = self.estimate
@@ -75,8 +75,8 @@ class CriticalCurve:
 
     def _signed(self, value: Estimate) -> str:
         if self.sign > 0:
-            return bounded(*value, DIGITS)
-        return bounded(-value.value, -value.high, -value.low, DIGITS)
+            return bounded(*value, LEVEL_STYLE)
+        return bounded(-value.value, -value.high, -value.low, LEVEL_STYLE)
 
     def row(self) -> Row:
         """Returns the curve as a row of `critical`."""
@@ -125,10 +125,10 @@ class CriticalCurve:
         if math.isnan(low):
             return "none"
         ends = sorted((self.sign * max(low, 0.0), self.sign * high))
-        return brackets(ends[0], ends[1], DIGITS)
+        return brackets(ends[0], ends[1], LEVEL_STYLE)
 
 
-def curves_of(cells: list[Cell], settings: Search, metric: str | None, key: str | None) -> list[CriticalCurve]:
+def critical_curves_of(cells: list[Cell], settings: Search, metric: str | None, key: str | None) -> list[CriticalCurve]:
     """Returns the curves of a sweep, in its order; a curve without a finished cell is left out."""
     grouping = group(cells)
     columns = [column for column in grouping.columns if column not in (key, "episodes")]

@@ -10,15 +10,15 @@ import numpy as np
 from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
 from brittlestar.statistics.crossing_design import Estimate, paired_difference
-from brittlestar.studies.critical.curves import DIGITS, CriticalCurve
+from brittlestar.studies.critical.curves import LEVEL_STYLE, CriticalCurve
 
-METHODS = [
+CROSSING_DIFFERENCE_METHODS = [
     "Difference of two critical levels: from both intervals and the correlation of the episodes with the same seed and "
     "number (MOVER). Each has 95 % by itself.",
 ]
 
 
-def difference_rows(curves: list[CriticalCurve]) -> list[Row]:
+def crossing_difference_rows(curves: list[CriticalCurve]) -> list[Row]:
     """Returns a row for each pair of curves on the same key that differ in one thing."""
     rows = []
     for first, second in itertools.combinations(curves, 2):
@@ -58,12 +58,12 @@ def _correlation(first: CriticalCurve, second: CriticalCurve) -> tuple[float, in
     return float(np.clip(shared / product, -1, 1)) if product > 0 else 0.0, pairs
 
 
-def differences_table(rows: list[Row]) -> str:
+def crossing_differences_table(rows: list[Row]) -> str:
     """Writes the differences as Markdown."""
     shown = [
         {
             "curves": f"{row['first']} − {row['second']}",
-            "difference": bounded_column(row, "difference", DIGITS),
+            "difference": bounded_column(row, "difference", LEVEL_STYLE),
             "shared episodes": row["shared_episodes"],
             "verdict": row["verdict"],
         }

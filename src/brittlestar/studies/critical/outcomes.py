@@ -9,11 +9,11 @@ import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.results.load import RATES, Cell
-from brittlestar.statistics.falling_curve import Trials
 from brittlestar.statistics.intervals import Interval, t_interval, wilson
+from brittlestar.statistics.trials import Trials
 
 RETURN, SUCCESS = "return", "success"
-METRICS = (SUCCESS, *RATES, RETURN)
+CRITICAL_METRICS = (SUCCESS, *RATES, RETURN)
 _LEAST_DISPERSION = 0.01
 
 
@@ -26,7 +26,7 @@ class LevelMean(NamedTuple):
     episodes: int
 
 
-class Batch(NamedTuple):
+class CellOutcomes(NamedTuple):
     """The outcomes of one cell: level, seed, a number from 0 to 1 for each episode."""
 
     level: float
@@ -39,7 +39,7 @@ class CurveOutcomes:
     """The outcomes of one curve, in the order of time."""
 
     metric: str | None
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[CellOutcomes] = field(default_factory=list)
     _bounds: tuple[float, float] | None = None
     """Returns that count as 0 and as 1."""
 
@@ -54,7 +54,7 @@ class CurveOutcomes:
             values = np.clip((values - low) / (high - low), 0, 1)
         if np.isnan(values).any():
             raise UserError(f"`study.metric={self.metric}`: {cell.choice('env')} has no value of it in some episodes")
-        self.batches.append(Batch(level, cell.seed, values))
+        self.batches.append(CellOutcomes(level, cell.seed, values))
 
     @property
     def is_share(self) -> bool:

@@ -15,12 +15,15 @@ from brittlestar.reports.sections import Chart, Section
 from brittlestar.results.format import bounded, markdown
 from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
-from brittlestar.studies.critical.curves import DIGITS, CriticalCurve
-from brittlestar.studies.critical.differences import METHODS as DIFFERENCE_METHODS
-from brittlestar.studies.critical.differences import difference_rows, differences_table
+from brittlestar.studies.critical.curves import LEVEL_STYLE, CriticalCurve
+from brittlestar.studies.critical.differences import (
+    CROSSING_DIFFERENCE_METHODS,
+    crossing_difference_rows,
+    crossing_differences_table,
+)
 from brittlestar.studies.critical.plots import draw_curves, panels_of
 
-RESULT, TABLE, DIFFERENCES, PICTURE = "critical.json", "critical", "critical_differences", "critical_curves"
+_RESULT, _TABLE, _DIFFERENCES, _PICTURE = "critical.json", "critical", "critical_differences", "critical_curves"
 _METHODS = [
     "Critical level: median and 95 % interval of the posterior of the crossing, of falling curves with slope, floor, "
     "lapse and skewness; cells were placed around the crossing until the interval was narrow enough. An interval "
@@ -39,18 +42,22 @@ _LIMITS = [
 
 def critical_section(curves: list[CriticalCurve], out: Path) -> Section:
     """Writes tables, JSON and picture into a folder, and returns the section."""
-    rows, gaps = [curve.row() for curve in curves], difference_rows(curves)
-    write_rows(rows, out / TABLE)
-    body, tables, methods = [_table(curves, rows)], [TABLE], list(_METHODS)
+    rows, gaps = [curve.row() for curve in curves], crossing_difference_rows(curves)
+    write_rows(rows, out / _TABLE)
+    body, tables, methods = [_table(curves, rows)], [_TABLE], list(_METHODS)
     if gaps:
-        write_rows(gaps, out / DIFFERENCES)
-        body, tables, methods = [*body, differences_table(gaps)], [*tables, DIFFERENCES], methods + DIFFERENCE_METHODS
+        write_rows(gaps, out / _DIFFERENCES)
+        body, tables, methods = (
+            [*body, crossing_differences_table(gaps)],
+            [*tables, _DIFFERENCES],
+            methods + CROSSING_DIFFERENCE_METHODS,
+        )
     lines = [f"{curve.name}: {curve.statement()}" for curve in curves]
     lines += [f"warning: {curve.name}: {curve.warning()}" for curve in curves if curve.warning()]
     write_file(
-        out / RESULT, json.dumps(_plain({"critical": _entries(curves, rows), "differences": gaps}), indent=1) + "\n"
+        out / _RESULT, json.dumps(_plain({"critical": _entries(curves, rows), "differences": gaps}), indent=1) + "\n"
     )
-    pictures = draw_curves(curves, out / PICTURE)
+    pictures = draw_curves(curves, out / _PICTURE)
     findings = [(curve.name, "; ".join(filter(None, [curve.statement(), curve.warning()]))) for curve in curves]
     text = "\n\n".join([*body, "\n".join(f"- {line}" for line in lines)])
     return Section(
@@ -65,7 +72,7 @@ def _table(curves: list[CriticalCurve], rows: list[Row]) -> str:
             "key": row["key"],
             "critical level": _critical(curve, row),
             "surely between": curve.surely(),
-            "without perturbation": bounded(row["clean"], row["clean_low"], row["clean_high"], DIGITS),
+            "without perturbation": bounded(row["clean"], row["clean_low"], row["clean_high"], LEVEL_STYLE),
             "episodes": row["episodes"],
             "episodes of a grid": row["grid_episodes"],
         }
@@ -78,10 +85,10 @@ def _critical(curve: CriticalCurve, row: Row) -> str:
     if curve.look.status == "incapable":
         return "none: incapable"
     if curve.look.status == "robust":
-        return f"beyond {curve.sign * float(curve.outcomes.trials.levels.max()):{DIGITS}}"
+        return f"beyond {curve.sign * float(curve.outcomes.trials.levels.max()):{LEVEL_STYLE}}"
     if curve.estimate is None:
         return "not decided"
-    return bounded(row["critical"], row["critical_low"], row["critical_high"], DIGITS)
+    return bounded(row["critical"], row["critical_low"], row["critical_high"], LEVEL_STYLE)
 
 
 def _entries(curves: list[CriticalCurve], rows: list[Row]) -> list[dict[str, Any]]:

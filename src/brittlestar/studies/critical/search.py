@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from brittlestar.cells.job import Job
 from brittlestar.errors import UserError
 from brittlestar.results.load import Cell
-from brittlestar.statistics.falling_curve import Threshold
-from brittlestar.statistics.placement import Look, Search, first_levels, look, next_levels
+from brittlestar.statistics.placement import Search, SearchState, first_levels, look, next_levels
+from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.base import Round, Rounds, with_overrides
 from brittlestar.studies.critical.outcomes import CurveOutcomes
 from brittlestar.studies.critical.ranges import Knob
 
 SEEDS = 10_000
 """Seeds of one search: those of `seed=0` are 0 to 9,999, those of `seed=1` start at 10,000."""
-EPISODES = 25
+CELL_EPISODES = 25
 """Episodes of a cell, if the command line does not set them."""
 
 
@@ -29,7 +29,7 @@ class CurveSearch:
     search: Search
     outcomes: CurveOutcomes
     batch: int
-    look: Look | None = None
+    look: SearchState | None = None
     levels: list[float] | None = None
     """Of the next round; empty when the search is over."""
     _count: int = 0
@@ -85,7 +85,7 @@ def _note(searches: list[CurveSearch], rounds: list[tuple[CurveSearch, list[Job]
 def episodes_of(cell: Job) -> int:
     """Returns the episodes of each cell: those of the command line, or few."""
     is_named = any(text.lstrip("+").startswith("episodes=") for text in cell.overrides)
-    return int(cell.config["episodes"]) if is_named else EPISODES
+    return int(cell.config["episodes"]) if is_named else CELL_EPISODES
 
 
 def refuse_swept(cells: Iterable[Job], keys: set[str]) -> None:

@@ -10,11 +10,11 @@ from brittlestar.cells.job import Job
 from brittlestar.errors import UserError, require, require_choice
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
-from brittlestar.statistics.falling_curve import Threshold
 from brittlestar.statistics.placement import Reach, Search
+from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.base import Rounds, Study
-from brittlestar.studies.critical.curves import curves_of
-from brittlestar.studies.critical.outcomes import METRICS, CurveOutcomes
+from brittlestar.studies.critical.curves import critical_curves_of
+from brittlestar.studies.critical.outcomes import CRITICAL_METRICS, CurveOutcomes
 from brittlestar.studies.critical.ranges import knob_of
 from brittlestar.studies.critical.report import critical_section
 from brittlestar.studies.critical.search import CurveSearch, episodes_of, refuse_swept, search_rounds
@@ -25,7 +25,7 @@ class CriticalLevel(Study):
     """Finds the strength at which success, or the retained return, falls below a threshold.
 
     Attributes:
-        metric: one of `METRICS`; None is success where the environment has it, else the return.
+        metric: one of `CRITICAL_METRICS`; None is success where the environment has it, else the return.
         threshold: a success rate, or a share of the clean return.
         width: of the interval, relative to the critical level, or in its unit if `absolute`.
         absolute: see `width`.
@@ -44,7 +44,7 @@ class CriticalLevel(Study):
 
     def __post_init__(self) -> None:
         if self.metric is not None:
-            require_choice("metric", self.metric, METRICS)
+            require_choice("metric", self.metric, CRITICAL_METRICS)
         require(0 < self.threshold < 1, "threshold", "between 0 and 1", self.threshold)
         require(self.width > 0, "width", "above 0", self.width)
         require(self.budget >= 1, "budget", "at least 1", self.budget)
@@ -76,5 +76,5 @@ class CriticalLevel(Study):
         own = [cell for cell in cells if cell.role is None]
         if not any(cell.done for cell in own):
             return []
-        curves = curves_of(own, self.settings(Reach(1.0, 1.0)), self.metric, self.key)
+        curves = critical_curves_of(own, self.settings(Reach(1.0, 1.0)), self.metric, self.key)
         return [critical_section(curves, out)]

@@ -20,7 +20,7 @@ _RANDOM = {"_target_": "brittlestar.policies.RandomPolicy"}
 
 
 @dataclass(frozen=True)
-class Axis:
+class FingerprintAxis:
     """One perturbation of a fingerprint."""
 
     name: str
@@ -63,9 +63,9 @@ class Axis:
         )
 
 
-def read_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Axis]:
+def read_fingerprint_axes(nodes: dict[str, dict[str, Any] | None]) -> list[FingerprintAxis]:
     """Returns the axes of a config; an axis that is null is left out."""
-    axes, names = [], [f.name for f in dataclasses.fields(Axis) if f.name != "name"]
+    axes, names = [], [f.name for f in dataclasses.fields(FingerprintAxis) if f.name != "name"]
     for name, node in nodes.items():
         if node is None:
             continue
@@ -77,25 +77,25 @@ def read_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Axis]:
         require_choice(f"study.axes.{name}.perturbation", str(node["perturbation"]), options("perturbation"))
         if isinstance(node["large"], bool) or not isinstance(node["large"], int | float) or node["large"] == 0:
             raise UserError(f"`study.axes.{name}.large` must be a number other than 0, got {node['large']!r}")
-        axes.append(Axis(name, **node))
+        axes.append(FingerprintAxis(name, **node))
     twice = [axis for i, axis in enumerate(axes) if axis.perturbation in {other.perturbation for other in axes[:i]}]
     if twice:
         raise UserError(f"`study.axes.{twice[0].name}`: another axis has the perturbation {twice[0].perturbation}")
     return axes
 
 
-def refusal(cell: Job, axis: Axis) -> str:
+def axis_refusal(cell: Job, axis: FingerprintAxis) -> str:
     """Returns why an environment refuses a perturbation; empty if it does not.
 
     A few episodes of random actions show it, so that the policy is not loaded.
     """
     resolved = resolve(cell)
     env = {key: value for key, value in resolved.config["env"].items() if key != "lanes"}
-    return _refusal(json.dumps(env), json.dumps(axis.node(share=1.0)), json.dumps(resolved.config["stress_schedule"]))
+    return _probe(json.dumps(env), json.dumps(axis.node(share=1.0)), json.dumps(resolved.config["stress_schedule"]))
 
 
 @functools.lru_cache(maxsize=1024)
-def _refusal(env: str, perturbation: str, schedule: str) -> str:
+def _probe(env: str, perturbation: str, schedule: str) -> str:
     nodes = {"env": json.loads(env), "perturbation": json.loads(perturbation), "stress_schedule": json.loads(schedule)}
     try:
         compute(ResolvedJob(_probe_config() | nodes), lambda done: None)

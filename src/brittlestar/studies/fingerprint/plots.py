@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from brittlestar.reports.drawing import make_figure, open_frame, save_figure, series_style
 from brittlestar.studies.critical.curves import CriticalCurve
-from brittlestar.studies.fingerprint.axes import Axis
+from brittlestar.studies.fingerprint.axes import FingerprintAxis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ _LEAST, _MOST = 1 / 256, 16.0
 _TICKS = {1 / 256: "1/256", 1 / 64: "1/64", 1 / 16: "1/16", 1 / 4: "1/4", 1: "large", 4: "4 ×", 16: "16 ×"}
 
 
-def draw_fingerprint(prints: dict[str, dict[str, CriticalCurve]], axes: list[Axis], path: Path) -> None:
+def draw_fingerprint(prints: dict[str, dict[str, CriticalCurve]], axes: list[FingerprintAxis], path: Path) -> None:
     """Draws the critical level of every axis, relative to its large level, with intervals."""
     used = [axis for axis in axes if any(axis.name in own for own in prints.values())]
     figure = make_figure(8.6, 0.9 + 0.36 * len(used) + 0.2 * len(prints))
@@ -36,7 +36,7 @@ def draw_fingerprint(prints: dict[str, dict[str, CriticalCurve]], axes: list[Axi
     save_figure(figure, path)
 
 
-def _draw_level(panel: Axes, curve: CriticalCurve, axis: Axis, height: float, style: dict) -> None:
+def _draw_level(panel: Axes, curve: CriticalCurve, axis: FingerprintAxis, height: float, style: dict) -> None:
     value, large = curve.estimate, abs(axis.large)
     if value is None:
         # No critical level: an arrow from the largest level, or a cross at 0.
@@ -53,7 +53,7 @@ def _inside(share: float) -> float:
     return min(max(share, _LEAST), _MOST) if math.isfinite(share) else _MOST
 
 
-def _dress(panel: Axes, axes: list[Axis]) -> None:
+def _dress(panel: Axes, axes: list[FingerprintAxis]) -> None:
     panel.set_xscale("log")
     panel.set_xlim(_LEAST * 0.9, _MOST * 1.15)
     panel.set_xticks(list(_TICKS), labels=list(_TICKS.values()))

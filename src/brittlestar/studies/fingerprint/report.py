@@ -12,12 +12,12 @@ from brittlestar.results.grouping import BACKEND
 from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
 from brittlestar.statistics.intervals import Interval
-from brittlestar.studies.critical.curves import DIGITS, CriticalCurve
+from brittlestar.studies.critical.curves import LEVEL_STYLE, CriticalCurve
 from brittlestar.studies.critical.report import critical_section
-from brittlestar.studies.fingerprint.axes import Axis
+from brittlestar.studies.fingerprint.axes import FingerprintAxis
 from brittlestar.studies.fingerprint.plots import draw_fingerprint
 
-TABLE, PICTURE = "fingerprint", "fingerprint"
+_TABLE, _PICTURE = "fingerprint", "fingerprint"
 _LIMITS = [
     "Axes are ranked by the critical level as a share of the level that `study.axes` calls large: another choice of "
     "these levels gives another order.",
@@ -28,13 +28,15 @@ Print = dict[str, CriticalCurve]
 """The curves of a policy, by the name of the axis."""
 
 
-def fingerprint_section(curves: list[CriticalCurve], axes: list[Axis], left_out: dict[str, str], out: Path) -> Section:
+def fingerprint_section(
+    curves: list[CriticalCurve], axes: list[FingerprintAxis], left_out: dict[str, str], out: Path
+) -> Section:
     """Writes the tables and pictures of a fingerprint into a folder, and returns its section."""
     prints = _prints(curves, axes)
     levels = critical_section(curves, out)
     rows = [row for name, own in prints.items() for row in _rows(name, own, axes)]
-    write_rows(rows, out / TABLE)
-    draw_fingerprint(prints, axes, out / PICTURE)
+    write_rows(rows, out / _TABLE)
+    draw_fingerprint(prints, axes, out / _PICTURE)
     sentences = [(name, sentence(own, axes)) for name, own in prints.items()]
     body = [*(f"{name}: {text}" for name, text in sentences), _table(prints, axes)]
     body += [_differences(prints, axes)] if len(prints) > 1 else []
@@ -43,12 +45,12 @@ def fingerprint_section(curves: list[CriticalCurve], axes: list[Axis], left_out:
     body += ["\n".join(warnings)] if warnings else []
     charts = [_radar(prints, axes), *levels.charts]
     return Section(
-        "Fingerprint", "\n\n".join(body), [PICTURE, *levels.pictures], [TABLE, *levels.tables], levels.methods,
+        "Fingerprint", "\n\n".join(body), [_PICTURE, *levels.pictures], [_TABLE, *levels.tables], levels.methods,
         [*levels.limits, *_LIMITS], charts, sentences,
     )  # fmt: skip
 
 
-def _prints(curves: list[CriticalCurve], axes: list[Axis]) -> dict[str, Print]:
+def _prints(curves: list[CriticalCurve], axes: list[FingerprintAxis]) -> dict[str, Print]:
     """Returns the curves of each policy, by axis, in the order of the axes."""
     # Some perturbations need another backend than the others.
     columns = [name for name in curves[0].label if name.partition(".")[0] != "perturbation" and name != BACKEND]
@@ -63,7 +65,7 @@ def _prints(curves: list[CriticalCurve], axes: list[Axis]) -> dict[str, Print]:
     return {name: {axis.name: own[axis.name] for axis in axes if axis.name in own} for name, own in prints.items()}
 
 
-def shares(curve: CriticalCurve, axis: Axis) -> tuple[float, Interval]:
+def shares(curve: CriticalCurve, axis: FingerprintAxis) -> tuple[float, Interval]:
     """Returns the critical level and its interval as shares of the large level; inf if it is beyond all levels."""
     value, large = curve.estimate, abs(axis.large)
     if curve.look.status == "incapable":
@@ -74,24 +76,24 @@ def shares(curve: CriticalCurve, axis: Axis) -> tuple[float, Interval]:
     return value.value / large, Interval(value.low / large, value.high / large)
 
 
-def in_units(curve: CriticalCurve, axis: Axis) -> str:
+def in_units(curve: CriticalCurve, axis: FingerprintAxis) -> str:
     """Writes the critical level of an axis in its unit."""
     factor, value = (100 if axis.is_percentage else 1) * curve.sign, curve.estimate
     if curve.look.status == "incapable":
         return "fails without it"
     if value is None:
-        most = f"{factor * float(curve.outcomes.trials.levels.max()):{DIGITS}} {axis.unit}".rstrip()
+        most = f"{factor * float(curve.outcomes.trials.levels.max()):{LEVEL_STYLE}} {axis.unit}".rstrip()
         return f"none up to {most}" if curve.look.status == "robust" else f"not decided up to {most}"
     low, high = sorted((factor * value.low, factor * value.high))
-    return f"{bounded(factor * value.value, low, high, DIGITS)} {axis.unit}".rstrip()
+    return f"{bounded(factor * value.value, low, high, LEVEL_STYLE)} {axis.unit}".rstrip()
 
 
-def sentence(own: Print, axes: list[Axis]) -> str:
+def sentence(own: Print, axes: list[FingerprintAxis]) -> str:
     """Returns what breaks a policy first, and what it does not mind."""
     by_name = {axis.name: axis for axis in axes}
     if all(curve.look.status == "incapable" for curve in own.values()):
         mean, (low, high) = next(iter(own.values())).clean
-        return f"fails without any perturbation ({bounded(mean, low, high, DIGITS)}), so it has no fingerprint"
+        return f"fails without any perturbation ({bounded(mean, low, high, LEVEL_STYLE)}), so it has no fingerprint"
     ranked = sorted(own, key=lambda name: shares(own[name], by_name[name])[0])
     broken = [name for name in ranked if own[name].estimate is not None]
     calm = [name for name in ranked if own[name].look.status == "robust"]
@@ -106,7 +108,7 @@ def sentence(own: Print, axes: list[Axis]) -> str:
     return "; ".join(parts) or "nothing is decided yet"
 
 
-def _rows(name: str, own: Print, axes: list[Axis]) -> list[Row]:
+def _rows(name: str, own: Print, axes: list[FingerprintAxis]) -> list[Row]:
     rows = []
     for axis in axes:
         if axis.name in own:
@@ -117,7 +119,7 @@ def _rows(name: str, own: Print, axes: list[Axis]) -> list[Row]:
     return rows
 
 
-def _table(prints: dict[str, Print], axes: list[Axis]) -> str:
+def _table(prints: dict[str, Print], axes: list[FingerprintAxis]) -> str:
     rows: list[Row] = [{"axis": "success without perturbation"} | {name: _clean(own) for name, own in prints.items()}]
     for axis in axes:
         entries = {name: in_units(own[axis.name], axis) for name, own in prints.items() if axis.name in own}
@@ -128,18 +130,18 @@ def _table(prints: dict[str, Print], axes: list[Axis]) -> str:
 
 def _clean(own: Print) -> str:
     mean, (low, high) = next(iter(own.values())).clean
-    return bounded(mean, low, high, DIGITS)
+    return bounded(mean, low, high, LEVEL_STYLE)
 
 
-def _differences(prints: dict[str, Print], axes: list[Axis]) -> str:
+def _differences(prints: dict[str, Print], axes: list[FingerprintAxis]) -> str:
     """Writes which of the first two policies tolerates more, axis by axis, on the same episodes."""
-    from brittlestar.studies.critical.differences import difference_rows
+    from brittlestar.studies.critical.differences import crossing_difference_rows
 
     (first, own), (second, other) = list(prints.items())[:2]
     verdicts: dict[str, list[str]] = {}
     for axis in axes:
         pair = [side[axis.name] for side in (own, other) if axis.name in side]
-        rows = difference_rows(pair)
+        rows = crossing_difference_rows(pair)
         if rows:
             more = rows[0]["difference"] * pair[0].sign > 0
             decided = rows[0]["verdict"] != "not decided"
@@ -154,7 +156,7 @@ def _differences(prints: dict[str, Print], axes: list[Axis]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _radar(prints: dict[str, Print], axes: list[Axis]) -> Chart:
+def _radar(prints: dict[str, Print], axes: list[FingerprintAxis]) -> Chart:
     """Returns the critical levels as shares of large ones, cut at 1."""
     used = [axis for axis in axes if any(axis.name in own for own in prints.values())]
     rows = []
@@ -162,4 +164,4 @@ def _radar(prints: dict[str, Print], axes: list[Axis]) -> Chart:
         values = [min(shares(own[a.name], a)[0], 1.0) if a.name in own else None for a in used]
         rows.append({"name": name, "values": [None if v is None else round(v, 4) for v in values]})
     title = "Critical level as a share of a large one (1: as much or more)"
-    return Chart("radar", title, {"panels": [{"title": "", "axes": [a.name for a in used], "rows": rows}]}, [PICTURE])
+    return Chart("radar", title, {"panels": [{"title": "", "axes": [a.name for a in used], "rows": rows}]}, [_PICTURE])

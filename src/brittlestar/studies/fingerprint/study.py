@@ -16,10 +16,10 @@ from brittlestar.results.grouping import BACKEND
 from brittlestar.results.load import Cell
 from brittlestar.statistics.placement import Reach
 from brittlestar.studies.base import Rounds
-from brittlestar.studies.critical.curves import curves_of
+from brittlestar.studies.critical.curves import critical_curves_of
 from brittlestar.studies.critical.search import search_rounds
 from brittlestar.studies.critical.study import CriticalLevel
-from brittlestar.studies.fingerprint.axes import read_axes, refusal
+from brittlestar.studies.fingerprint.axes import axis_refusal, read_fingerprint_axes
 from brittlestar.studies.fingerprint.report import fingerprint_section
 
 
@@ -38,7 +38,7 @@ class Fingerprint(CriticalLevel):
         super().__post_init__()
         if self.key is not None or self.range is not None:
             raise UserError("a fingerprint varies the strengths of its axes: leave `study.key` and `study.range` out")
-        self._axes = read_axes(self.axes)
+        self._axes = read_fingerprint_axes(self.axes)
         if not self._axes:
             raise UserError("`study.axes` must have at least one axis")
 
@@ -49,7 +49,7 @@ class Fingerprint(CriticalLevel):
             if cell.config["perturbation"] != NO_PERTURBATION:
                 raise UserError("a fingerprint adds its perturbations by itself: leave `perturbation=none`")
             for axis in self._axes:
-                reason = refusal(cell, axis)
+                reason = axis_refusal(cell, axis)
                 if reason:
                     refused[axis.name] = reason
                 else:
@@ -65,7 +65,7 @@ class Fingerprint(CriticalLevel):
         own = [cell for cell in cells if cell.role is None]
         if not any(cell.done for cell in own):
             return []
-        curves = curves_of(own, self.settings(Reach(1.0, 1.0)), self.metric, None)
+        curves = critical_curves_of(own, self.settings(Reach(1.0, 1.0)), self.metric, None)
         return [fingerprint_section(curves, self._axes, self._left_out(own), out)]
 
     def _left_out(self, cells: list[Cell]) -> dict[str, str]:
@@ -77,4 +77,4 @@ class Fingerprint(CriticalLevel):
             # A manifest has the backend that ran.
             config["env"] = config["env"] | {"backend": "auto"}
         job = Job(config, first.manifest["choices"], overrides)
-        return {axis.name: refusal(job, axis) for axis in self._axes if axis.perturbation not in used}
+        return {axis.name: axis_refusal(job, axis) for axis in self._axes if axis.perturbation not in used}
