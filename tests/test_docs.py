@@ -40,6 +40,8 @@ REPEATED = (
     "algo=dagger",
     # tests/studies/perception runs this.
     "-m experiment=perception policy=random",
+    # tests/studies/fingerprint runs this.
+    "experiment=fingerprint policy=zoo",
     # tests/reports/trackers runs this.
     "tracker=tensorboard",
     # tests/studies/search and tests/studies/sensitivity run these.
@@ -152,6 +154,8 @@ def shorter(line: str) -> str:
         line += " seed=0"
     if "episodes=" in line or "hydra/sweeper=race" in line:
         return line
+    if "hydra/sweeper=critical" in line or "experiment=fingerprint" in line:
+        return f"{line} episodes=4 study.budget=20"
     fewer = ["episodes=6", "study.reference=230", *FEWER_PHASES] if "=stress" in line else ["episodes=2"]
     return f"{line} {shlex.join(fewer)}"
 

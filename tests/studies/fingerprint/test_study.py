@@ -1,0 +1,71 @@
+"""The brittleness fingerprint: axes that fit, critical levels in units, and what breaks a policy first."""
+
+import json
+
+import pytest
+
+from brittlestar.config import plain_config
+from brittlestar.config.yaml_files import read_option
+from brittlestar.errors import UserError
+from brittlestar.studies.fingerprint.axes import FingerprintAxis, read_fingerprint_axes
+
+FEW = (
+    "study.axes={noise: {perturbation: gaussian_observation, large: 0.4}, "
+    "delay: {perturbation: delayed_action, large: 8, unit: steps}, mass: {perturbation: body_mass, large: 1.0}}"
+)
+
+
+def test_every_axis_of_the_study_is_built_at_any_level():
+    axes = read_fingerprint_axes(plain_config(read_option("study", "fingerprint"))["axes"])
+    assert len(axes) >= 20
+    for axis in axes:
+        assert axis.node()["_target_"] and axis.large_text
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"a": {"perturbation": "gausian_action", "large": 1}}, "did you mean `gaussian_action`?"),
+        ({"a": {"perturbation": "gaussian_action"}}, "needs `perturbation` and `large`"),
+        ({"a": {"perturbation": "gaussian_action", "large": 0}}, "must be a number other than 0"),
+        ({"a": {"perturbation": "gaussian_action", "large": 1, "untit": "m"}}, "did you mean `unit`?"),
+        ({n: {"perturbation": "gaussian_action", "large": 1} for n in "ab"}, "another axis has the perturbation"),
+    ],
+)
+def test_a_wrong_axis_is_refused(axes, message):
+    with pytest.raises(UserError, match=message):
+        read_fingerprint_axes(axes)
+
+
+def test_a_null_axis_is_left_out():
+    assert read_fingerprint_axes({"a": None, "b": {"perturbation": "push", "large": 50.0}}) == [
+        FingerprintAxis("b", "push", 50.0)
+    ]
+
+
+@pytest.mark.slow
+def test_a_fingerprint_names_what_fits_what_breaks_first_and_what_is_left_out(shell):
+    words = (
+        "experiment=fingerprint",
+        "policy=zoo/cartpole_ppo,zoo/cartpole_a2c",
+        FEW,
+        "episodes=10",
+        "study.budget=150",
+    )
+    done, folder = shell.sweep(*words)
+    rows = shell.table("sweep", "fingerprint")
+    assert {(row["policy"], row["axis"]) for row in rows} == {
+        (policy, axis) for policy in ("zoo/cartpole_ppo", "zoo/cartpole_a2c") for axis in ("noise", "delay")
+    }
+    assert "left out: mass: BodyMass needs a MuJoCo model" in done.stderr and "left out: mass" in done.stdout
+    assert done.stdout.count("breaks first under") == 2 and "steps" in done.stdout
+    assert len(json.loads((folder / "critical.json").read_text())["differences"]) == 2
+    first = (folder / "fingerprint.csv").read_bytes()
+    assert "left out: mass: BodyMass needs a MuJoCo model" in shell("sweep", script="scripts/aggregate.py").stdout
+    assert (folder / "fingerprint.csv").read_bytes() == first
+
+
+@pytest.mark.slow
+def test_a_perturbation_on_the_command_line_is_refused(shell):
+    done, _ = shell.sweep("experiment=fingerprint", "perturbation=push", check=False)
+    assert done.returncode == 1 and "leave `perturbation=none`" in done.stderr
