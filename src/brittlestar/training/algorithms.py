@@ -125,7 +125,7 @@ class Algorithm:
             model.weights = parameters_to_vector(model.policy.parameters()).detach()
 
     def _model_class(self, defer: Callable[..., None] | None) -> Any:
-        kind = self.facts.load_class()
+        kind = self._kind()
         if defer is None or not self.off_policy:
             return kind
 
@@ -134,13 +134,20 @@ class Algorithm:
 
         return type(kind.__name__, (kind,), {"train": train})
 
+    def _kind(self) -> Any:
+        if self.name != "sac":
+            return self.facts.load_class()
+        from brittlestar.training.lean_sac import LeanSac
+
+        return LeanSac
+
     def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self.off_policy:
             raise UserError(f"`algo.goals` needs an algorithm with a replay buffer, {self.name} has none")
-        from stable_baselines3 import HerReplayBuffer
+        from brittlestar.training.goal_replay import GoalReplay
 
         goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"} | options.get("replay_buffer_kwargs", {})
-        return {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}
+        return {"replay_buffer_class": GoalReplay, "replay_buffer_kwargs": goals}
 
 
 def _with_classes(options: dict[str, Any]) -> dict[str, Any]:
