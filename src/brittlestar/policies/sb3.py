@@ -57,7 +57,7 @@ class Sb3Policy(DelegatingPolicy):
     time_limit: int | None = None
     """Steps of a training episode, if the agent was trained with TimeFeatureWrapper."""
     frame_stack: int = 1
-    """Number of stacked observations in training."""
+    """Number of stacked observations in training; a file that states it needs no setting."""
     trust: bool = False
     """Whether to load with Stable-Baselines3, which runs code from the file."""
     algorithm: str | None = None
@@ -78,7 +78,8 @@ class Sb3Policy(DelegatingPolicy):
         checkpoint, file = read_checkpoint(self.path), self.statistics or _own_statistics(self.path)
         found = _find_record(self.path, checkpoint.num_timesteps) if self.recorded is None else None
         self.record = found if self.recorded is None else RecordedReturn(self.recorded)
-        settings = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
+        frames = checkpoint.frame_stack if self.frame_stack == 1 else self.frame_stack
+        settings = _InputSettings(None if file == "none" else file, self.time_limit, frames, self.adapter)
         self._policy, _ = _load(checkpoint, settings, self.trust, self.algorithm, self.outputs)
         self._own_notes = [] if self.statistics else _notes_on_statistics(self.path, file)
 

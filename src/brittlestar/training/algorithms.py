@@ -41,21 +41,29 @@ class Algorithm:
     normalise: bool | str = False
     """True: scale observations and rewards by running statistics (VecNormalize). `pooled`: centre observations, and
     divide all numbers of a key by one fixed unit."""
+    frames: int = 1
+    """Observations that the network sees together: the last ones, oldest first, zeros before the first."""
     coach: Any = None
     """A `Coach` for the actor."""
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the algorithm's class."""
     by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Id of an environment to its own `steps`, `envs`, `normalise`, `coach`, and arguments of the class."""
+    """Id of an environment to its own `steps`, `envs`, `normalise`, `frames`, `coach`, and arguments of the class."""
 
     def __post_init__(self) -> None:
         require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
         require(self.steps >= 1, "steps", "at least 1", self.steps)
         require(self.normalise in (False, True, POOLED), "normalise", f"false, true or {POOLED}", self.normalise)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
+        self._check_frames()
         if self.coach is not None and not self.facts.coachable:
             coachable = " and ".join(sorted(name for name, facts in ALGORITHMS.items() if facts.coachable))
             raise UserError(f"`algo.coach` goes with {coachable}, not with {self.name}")
+
+    def _check_frames(self) -> None:
+        require(self.frames >= 1, "frames", "at least 1", self.frames)
+        if self.frames > 1 and (self.goals or self.coach is not None):
+            raise UserError(f"`algo.frames` must be 1 with `algo.goals` or `algo.coach`, got {self.frames}")
 
     @property
     def facts(self) -> AlgorithmFacts:
@@ -70,7 +78,7 @@ class Algorithm:
     def settings(self, spec: EnvSpec) -> Self:
         """Returns the algorithm with its settings for one environment."""
         options = dict(self.by_env.get(spec.id, {}))
-        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in options}
+        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "frames", "coach") if key in options}
         return dataclasses.replace(self, options=self.options | options, by_env={}, **fields)
 
     def check_actions(self, space: spaces.Space) -> None:

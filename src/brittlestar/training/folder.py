@@ -31,7 +31,8 @@ def training_folder(config: dict[str, Any]) -> Path:
     newer = {"module": env.get("module"), "pixels": pixels.get("camera")}
     identity["env"] = {key: value for key, value in env.items() if newer.get(key, value) is not None}
     settings = config["algo"].get("by_env", {}).get(env.get("id"))
-    identity["algo"] = config["algo"] | {"by_env": settings}
+    algo = {key: value for key, value in config["algo"].items() if (key, value) != ("frames", 1)}
+    identity["algo"] = algo | {"by_env": settings}
     files = contents(identity["algo"])
     if files:
         identity["files"] = files

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.vec_env import VecNormalize
+from stable_baselines3.common.vec_env import VecFrameStack, VecNormalize
 
 from brittlestar.engine.calibration import ObservationRecorder
 from brittlestar.engine.evaluation import run_episodes
@@ -21,6 +21,12 @@ from brittlestar.training.spec import TrainingSpec
 _EPISODES = 16
 _SEED = 2**62 + 1
 """A seed of its own, so that no other evaluation has these start states."""
+
+
+def network_view(lanes: Any, spec: TrainingSpec, statistics: Path | None = None) -> Any:
+    """Returns the vector environment as the network sees it: normalised, then stacked."""
+    scaled = normalised(lanes, spec, statistics)
+    return scaled if spec.algo.frames == 1 else VecFrameStack(scaled, spec.algo.frames)
 
 
 def normalised(lanes: Any, spec: TrainingSpec, statistics: Path | None = None) -> Any:
