@@ -22,6 +22,7 @@ from brittlestar.envs.ids import first_known, registered_limit, split_id, versio
 from brittlestar.errors import MissingFileError, UserError, require, require_choice
 from brittlestar.policies.base import DelegatingPolicy, Policy, RecordedReturn
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.past_actions import LAST_ACTION, RememberingPolicy
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.scaling import Fit, Scaling
 from brittlestar.policies.trained_spaces import AdaptedPolicy
@@ -191,13 +192,17 @@ def _load(
     checkpoint: Checkpoint, settings: _InputSettings, trust: bool, algorithm: str | None, outputs: str | None
 ) -> tuple[Policy, Inputs]:
     observed, inputs = checkpoint.observation_space, settings.inputs(checkpoint.observation_space)
+    policy: Policy
     if trust:
         from brittlestar.policies.sb3_loader import load_with_sb3
 
         policy = load_with_sb3(checkpoint, algorithm, inputs)
     else:
         policy = rebuild(checkpoint, inputs)
-    seen = observed if settings.is_plain else None
+    remembers = isinstance(observed, spaces.Dict) and LAST_ACTION in observed.spaces
+    if remembers:
+        policy = RememberingPolicy(policy, checkpoint.action_space)
+    seen = observed if settings.is_plain and not remembers else None
     return AdaptedPolicy(policy, checkpoint.action_space, seen, outputs, checkpoint.path), inputs
 
 

@@ -43,12 +43,14 @@ class Algorithm:
     divide all numbers of a key by one fixed unit."""
     frames: int = 1
     """Observations that the network sees together: the last ones, oldest first, zeros before the first."""
+    past_actions: bool = False
+    """Whether the network sees the action before each of these observations."""
     coach: Any = None
     """A `Coach` for the actor."""
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the algorithm's class."""
     by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Id of an environment to its own `steps`, `envs`, `normalise`, `frames`, `coach`, and arguments of the class."""
+    """Id of an environment to its own `steps`, `envs`, `normalise`, `frames`, `past_actions`, `coach`, and arguments of the class."""
 
     def __post_init__(self) -> None:
         require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
@@ -62,8 +64,8 @@ class Algorithm:
 
     def _check_frames(self) -> None:
         require(self.frames >= 1, "frames", "at least 1", self.frames)
-        if self.frames > 1 and (self.goals or self.coach is not None):
-            raise UserError(f"`algo.frames` must be 1 with `algo.goals` or `algo.coach`, got {self.frames}")
+        if (self.frames > 1 or self.past_actions) and (self.goals or self.coach is not None):
+            raise UserError("`algo.frames` above 1 and `algo.past_actions` do not go with `algo.goals` or `algo.coach`")
 
     @property
     def facts(self) -> AlgorithmFacts:
@@ -78,7 +80,7 @@ class Algorithm:
     def settings(self, spec: EnvSpec) -> Self:
         """Returns the algorithm with its settings for one environment."""
         options = dict(self.by_env.get(spec.id, {}))
-        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "frames", "coach") if key in options}
+        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "frames", "past_actions", "coach") if key in options}
         return dataclasses.replace(self, options=self.options | options, by_env={}, **fields)
 
     def check_actions(self, space: spaces.Space) -> None:

@@ -15,6 +15,7 @@ from brittlestar.errors import UserError
 from brittlestar.perturbations.context import Calibration
 from brittlestar.policies.input_entry import is_image
 from brittlestar.policies.simple import RandomPolicy
+from brittlestar.training.action_memory import ActionMemory
 from brittlestar.training.algorithms import POOLED
 from brittlestar.training.spec import TrainingSpec
 
@@ -24,9 +25,11 @@ _SEED = 2**62 + 1
 
 
 def network_view(lanes: Any, spec: TrainingSpec, statistics: Path | None = None) -> Any:
-    """Returns the vector environment as the network sees it: normalised, then stacked."""
-    scaled = normalised(lanes, spec, statistics)
-    return scaled if spec.algo.frames == 1 else VecFrameStack(scaled, spec.algo.frames)
+    """Returns the vector environment as the network sees it: normalised, with past actions, then stacked."""
+    view = normalised(lanes, spec, statistics)
+    if spec.algo.past_actions:
+        view = ActionMemory(view)
+    return view if spec.algo.frames == 1 else VecFrameStack(view, spec.algo.frames)
 
 
 def normalised(lanes: Any, spec: TrainingSpec, statistics: Path | None = None) -> Any:
