@@ -67,7 +67,9 @@ def test_settings_without_a_meaning_are_refused(tmp_path):
 
 def test_trainings_without_memory_keep_their_folders():
     plain = compose_training(["env=fetch_reach", "algo=dagger"])
-    older = plain | {"algo": {key: plain["algo"][key] for key in plain["algo"] if key not in ("frames", "past_actions")}}
+    older = plain | {
+        "algo": {key: plain["algo"][key] for key in plain["algo"] if key not in ("frames", "past_actions")}
+    }
     assert training_folder(plain) == training_folder(older)
     stacked = compose_training(["env=fetch_reach", "algo=dagger", "algo.frames=2"])
     assert training_folder(stacked) != training_folder(plain)

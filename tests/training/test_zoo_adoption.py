@@ -98,7 +98,9 @@ def test_nothing_weaker_replaces_what_is_in_the_zoo(tiny, tmp_path, capsys):
     (copy / "config.json").write_text(json.dumps(config))
     shutil.copytree(zoo.HOME / "cartpole_ppo", home / "cartpole_ppo")
     before = zoo.read_card("cartpole_ppo", home)
-    with pytest.raises(WeakerError, match=r"keeps its `cartpole_ppo`: clean, the training has return .* the zoo return 500"):
+    with pytest.raises(
+        WeakerError, match=r"keeps its `cartpole_ppo`: clean, the training has return .* the zoo return 500"
+    ):
         adopt("cartpole_ppo", copy, home)
     assert zoo.read_card("cartpole_ppo", home) == before
     # The command trains nothing anew, and asks once.

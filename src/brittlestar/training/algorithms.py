@@ -18,6 +18,8 @@ from brittlestar.errors import UserError, require, require_choice
 POOLED = "pooled"
 CLASS_ARGUMENTS = ("features_extractor_class", "activation_fn", "optimizer_class")
 """Arguments in `policy_kwargs` that are classes, which a config names: `package.module.Class`."""
+_BY_ENV = ("steps", "envs", "normalise", "frames", "past_actions", "coach")
+"""Fields of an algorithm that may differ between environments."""
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Algorithm:
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the algorithm's class."""
     by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Id of an environment to its own `steps`, `envs`, `normalise`, `frames`, `past_actions`, `coach`, and arguments of the class."""
+    """Id of an environment to its own values of `_BY_ENV`, and arguments of the class."""
 
     def __post_init__(self) -> None:
         require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
@@ -80,7 +82,7 @@ class Algorithm:
     def settings(self, spec: EnvSpec) -> Self:
         """Returns the algorithm with its settings for one environment."""
         options = dict(self.by_env.get(spec.id, {}))
-        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "frames", "past_actions", "coach") if key in options}
+        fields = {key: options.pop(key) for key in _BY_ENV if key in options}
         return dataclasses.replace(self, options=self.options | options, by_env={}, **fields)
 
     def check_actions(self, space: spaces.Space) -> None:

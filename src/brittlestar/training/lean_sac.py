@@ -41,10 +41,10 @@ class LeanSac(SAC):
         if self.layer_norm:
             for critic in (self.critic, self.critic_target):
                 for network in critic.q_networks:
-                    _normalise_layers(network)
-        parameters = list(self.critic.parameters())
-        for part, weights in ((self.actor, list(self.actor.parameters())), (self.critic, parameters)):
-            part.optimizer = torch.optim.Adam(weights, lr=self.lr_schedule(1), fused=True, **self.policy.optimizer_kwargs)
+                    _normalise_layers(network)  # type: ignore[arg-type]
+        for part in (self.actor, self.critic):
+            options = {"lr": self.lr_schedule(1), "fused": True} | self.policy.optimizer_kwargs
+            part.optimizer = torch.optim.Adam(list(part.parameters()), **options)
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Makes updates from the replay buffer."""
@@ -94,6 +94,7 @@ class LeanSac(SAC):
 
     def _improve_temperature(self, log_probability: torch.Tensor) -> None:
         assert self.ent_coef_optimizer is not None and self.log_ent_coef is not None
+        assert isinstance(self.target_entropy, float)
         _descend(self.ent_coef_optimizer, -(self.log_ent_coef * (log_probability + self.target_entropy)).mean())
 
     @torch.no_grad()
@@ -105,7 +106,7 @@ class LeanSac(SAC):
 
 def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
     optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     optimizer.step()
 
 

@@ -46,7 +46,7 @@ def training(quick: bool) -> list[Figure]:
     ]
 
 
-_OPTIONS = {
+_OPTIONS: dict[str, Any] = {
     "gamma": 0.95, "ent_coef": 0.05, "learning_starts": _STARTS, "buffer_size": 20_000, "train_freq": 1,
     "gradient_steps": 1,
 }  # fmt: skip
