@@ -43,8 +43,14 @@ class LeanSac(SAC):
                 for network in critic.q_networks:
                     _normalise_layers(network)  # type: ignore[arg-type]
         for part in (self.actor, self.critic):
-            options = {"lr": self.lr_schedule(1), "fused": True} | self.policy.optimizer_kwargs
-            part.optimizer = torch.optim.Adam(list(part.parameters()), **options)
+            part.optimizer = self._optimizer(part)
+
+    def _optimizer(self, part: nn.Module) -> torch.optim.Optimizer:
+        """Returns an optimizer as SAC makes it, of the critics with their new layers; Adam in one call for all weights."""
+        kind, is_shared = self.policy.optimizer_class, self.policy.share_features_extractor and part is self.critic
+        weights = [w for name, w in part.named_parameters() if not (is_shared and "features_extractor" in name)]
+        fused = {"fused": True} if kind is torch.optim.Adam else {}
+        return kind(weights, lr=self.lr_schedule(1), **fused | self.policy.optimizer_kwargs)  # type: ignore[call-arg]
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
         """Makes updates from the replay buffer."""
