@@ -46,7 +46,7 @@ class LeanSac(SAC):
             part.optimizer = self._optimizer(part)
 
     def _optimizer(self, part: nn.Module) -> torch.optim.Optimizer:
-        """Returns an optimizer as SAC makes it, of the critics with their new layers; Adam in one call for all weights."""
+        """Returns an optimizer as SAC makes it, with new layers among its weights; Adam changes all in one call."""
         kind, is_shared = self.policy.optimizer_class, self.policy.share_features_extractor and part is self.critic
         weights = [w for name, w in part.named_parameters() if not (is_shared and "features_extractor" in name)]
         fused = {"fused": True} if kind is torch.optim.Adam else {}
