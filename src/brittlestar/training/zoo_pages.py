@@ -74,6 +74,8 @@ def _option(name: str, home: Path) -> str:
         f"_target_: {TARGET}\nname: {name}\n"
         "# For another environment than that of the training, as for `zoo_folder`; null refuses it.\n"
         "adapter: null\n"
+        "# Number of the training, where the recipe has several; ${seed} gives every seed of a sweep its own.\n"
+        "training: null\n"
     )
 
 

@@ -72,6 +72,21 @@ def options() -> dict[str, str]:
     return names
 
 
+def training_name(name: str, number: int | None, home: Path = HOME) -> str:
+    """Returns the policy of one of several trainings of a line, counted modulo those that are trained.
+
+    None, and a policy with one training, is the policy of the name itself.
+
+    Example:
+        >>> training_name("cartpole_ppo", None), training_name("fetch_reach_sac_0", 2)
+        ('cartpole_ppo', 'fetch_reach_sac_0')
+    """
+    if number is None or name not in _lines():
+        return name
+    several = [member for member in _trainings(name, _lines()[name]) if is_shipped(member, home)]
+    return several[number % len(several)] if several else name
+
+
 def recipe(name: str) -> list[str]:
     """Returns the overrides of one policy; the error for an unknown name suggests the nearest.
 
