@@ -15,7 +15,7 @@ from brittlestar.config.build import locate
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, require, require_choice
 
-POOLED = "pooled"
+POOLED, DEMONSTRATED = "pooled", "demonstrated"
 CLASS_ARGUMENTS = ("features_extractor_class", "activation_fn", "optimizer_class")
 """Arguments in `policy_kwargs` that are classes, which a config names: `package.module.Class`."""
 _BY_ENV = ("steps", "envs", "normalise", "frames", "past_actions", "coach")
@@ -42,7 +42,7 @@ class Algorithm:
     """Hindsight replay, for environments with goals."""
     normalise: bool | str = False
     """True: scale observations and rewards by running statistics (VecNormalize). `pooled`: centre observations, and
-    divide all numbers of a key by one fixed unit."""
+    divide all numbers of a key by one fixed unit, that of random actions; `demonstrated`: by that of a demonstrator."""
     frames: int = 1
     """Observations that the network sees together: the last ones, oldest first, zeros before the first."""
     past_actions: bool = False
@@ -57,7 +57,10 @@ class Algorithm:
     def __post_init__(self) -> None:
         require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
         require(self.steps >= 1, "steps", "at least 1", self.steps)
-        require(self.normalise in (False, True, POOLED), "normalise", f"false, true or {POOLED}", self.normalise)
+        kinds = (False, True, POOLED, *([DEMONSTRATED] if self.explorer is not None else []))
+        require(
+            self.normalise in kinds, "normalise", f"false, true or {' or '.join(map(str, kinds[2:]))}", self.normalise
+        )
         require(self.envs >= 1, "envs", "at least 1", self.envs)
         self._check_frames()
         if self.coach is not None and not self.facts.coachable:
@@ -68,6 +71,11 @@ class Algorithm:
         require(self.frames >= 1, "frames", "at least 1", self.frames)
         if (self.frames > 1 or self.past_actions) and (self.goals or self.coach is not None):
             raise UserError("`algo.frames` above 1 and `algo.past_actions` do not go with `algo.goals` or `algo.coach`")
+
+    @property
+    def explorer(self) -> Any:
+        """The policy whose episodes give the unit of `normalise: demonstrated`; None without one."""
+        return None
 
     @property
     def facts(self) -> AlgorithmFacts:

@@ -42,6 +42,11 @@ class Demonstrated(Algorithm):
         require(self.noise >= 0, "noise", "at least 0", self.noise)
         require(self.demonstrations >= 0, "demonstrations", "at least 0", self.demonstrations)
 
+    @property
+    def explorer(self) -> Any:
+        """The demonstrator."""
+        return self.demonstrator
+
     def settings(self, spec: EnvSpec) -> Demonstrated:
         """Returns the algorithm with its settings for one environment."""
         chosen = super().settings(spec)
