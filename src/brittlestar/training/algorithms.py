@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from gymnasium import spaces
 
@@ -33,6 +33,7 @@ class Algorithm:
         (50000, {'gamma': 0.98})
     """
 
+    _units: ClassVar[tuple[str, ...]] = (POOLED,)
     name: str
     steps: int = 100_000
     """Steps of all environments together."""
@@ -57,10 +58,8 @@ class Algorithm:
     def __post_init__(self) -> None:
         require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
         require(self.steps >= 1, "steps", "at least 1", self.steps)
-        kinds = (False, True, POOLED, *([DEMONSTRATED] if self.explorer is not None else []))
-        require(
-            self.normalise in kinds, "normalise", f"false, true or {' or '.join(map(str, kinds[2:]))}", self.normalise
-        )
+        units = " or ".join(self._units)
+        require(self.normalise in (False, True, *self._units), "normalise", f"false, true or {units}", self.normalise)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
         self._check_frames()
         if self.coach is not None and not self.facts.coachable:

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, require
-from brittlestar.training.algorithms import Algorithm
+from brittlestar.training.algorithms import DEMONSTRATED, POOLED, Algorithm
 
 _OWN = ("demonstrator", "demonstrations", "share", "noise")
 
@@ -24,6 +24,7 @@ class Demonstrated(Algorithm):
         'sac'
     """
 
+    _units: ClassVar[tuple[str, ...]] = (POOLED, DEMONSTRATED)
     name: str = "sac"
     goals: bool = True
     demonstrator: Any = None
