@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import write_folder
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
@@ -172,6 +173,8 @@ def _cleaned(entry: str, content: bytes) -> bytes:
 def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any], folder: Path) -> dict[str, Any]:
     policy, disturbed = _load(folder), _is_disturbed(config)
     software = read_checkpoint(str(folder / POLICY)).versions
+    # The policy of an expert, by its digest: a later one may have the same name.
+    learned_from = contents(config["algo"])
     return {
         "name": name,
         "recipe": recipe(name),
@@ -180,6 +183,7 @@ def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any
         "env_config": config["env"],
         "algorithm": facts["algorithm"],
         "settings": facts["settings"],
+        **({"files": learned_from} if learned_from else {}),
         "seed": facts["seed"],
         "steps": facts["steps"],
         "seconds": facts["seconds"],
