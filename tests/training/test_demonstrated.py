@@ -34,7 +34,8 @@ def test_the_first_steps_are_those_of_the_demonstrator(tmp_path):
     assert same[:20].all() and not same[20:].any()
     assert (buffer.demonstrations, buffer.share) == (20, 0.5)
     settings = json.loads((tmp_path / "metadata.json").read_text())["settings"]
-    assert settings["demonstrations"] == 40 and settings["demonstrator"]
+    assert settings["demonstrations"] == 40
+    assert settings["demonstrator"] == {"class": "PController", "kp": 10.0}
 
 
 def test_a_stopped_training_keeps_its_demonstrations(tmp_path):

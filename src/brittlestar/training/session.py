@@ -18,7 +18,9 @@ from brittlestar.cells.files import write_file
 from brittlestar.cells.identity import versions
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.errors import Interrupted, UserError
+from brittlestar.policies.base import Policy
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coaching
 from brittlestar.training.export import export_policy, import_policy
 from brittlestar.training.folder import CURVE, METADATA, drop_curve_after, find_checkpoints, write_checkpoint
@@ -203,7 +205,7 @@ class Session:
         facts = {
             "env": self.spec.env.id,
             "algorithm": self.algo.name,
-            "settings": dataclasses.asdict(self.algo),
+            "settings": _settings(self.algo),
             "perturbation": _described(self.spec.parts.perturbation),
             "mitigation": _described(self.spec.parts.mitigation),
             "stress_schedule": _described(self.spec.parts.schedule),
@@ -222,6 +224,11 @@ class Session:
         """Closes the environments."""
         self.lanes.close()
         self.scorer.close()
+
+
+def _settings(algo: Algorithm) -> dict[str, Any]:
+    policies = {name: _described(value) for name, value in vars(algo).items() if isinstance(value, Policy)}
+    return dataclasses.asdict(algo) | policies
 
 
 def _described(part: Any) -> dict[str, Any]:
