@@ -95,7 +95,7 @@ def test_messages_name_commands_that_an_installed_user_has():
         ("brittlestar env=ca", ["env=cartpole"]),
         ("brittlestar -m env=cartpole seed=0 perturbation.si", ["perturbation.sigma="]),
         ("brittlestar run env=ca", ["env=cartpole"]),
-        ("brittlestar train algo=sac_her_", ["algo=sac_her_coached"]),
+        ("brittlestar train algo=sac_her_c", ["algo=sac_her_coached"]),
         ("brittlestar agg", ["aggregate"]),
         ("brittlestar plan --r", []),
     ],

@@ -14,8 +14,9 @@ from brittlestar.config.build import load
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.training.schema import compose_training
-from brittlestar.training.zoo_adoption import MAX_ZOO_BYTES, adopt, check_card, score_policy
+from brittlestar.training.zoo_adoption import MAX_ZOO_BYTES, WeakerError, adopt, check_card, score_policy
 from brittlestar.training.zoo_pages import summary, zoo_list
+from brittlestar.training.zoo_recipes import train_recipe
 
 SHIPPED = [name for name in zoo.recipes() if zoo.is_shipped(name)]
 
@@ -28,7 +29,8 @@ def test_shipped_files_are_those_of_the_card(name):
     assert card["recipe"] == zoo.recipe(name)
     assert card["clean"]["episodes"] >= 100
     assert {path.name for path in (zoo.HOME / name).iterdir()} == {*card["sha256"], zoo.CARD}
-    assert load("policy", f"zoo/{name}").trained_in == card["env"] == compose_training(zoo.recipe(name))["env"]["id"]
+    option = next(option for option, policy in zoo.options().items() if policy == name)
+    assert load("policy", f"zoo/{option}").trained_in == card["env"] == compose_training(zoo.recipe(name))["env"]["id"]
 
 
 @pytest.mark.slow
@@ -84,6 +86,32 @@ def test_the_better_checkpoint_is_adopted(tiny, tmp_path):
             shutil.copyfile(source / POLICY, copy / place / POLICY)
         card = adopt("cartpole_ppo", copy, tmp_path / "policies")
         assert (card["choice"]["taken"], card["clean"]["success_final"]["mean"]) == (better, 1.0)
+
+
+def test_nothing_weaker_replaces_what_is_in_the_zoo(tiny, tmp_path, capsys):
+    """Offers a policy that drops the pole at once, then takes the shipped one in place of that."""
+    weak_home, training = tiny("cartpole_ppo")
+    copy, home = tmp_path / "store" / training.name, tmp_path / "policies"
+    shutil.copytree(training, copy)
+    config = json.loads((copy / "config.json").read_text())
+    config["env"]["max_steps"] = None
+    (copy / "config.json").write_text(json.dumps(config))
+    shutil.copytree(zoo.HOME / "cartpole_ppo", home / "cartpole_ppo")
+    before = zoo.read_card("cartpole_ppo", home)
+    with pytest.raises(
+        WeakerError, match=r"keeps its `cartpole_ppo`: clean, the training has return .* the zoo return 500"
+    ):
+        adopt("cartpole_ppo", copy, home)
+    assert zoo.read_card("cartpole_ppo", home) == before
+    # The command trains nothing anew, and asks once.
+    words = ["steps=256", "episodes=5", "env.max_steps=3", f"store={copy.parent}"]
+    assert train_recipe("cartpole_ppo", words, home) and not train_recipe("cartpole_ppo", words, home)
+    assert "the zoo keeps its `cartpole_ppo`" in capsys.readouterr().out
+    for place in ("best", "final"):
+        shutil.copyfile(zoo.HOME / "cartpole_ppo" / POLICY, copy / place / POLICY)
+    shutil.rmtree(home)
+    shutil.copytree(weak_home / "cartpole_ppo", home / "cartpole_ppo")
+    assert adopt("cartpole_ppo", copy, home)["clean"]["return"]["mean"] == 500
 
 
 def test_check_lists_every_difference_from_the_card(tiny, tmp_path):

@@ -19,6 +19,8 @@ from brittlestar.checkpoints.zip_entries import ZipEntries
 
 MAX_JSON_BYTES = 16 << 20
 MAX_POLICY_BYTES = 512 << 20
+MAX_FRAMES = 64
+"""Most stacked observations of a file that states their number."""
 
 _ACTIVATION = re.compile(r"<class 'torch\.nn\.modules\.activation\.(\w+)'>")
 _CLASS = re.compile(r"<class '([\w.]+)'>")
@@ -48,6 +50,8 @@ class Checkpoint:
     """Whether images of bytes are divided by 255."""
     exploration_rate: float | None
     num_timesteps: int | None
+    frame_stack: int
+    """Number of stacked observations in training, where the file states it; 1 otherwise."""
     weights: dict[str, np.ndarray]
     versions: dict[str, str]
     pickles: list[str]
@@ -91,6 +95,7 @@ def _read(entries: ZipEntries, path: str) -> Checkpoint:
         features_extractor=_class_name(kwargs.get("features_extractor_class")),
         normalize_images=kwargs.get("normalize_images") is not False,
         exploration_rate=_number(data.get("exploration_rate")),
+        frame_stack=_frames(data.get("frame_stack")),
         num_timesteps=steps if type(steps) is int and 0 <= steps < 1 << 62 else None,
         weights=weights,
         versions=_versions(entries),
@@ -129,6 +134,10 @@ def _activation(text: Any) -> str | None:
         return printable(text)
     spelled = re.sub(r"(?:Re|Si|RRe|PRe)LU", lambda part: part[0].capitalize(), match[1])
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", spelled).lower()
+
+
+def _frames(value: Any) -> int:
+    return value if type(value) is int and 1 <= value <= MAX_FRAMES else 1
 
 
 def _class_name(text: Any) -> str | None:

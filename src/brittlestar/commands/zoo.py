@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brittlestar.commands.terminal import Parser, command
 from brittlestar.errors import UserError
-from brittlestar.policies.zoo.cards import is_shipped, read_card, recipe, recipes
+from brittlestar.policies.zoo.cards import is_shipped, policy_name, recipe, recipes
 from brittlestar.training.zoo_pages import summary, write_pages, zoo_list
 
 
@@ -52,9 +52,7 @@ def _train(options: Namespace) -> int:
         raise UserError("`train` needs names or `--all`")
     if options.jobs < 1:
         raise UserError(f"`--jobs` must be at least 1, got {options.jobs}")
-    names = list(recipes()) if options.all else options.names
-    for name in names:
-        recipe(name)
+    names = list(recipes()) if options.all else [policy_name(name) for name in options.names]
     if len(names) == 1:
         ran = train_recipe(names[0], [store_override(options.store)])
         print(summary(names[0]) if ran else f"done before: {summary(names[0])}")
@@ -70,9 +68,10 @@ def _adopt(options: Namespace) -> None:
     from brittlestar.training.schema import compose_training
     from brittlestar.training.zoo_adoption import adopt
 
-    folder = options.folder or training_folder(compose_training(recipe(options.name)))
-    card = adopt(options.name, Path(folder))
-    print(f"{summary(options.name)} Took {card['choice']['taken']}/, {card['bytes']:,} bytes.")
+    name = policy_name(options.name)
+    folder = options.folder or training_folder(compose_training(recipe(name)))
+    card = adopt(name, Path(folder))
+    print(f"{summary(name)} Took {card['choice']['taken']}/, {card['bytes']:,} bytes.")
     write_pages()
 
 
@@ -80,8 +79,7 @@ def _check(options: Namespace) -> int:
     from brittlestar.training.zoo_adoption import check_card
 
     failed = 0
-    for name in options.names or [name for name in recipes() if is_shipped(name)]:
-        read_card(name)
+    for name in map(policy_name, options.names or filter(is_shipped, recipes())):
         differences = check_card(name)
         print(f"{name}: {'; '.join(differences) or 'agrees with its card'}", flush=True)
         failed += bool(differences)

@@ -22,6 +22,7 @@ from brittlestar.envs.ids import first_known, registered_limit, split_id, versio
 from brittlestar.errors import MissingFileError, UserError, require, require_choice
 from brittlestar.policies.base import DelegatingPolicy, Policy, RecordedReturn
 from brittlestar.policies.inputs import Inputs
+from brittlestar.policies.past_actions import LAST_ACTION, RememberingPolicy
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.scaling import Fit, Scaling
 from brittlestar.policies.trained_spaces import AdaptedPolicy
@@ -57,7 +58,7 @@ class Sb3Policy(DelegatingPolicy):
     time_limit: int | None = None
     """Steps of a training episode, if the agent was trained with TimeFeatureWrapper."""
     frame_stack: int = 1
-    """Number of stacked observations in training."""
+    """Number of stacked observations in training; a file that states it needs no setting."""
     trust: bool = False
     """Whether to load with Stable-Baselines3, which runs code from the file."""
     algorithm: str | None = None
@@ -78,7 +79,8 @@ class Sb3Policy(DelegatingPolicy):
         checkpoint, file = read_checkpoint(self.path), self.statistics or _own_statistics(self.path)
         found = _find_record(self.path, checkpoint.num_timesteps) if self.recorded is None else None
         self.record = found if self.recorded is None else RecordedReturn(self.recorded)
-        settings = _InputSettings(None if file == "none" else file, self.time_limit, self.frame_stack, self.adapter)
+        frames = checkpoint.frame_stack if self.frame_stack == 1 else self.frame_stack
+        settings = _InputSettings(None if file == "none" else file, self.time_limit, frames, self.adapter)
         self._policy, _ = _load(checkpoint, settings, self.trust, self.algorithm, self.outputs)
         self._own_notes = [] if self.statistics else _notes_on_statistics(self.path, file)
 
@@ -190,13 +192,17 @@ def _load(
     checkpoint: Checkpoint, settings: _InputSettings, trust: bool, algorithm: str | None, outputs: str | None
 ) -> tuple[Policy, Inputs]:
     observed, inputs = checkpoint.observation_space, settings.inputs(checkpoint.observation_space)
+    policy: Policy
     if trust:
         from brittlestar.policies.sb3_loader import load_with_sb3
 
         policy = load_with_sb3(checkpoint, algorithm, inputs)
     else:
         policy = rebuild(checkpoint, inputs)
-    seen = observed if settings.is_plain else None
+    remembers = isinstance(observed, spaces.Dict) and LAST_ACTION in observed.spaces
+    if remembers:
+        policy = RememberingPolicy(policy, checkpoint.action_space)
+    seen = observed if settings.is_plain and not remembers else None
     return AdaptedPolicy(policy, checkpoint.action_space, seen, outputs, checkpoint.path), inputs
 
 

@@ -150,13 +150,13 @@ class Cell:
         return rows[rows[:, list(self.manifest["columns"]).index("phase")] == code]
 
 
+_WITH_SEED = ("seed", "env.lanes", "policy.training")
+"""Keys that distinguish no curves: seeds, the trainings that `policy.training=${seed}` chooses, and lanes."""
+
+
 def _kept(flat: dict[str, Any]) -> dict[str, Any]:
     """Returns the values that distinguish curves."""
-    return {
-        key: value
-        for key, value in flat.items()
-        if key not in ("seed", "env.lanes") and key.partition(".")[0] not in NEUTRAL
-    }
+    return {key: value for key, value in flat.items() if key not in _WITH_SEED and key.partition(".")[0] not in NEUTRAL}
 
 
 @functools.lru_cache(maxsize=4096)

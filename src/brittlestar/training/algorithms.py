@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from gymnasium import spaces
 
@@ -15,9 +15,11 @@ from brittlestar.config.build import locate
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, require, require_choice
 
-POOLED = "pooled"
+POOLED, DEMONSTRATED = "pooled", "demonstrated"
 CLASS_ARGUMENTS = ("features_extractor_class", "activation_fn", "optimizer_class")
 """Arguments in `policy_kwargs` that are classes, which a config names: `package.module.Class`."""
+_BY_ENV = ("steps", "envs", "normalise", "frames", "past_actions", "coach")
+"""Fields of an algorithm that may differ between environments."""
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Algorithm:
         (50000, {'gamma': 0.98})
     """
 
+    _units: ClassVar[tuple[str, ...]] = (POOLED,)
     name: str
     steps: int = 100_000
     """Steps of all environments together."""
@@ -40,22 +43,38 @@ class Algorithm:
     """Hindsight replay, for environments with goals."""
     normalise: bool | str = False
     """True: scale observations and rewards by running statistics (VecNormalize). `pooled`: centre observations, and
-    divide all numbers of a key by one fixed unit."""
+    divide all numbers of a key by one fixed unit, that of random actions; `demonstrated`: by that of a demonstrator."""
+    frames: int = 1
+    """Observations that the network sees together: the last ones, oldest first, zeros before the first."""
+    past_actions: bool = False
+    """Whether the network sees the action before each of these observations."""
     coach: Any = None
     """A `Coach` for the actor."""
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of the algorithm's class."""
     by_env: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Id of an environment to its own `steps`, `envs`, `normalise`, `coach`, and arguments of the class."""
+    """Id of an environment to its own values of `_BY_ENV`, and arguments of the class."""
 
     def __post_init__(self) -> None:
         require_choice("algo.name", self.name, [name for name, facts in ALGORITHMS.items() if facts.trainable])
         require(self.steps >= 1, "steps", "at least 1", self.steps)
-        require(self.normalise in (False, True, POOLED), "normalise", f"false, true or {POOLED}", self.normalise)
+        units = " or ".join(self._units)
+        require(self.normalise in (False, True, *self._units), "normalise", f"false, true or {units}", self.normalise)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
+        self._check_frames()
         if self.coach is not None and not self.facts.coachable:
             coachable = " and ".join(sorted(name for name, facts in ALGORITHMS.items() if facts.coachable))
             raise UserError(f"`algo.coach` goes with {coachable}, not with {self.name}")
+
+    def _check_frames(self) -> None:
+        require(self.frames >= 1, "frames", "at least 1", self.frames)
+        if (self.frames > 1 or self.past_actions) and (self.goals or self.coach is not None):
+            raise UserError("`algo.frames` above 1 and `algo.past_actions` do not go with `algo.goals` or `algo.coach`")
+
+    @property
+    def explorer(self) -> Any:
+        """The policy whose episodes give the unit of `normalise: demonstrated`; None without one."""
+        return None
 
     @property
     def facts(self) -> AlgorithmFacts:
@@ -70,7 +89,7 @@ class Algorithm:
     def settings(self, spec: EnvSpec) -> Self:
         """Returns the algorithm with its settings for one environment."""
         options = dict(self.by_env.get(spec.id, {}))
-        fields = {key: options.pop(key) for key in ("steps", "envs", "normalise", "coach") if key in options}
+        fields = {key: options.pop(key) for key in _BY_ENV if key in options}
         return dataclasses.replace(self, options=self.options | options, by_env={}, **fields)
 
     def check_actions(self, space: spaces.Space) -> None:
@@ -125,7 +144,7 @@ class Algorithm:
             model.weights = parameters_to_vector(model.policy.parameters()).detach()
 
     def _model_class(self, defer: Callable[..., None] | None) -> Any:
-        kind = self.facts.load_class()
+        kind = self._kind()
         if defer is None or not self.off_policy:
             return kind
 
@@ -134,13 +153,20 @@ class Algorithm:
 
         return type(kind.__name__, (kind,), {"train": train})
 
+    def _kind(self) -> Any:
+        if self.name != "sac":
+            return self.facts.load_class()
+        from brittlestar.training.lean_sac import LeanSac
+
+        return LeanSac
+
     def _hindsight(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self.off_policy:
             raise UserError(f"`algo.goals` needs an algorithm with a replay buffer, {self.name} has none")
-        from stable_baselines3 import HerReplayBuffer
+        from brittlestar.training.goal_replay import GoalReplay
 
         goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"} | options.get("replay_buffer_kwargs", {})
-        return {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}
+        return {"replay_buffer_class": GoalReplay, "replay_buffer_kwargs": goals}
 
 
 def _with_classes(options: dict[str, Any]) -> dict[str, Any]:

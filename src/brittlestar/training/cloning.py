@@ -61,6 +61,7 @@ class Cloning(Algorithm):
         if (self.expert is None) == (self.data is None):
             got = "both" if self.data else "neither"
             raise UserError(f"behaviour cloning needs `algo.expert=POLICY` or `algo.data=FILE`, got {got}")
+        require(self.frames == 1 and not self.past_actions, "frames", "1 in behaviour cloning", self.frames)
         if self.coach is not None or self.goals:
             raise UserError("`algo.coach` and `algo.goals` do not go with behaviour cloning")
         if self.expert is not None and count is None:

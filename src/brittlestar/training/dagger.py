@@ -60,6 +60,7 @@ class Dagger(Algorithm):
     def __post_init__(self) -> None:
         require(self.steps >= 1, "steps", "at least 1", self.steps)
         require(self.envs >= 1, "envs", "at least 1", self.envs)
+        self._check_frames()
         for name in ("lessons", "batch", "memory"):
             require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
         for name in ("guided", "noise"):

@@ -24,6 +24,8 @@ def export_policy(model: Any, path: Path) -> None:
     with zipfile.ZipFile(whole) as archive:
         data = json.loads(archive.read("data"))
         entries = {name: archive.read(name) for name in ("system_info.txt", "_stable_baselines3_version")}
+    frames = stacked_frames(model.get_env())
+    data |= {"frame_stack": frames} if frames > 1 else {}
     text = {key: _without_pickles(value) for key, value in data.items() if not key.startswith("_last")}
     entries = {"data": json.dumps(text).encode(), "policy.pth": tensors.getvalue()} | entries
 
@@ -33,6 +35,13 @@ def export_policy(model: Any, path: Path) -> None:
                 archive.writestr(name, content)
 
     write_file(path, pack)
+
+
+def stacked_frames(env: Any) -> int:
+    """Returns how many observations a vector environment stacks; 1 for one that does not."""
+    while env is not None and not hasattr(env, "stacked_obs"):
+        env = getattr(env, "venv", None)
+    return 1 if env is None else int(env.stacked_obs.n_stack)
 
 
 def import_policy(model: Any, path: Path) -> None:

@@ -21,6 +21,9 @@ _PROGRESS, _FILES = "progress.json", "files"
 _NOT_IN_NAME = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what it learns."""
 
+_NEWER = (("frames", 1), ("past_actions", False))
+"""Settings of `algo` that trainings from before the keys existed have."""
+
 
 def training_folder(config: dict[str, Any]) -> Path:
     """Returns the folder of a training; its name depends on everything that decides the result."""
@@ -31,7 +34,8 @@ def training_folder(config: dict[str, Any]) -> Path:
     newer = {"module": env.get("module"), "pixels": pixels.get("camera")}
     identity["env"] = {key: value for key, value in env.items() if newer.get(key, value) is not None}
     settings = config["algo"].get("by_env", {}).get(env.get("id"))
-    identity["algo"] = config["algo"] | {"by_env": settings}
+    algo = {key: value for key, value in config["algo"].items() if (key, value) not in _NEWER}
+    identity["algo"] = algo | {"by_env": settings}
     files = contents(identity["algo"])
     if files:
         identity["files"] = files

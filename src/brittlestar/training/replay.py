@@ -14,6 +14,7 @@ from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 
 from brittlestar.errors import UserError
+from brittlestar.training.goal_replay import GoalReplay
 
 FIRST_UNTESTED = (2, 10)
 """The upper bound of Stable-Baselines3 in `pyproject.toml`."""
@@ -69,7 +70,7 @@ def _fill(buffer: Any, path: Path) -> None:
 
 def _is_plain(buffer: Any) -> bool:
     """Returns whether the arrays of a buffer are all that it holds."""
-    if type(buffer) is HerReplayBuffer:
+    if type(buffer) in (HerReplayBuffer, GoalReplay):
         version = tuple(map(int, stable_baselines3.__version__.split(".")[:2]))
         return version < FIRST_UNTESTED and not buffer.copy_info_dict
     return type(buffer) in (ReplayBuffer, DictReplayBuffer)

@@ -18,11 +18,13 @@ from brittlestar.cells.files import write_file
 from brittlestar.cells.identity import versions
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.errors import Interrupted, UserError
+from brittlestar.policies.base import Policy
 from brittlestar.policies.sb3 import Sb3Policy
+from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coaching
 from brittlestar.training.export import export_policy, import_policy
 from brittlestar.training.folder import CURVE, METADATA, drop_curve_after, find_checkpoints, write_checkpoint
-from brittlestar.training.normalising import normalised
+from brittlestar.training.normalising import network_view
 from brittlestar.training.replay import load_replay, save_replay
 from brittlestar.training.scorer import Scorer
 from brittlestar.training.scores import mean_scores, score_intervals
@@ -74,14 +76,14 @@ class Session:
             except Exception as error:
                 # A checkpoint without digests, of an earlier version.
                 self.notes.append(f"{folder} cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}")
-        model = self.algo.make(normalised(self.lanes, self.spec), self.spec.seed, self._logs, self._defer)
+        model = self.algo.make(network_view(self.lanes, self.spec), self.spec.seed, self._logs, self._defer)
         if self.notes:
             model = self._recover(model)
         return self._coached(model)
 
     def _resume(self, folder: Path, progress: dict[str, Any]) -> Any:
         self.lanes.next_episode = progress["episodes"]
-        env = normalised(self.lanes, self.spec, folder / STATISTICS)
+        env = network_view(self.lanes, self.spec, folder / STATISTICS)
         model = self.algo.load(folder / _MODEL, env, self._logs, self._defer)
         load_replay(model, folder)
         # Another stream than before, so that the resumed part does not repeat the first one's choices.
@@ -95,7 +97,7 @@ class Session:
         for folder, progress in find_checkpoints(self.folder / "best", self.notes):
             if "episodes" in progress:
                 self.lanes.next_episode, self.progress = progress["episodes"], progress
-                model.set_env(normalised(self.lanes, self.spec, folder / STATISTICS))
+                model.set_env(network_view(self.lanes, self.spec, folder / STATISTICS))
                 import_policy(model, folder / POLICY)
                 self.algo.after_load(model)
                 model.set_random_seed(self.spec.seed + progress["steps"])
@@ -187,7 +189,7 @@ class Session:
 
     def _write_statistics(self, folder: Path) -> None:
         if self.algo.normalise:
-            self.model.get_env().save(str(folder / STATISTICS))
+            self.model.get_vec_normalize_env().save(str(folder / STATISTICS))
 
     def _export(self, name: str) -> Path:
         def save(folder: Path) -> None:
@@ -203,7 +205,7 @@ class Session:
         facts = {
             "env": self.spec.env.id,
             "algorithm": self.algo.name,
-            "settings": dataclasses.asdict(self.algo),
+            "settings": _settings(self.algo),
             "perturbation": _described(self.spec.parts.perturbation),
             "mitigation": _described(self.spec.parts.mitigation),
             "stress_schedule": _described(self.spec.parts.schedule),
@@ -222,6 +224,11 @@ class Session:
         """Closes the environments."""
         self.lanes.close()
         self.scorer.close()
+
+
+def _settings(algo: Algorithm) -> dict[str, Any]:
+    policies = {name: _described(value) for name, value in vars(algo).items() if isinstance(value, Policy)}
+    return dataclasses.asdict(algo) | policies
 
 
 def _described(part: Any) -> dict[str, Any]:

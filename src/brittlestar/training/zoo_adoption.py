@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import write_folder
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
@@ -19,11 +20,11 @@ from brittlestar.engine.stack import Parts
 from brittlestar.errors import UserError
 from brittlestar.policies.base import Policy
 from brittlestar.policies.sb3 import Sb3Policy
-from brittlestar.policies.zoo.cards import CARD, HOME, files, read_card, recipe
+from brittlestar.policies.zoo.cards import CARD, HOME, files, is_shipped, read_card, recipe
 from brittlestar.results.format import brackets
 from brittlestar.training.folder import METADATA, RESOLVED_CONFIG
 from brittlestar.training.schema import compose_training
-from brittlestar.training.scores import rank, score_intervals
+from brittlestar.training.scores import rank, score_intervals, score_line
 from brittlestar.training.spec import AROUND, build_parts
 
 MAX_ZOO_BYTES = 1_000_000
@@ -38,8 +39,15 @@ _SOFTWARE = ("Python", "Stable-Baselines3", "PyTorch")
 _OF_ONE_RUN = ("tensorboard_log", "start_time")
 
 
+class WeakerError(UserError):
+    """A training is weaker than the policy that the zoo already has."""
+
+
 def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
-    """Copies the better checkpoint of a finished training into the zoo, evaluates it, and returns its card."""
+    """Copies the better checkpoint of a finished training into the zoo, evaluates it, and returns its card.
+
+    Raises a `WeakerError`, and changes nothing, if the zoo has a better one by the rule of `refuse_weaker`.
+    """
     facts, config = _read(training, METADATA), _read(training, RESOLVED_CONFIG)
     _check_recipe(name, training, facts, config)
     candidate, candidate_rank = max(_ranks(training, config).items(), key=lambda item: item[1])
@@ -50,10 +58,29 @@ def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
         card = _card(name, training.name, facts, config, fresh) | {"choice": choice}
         if card["bytes"] > MAX_ZOO_BYTES:
             raise UserError(f"{training} is too large for the zoo: {card['bytes']:,} bytes, at most {MAX_ZOO_BYTES:,}")
+        if is_shipped(name, home):
+            refuse_weaker(name, card, config, home)
         (fresh / CARD).write_text(json.dumps(card, indent=1) + "\n")
 
     write_folder(home / name, fill)
     return read_card(name, home)
+
+
+def refuse_weaker(name: str, card: dict[str, Any], config: dict[str, Any], home: Path = HOME) -> None:
+    """Raises a `WeakerError` if the policy in the zoo is better than that of a card on the episodes of the card.
+
+    Both act clean and, for a training under noise, under that noise. The one with the higher success at the end of the
+    episode is better, then the one with the higher return.
+    """
+    if _digests(home / name) == card["sha256"]:
+        return
+    kinds = [kind for kind in ("clean", "disturbed") if card[kind]]
+    policy = _load(home / name)
+    shipped = [score_policy(policy, config, *CARD_EVALUATION, disturbed=kind == "disturbed") for kind in kinds]
+    own = [card[kind] for kind in kinds]
+    if rank(own) < rank(shipped):
+        lines = (score_line(scores) for scores in (own[-1], shipped[-1]))
+        raise WeakerError(f"the zoo keeps its `{name}`: {kinds[-1]}, the training has {' and the zoo '.join(lines)}")
 
 
 def check_card(name: str, home: Path = HOME) -> list[str]:
@@ -146,6 +173,8 @@ def _cleaned(entry: str, content: bytes) -> bytes:
 def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any], folder: Path) -> dict[str, Any]:
     policy, disturbed = _load(folder), _is_disturbed(config)
     software = read_checkpoint(str(folder / POLICY)).versions
+    # The policy of an expert, by its digest: a later one may have the same name.
+    learned_from = contents(config["algo"])
     return {
         "name": name,
         "recipe": recipe(name),
@@ -154,6 +183,7 @@ def _card(name: str, training: str, facts: dict[str, Any], config: dict[str, Any
         "env_config": config["env"],
         "algorithm": facts["algorithm"],
         "settings": facts["settings"],
+        **({"files": learned_from} if learned_from else {}),
         "seed": facts["seed"],
         "steps": facts["steps"],
         "seconds": facts["seconds"],

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.config import config_folder
-from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, read_card, recipes
+from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, options, read_card, recipes
 from brittlestar.results.format import markdown
 from brittlestar.training.scores import score_text
 
@@ -37,15 +37,16 @@ def zoo_list(home: Path = HOME) -> str:
     return _table(home) + (hint if untrained else "")
 
 
-def pages(home: Path = HOME, options: Path | None = None) -> dict[Path, str]:
-    """Returns the text of every file that is written from the cards; `options` is the folder of the yaml files."""
-    folder = options or config_folder() / "policy" / "zoo"
-    return {home / "README.md": _readme(home)} | {folder / f"{name}.yaml": _option(name, home) for name in recipes()}
+def pages(home: Path = HOME, folder: Path | None = None) -> dict[Path, str]:
+    """Returns the text of every file that is written from the cards; `folder` is that of the yaml files."""
+    folder = folder or config_folder() / "policy" / "zoo"
+    yamls = {folder / f"{option}.yaml": _option(name, home) for option, name in options().items()}
+    return {home / "README.md": _readme(home)} | yamls
 
 
-def write_pages(home: Path = HOME, options: Path | None = None) -> list[Path]:
+def write_pages(home: Path = HOME, folder: Path | None = None) -> list[Path]:
     """Writes the files whose text has changed, and returns their paths."""
-    texts = pages(home, options)
+    texts = pages(home, folder)
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text() != text]
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,6 +74,8 @@ def _option(name: str, home: Path) -> str:
         f"_target_: {TARGET}\nname: {name}\n"
         "# For another environment than that of the training, as for `zoo_folder`; null refuses it.\n"
         "adapter: null\n"
+        "# Number of the training, where the recipe has several; ${seed} gives every seed of a sweep its own.\n"
+        "training: null\n"
     )
 
 

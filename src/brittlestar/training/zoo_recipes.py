@@ -16,18 +16,29 @@ from brittlestar.policies.zoo.cards import HOME, is_shipped, read_card, recipe
 from brittlestar.training.folder import METADATA, training_folder
 from brittlestar.training.schema import compose_training
 from brittlestar.training.train import train
-from brittlestar.training.zoo_adoption import adopt
+from brittlestar.training.zoo_adoption import WeakerError, adopt
+
+WEAKER = "weaker.txt"
+"""In the folder of a training that the zoo refused: why."""
 
 
 def train_recipe(name: str, overrides: Sequence[str] = (), home: Path = HOME) -> bool:
-    """Trains one policy with further overrides, or continues, and adopts it; returns False if that was done before."""
+    """Trains one policy with further overrides, or continues, and adopts it; returns False if that was done before.
+
+    A training that is weaker than the policy of the zoo is not adopted, and that is done once, too.
+    """
     config = compose_training([*recipe(name), *overrides])
     folder = training_folder(config)
     is_trained = (folder / METADATA).is_file()
-    if is_trained and is_shipped(name, home) and read_card(name, home)["training"] == folder.name:
+    is_adopted = is_shipped(name, home) and read_card(name, home)["training"] == folder.name
+    if is_trained and (is_adopted or (folder / WEAKER).is_file()):
         return False
     train(config)
-    adopt(name, folder, home)
+    try:
+        adopt(name, folder, home)
+    except WeakerError as error:
+        print(error)
+        (folder / WEAKER).write_text(f"{error}\n")
     return True
 
 

@@ -46,20 +46,29 @@ def training(quick: bool) -> list[Figure]:
     ]
 
 
+_OPTIONS: dict[str, Any] = {
+    "gamma": 0.95, "ent_coef": 0.05, "learning_starts": _STARTS, "buffer_size": 20_000, "train_freq": 1,
+    "gradient_steps": 1,
+}  # fmt: skip
+
+
 def _algorithm() -> Any:
     from brittlestar.training.algorithms import Algorithm
 
-    options = {"gamma": 0.95, "ent_coef": 0.05, "learning_starts": _STARTS, "buffer_size": 20_000}
-    return Algorithm("sac", envs=_ENVS, goals=True, options=options | {"train_freq": 1, "gradient_steps": 1})
+    return Algorithm("sac", envs=_ENVS, goals=True, options=dict(_OPTIONS))
 
 
 def _plain(steps: int) -> float:
     """As a user of Stable-Baselines3 would write it, with all its threads."""
     import torch
+    from stable_baselines3 import SAC, HerReplayBuffer
     from stable_baselines3.common.env_util import make_vec_env
 
     torch.set_num_threads(cores())
-    return _learn(_algorithm().make(make_vec_env(_ENV, _ENVS, seed=0), seed=0), steps)
+    env = make_vec_env(_ENV, _ENVS, seed=0)
+    goals = {"n_sampled_goal": 4, "goal_selection_strategy": "future"}
+    hindsight: Any = {"replay_buffer_class": HerReplayBuffer, "replay_buffer_kwargs": goals}
+    return _learn(SAC("MultiInputPolicy", env, seed=0, device="cpu", **hindsight, **_OPTIONS), steps)
 
 
 def _ours(steps: int) -> float:

@@ -10,6 +10,7 @@ from brittlestar.cells.record import BEHAVIOUR
 from brittlestar.engine.behaviour import Behaviour, Layout
 from brittlestar.envs.atari import is_atari
 from brittlestar.errors import UserError
+from brittlestar.policies.zoo.cards import training_name
 from brittlestar.results.grouping import group, sort_key
 from brittlestar.results.load import Cell, Row
 from brittlestar.studies.base import with_keys
@@ -34,6 +35,8 @@ class Run:
     scored: Scored
     names: list[str]
     """The phase of each episode, as the schedule calls it."""
+    training: str = ""
+    """The policy of the zoo that ran, where seeds choose among its trainings."""
 
 
 @dataclass
@@ -154,7 +157,15 @@ def _score(cells: dict[tuple, Cell], references: dict[str, Cell], scoring: str, 
     calm = _reference(first, references, scoring, baseline is not None)
     schedules = {keys[label]: schedule for label, schedule in episodes.items()}
     scored = score_schedules(scoring, Episodes(calm, thirds(len(calm))), schedules, alpha)
-    return {label: Run(cell.seed, episodes[label], scored[keys[label]], names[label]) for label, cell in cells.items()}
+    return {
+        label: Run(cell.seed, episodes[label], scored[keys[label]], names[label], _training(cell.config["policy"]))
+        for label, cell in cells.items()
+    }
+
+
+def _training(policy: Row) -> str:
+    number = policy.get("training")
+    return "" if number is None else training_name(str(policy.get("name")), number)
 
 
 def _reference(first: Cell, references: dict[str, Cell], scoring: str, is_baseline: bool) -> Behaviour:

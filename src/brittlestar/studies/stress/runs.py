@@ -29,6 +29,7 @@ def run_rows(agents: list[Agent], scoring: str) -> list[Row]:
             for run in stressor.runs:
                 same = not stressor.is_baseline and acts_the_same(run, agent.twin(run))
                 row: Row = {"seed": run.seed, "discrete": run.episodes.behaviour.layout.actions > 0}
+                row |= {"training": run.training} if run.training else {}
                 row |= {"is_baseline": stressor.is_baseline, "reward_only": same, "scoring": scoring}
                 rows.append(label | stressor.label | row | _numbers(run, returns))
     return rows

@@ -26,7 +26,6 @@ INTERVALS = (
     "Intervals: 95 %, Student's t over policies (one policy: over its seeds), at least the policies' own on average."
 )
 HOLM = "The interval of a policy's excess has the level of Holm's correction over its stressors, at least 95 %."
-EVALUATION_SEEDS = "Seeds are those of the evaluation, not of the training."
 _TRAINED_ONCE = (
     "One policy per algorithm and environment: a difference can come from the training run as well as from the "
     "algorithm."

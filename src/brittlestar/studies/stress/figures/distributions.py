@@ -64,8 +64,7 @@ def seed_boxes(tables: FigureTables) -> Figure:
         figure,
         f"Collapse per seed: {test}, {canvas.p_text(p)}, {canvas.policies(len(means))}",
         f"{_BOX} A mark is one agent, mode and stressor ({len(table)} of them).",
-        "Test and means are over policies, their stressors and modes averaged; 95 %, Student's t. "
-        f"{canvas.EVALUATION_SEEDS}",
+        f"Test and means are over policies, their stressors and modes averaged; 95 %, Student's t. {tables.seeds_note}",
     )
 
 

@@ -25,6 +25,10 @@ _MOST_AGENTS = 40
 """More agents than this are drawn by environment."""
 _MOST_ROWS, _MOST_PANELS = 60, 16
 _BOUNDS = "Intervals: 95 %, over seeds and episodes, of these very policies: the mean of their bounds."
+_ONE_POLICY = "So this is how well the rate of one policy is known, not how much trainings differ."
+_TRAININGS = (
+    "Training: the variation between trainings, that is, the variance over seeds minus that of chance, at least 0."
+)
 _LINES = "Line: mean in the shock, with its interval as a band. Dotted: the same episodes without stress."
 
 
@@ -68,7 +72,7 @@ def return_loss_map(tables: FigureTables) -> Figure:
 
 
 def seed_variation(tables: FigureTables) -> Figure:
-    """Draws the coefficient of variation of the collapse rate over seeds, and the one that chance alone gives."""
+    """Draws the coefficient of variation of the collapse rate over seeds: all of it, by chance, and by training."""
     tables.need("runs", "rate_shock", "seed", "n_shock")
     groups = grouped(tables.acted(tables.runs), "agent", "mode", "stressor").values()
     rows = [part[0] | _variation(part) for part in groups if len(grouped(part, "seed")) > 1]
@@ -77,13 +81,13 @@ def seed_variation(tables: FigureTables) -> Figure:
     unit, units = _units(rows)
     figure = _map(units, "variation", tables.acting, "Greys", _chance)
     seeds = canvas.span(len(grouped(part, "seed")) for part in groups)
+    note = _TRAININGS if any("between" in row for row in rows) else _ONE_POLICY
     return canvas.title(
         figure,
         f"Variation over seeds per {unit} and stressor: standard deviation / mean of the collapse rate",
         "Below: the variation that so many episodes give by chance if all seeds have the same rate (binomial). It is "
         "large where few episodes collapse. Blank: no episode collapsed.",
-        f"n: {seeds} seeds, mean over modes. {canvas.EVALUATION_SEEDS} So this is how well the rate of one policy is "
-        "known, not how much trainings differ.",
+        f"n: {seeds} seeds, mean over modes. {tables.seeds_note} {note}",
         canvas.SILENT_NOTE if any(row["proven"] for row in rows) else "",
     )
 
@@ -164,17 +168,24 @@ def _interval(rows: list[Row], mean: Mean) -> str:
 
 
 def _chance(rows: list[Row], mean: Mean) -> str:
-    chance = Mean.of_policies(rows, "chance")
-    return f"chance {canvas.two_digits(chance.value)}" if chance else ""
+    names = {"chance": "chance", "between": "training"}
+    means = {text: Mean.of_policies(rows, column) for column, text in names.items()}
+    return "\n".join(f"{text} {canvas.two_digits(mean.value)}" for text, mean in means.items() if mean)
 
 
 def _variation(rows: list[Row]) -> Row:
-    """Returns the coefficient of variation over the seeds of one agent, and that of binomial rates; nan at rate 0."""
+    """Returns the coefficient of variation over the seeds of one agent, and that of binomial rates; nan at rate 0.
+
+    `between` is that of trainings, if each seed has its own: the root of the variance that chance does not explain.
+    """
     rates, episodes = without_nan([number_in(row, "rate_shock") for row in rows]), number_in(rows[0], "n_shock")
     mean = float(np.mean(rates)) if len(rates) > 1 else 0.0
     if mean == 0 or not episodes > 0:
         return {"variation": math.nan, "chance": math.nan}
-    return {"variation": float(np.std(rates, ddof=1)) / mean, "chance": math.sqrt((1 - mean) / (mean * episodes))}
+    variation, chance = float(np.std(rates, ddof=1)) / mean, math.sqrt((1 - mean) / (mean * episodes))
+    several = len({row.get("training") for row in rows}) == len(rows)
+    between = {"between": math.sqrt(max(0.0, variation**2 - chance**2))} if several else {}
+    return {"variation": variation, "chance": chance} | between
 
 
 def _counts(tables: FigureTables, bounds: str = _BOUNDS) -> str:

@@ -42,7 +42,7 @@ def worst_stressor(tables: FigureTables) -> Figure:
         "Worst stressor per algorithm and environment",
         f"Number and colour: excess, that is, the {_EXCESS}. {canvas.HOLM} `or 2 more`: so many others lie within it. "
         "`not shown`: it holds 0. The largest of several numbers is too large on average.",
-        f"{canvas.training_note(rows)} {canvas.EVALUATION_SEEDS} Blank: not run.",
+        f"{canvas.training_note(rows)} {tables.seeds_note} Blank: not run.",
         f"Left out: {left_out} rows or columns." if left_out else "",
     )
 
@@ -73,7 +73,7 @@ def stressor_profiles(tables: FigureTables) -> Figure:
         figure,
         "Stressor profiles per algorithm",
         f"Excess: {_EXCESS}. A mark is a policy (seeds and modes averaged); bar: their mean. {_BARS} {canvas.HOLM}",
-        f"Algorithms were not run in the same environments. {canvas.training_note(rows)} {canvas.EVALUATION_SEEDS}",
+        f"Algorithms were not run in the same environments. {canvas.training_note(rows)} {tables.seeds_note}",
         left_out,
     )
 

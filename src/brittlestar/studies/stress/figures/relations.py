@@ -13,7 +13,6 @@ from brittlestar.results.load import Row
 from brittlestar.statistics.correlations import cluster_pearson, pearson
 from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.figures.canvas import (
-    EVALUATION_SEEDS,
     blank,
     correlation_text,
     legend,
@@ -102,7 +101,7 @@ def seed_consistency(tables: FigureTables) -> Figure:
         f"Seeds against each other: n = {len(table)} agents × modes × stressors, {len(seeds)} seeds",
         f"Standard deviation between seeds of one agent and stressor: {within:.3f} (root mean square). "
         "r with Fisher's 95 % interval; the pairs of one agent are not independent, so intervals are narrow.",
-        EVALUATION_SEEDS,
+        tables.seeds_note,
     )
 
 

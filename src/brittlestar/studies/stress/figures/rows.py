@@ -19,6 +19,8 @@ from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE, mean_or_nan
 
 _TRAITS = ("algorithm", "on_policy", "discrete")
+_EVALUATION_SEEDS = "Seeds are those of the evaluation, not of the training."
+_TRAINING_SEEDS = "Each seed has a training of its own, where a policy of the zoo has several, and its own episodes."
 _GROUPS = ("env", "perturbation", "stress_schedule")
 
 
@@ -100,6 +102,11 @@ class FigureTables:
             if all(row.get(column) is None for row in rows):
                 raise UnsuitedError(f"`{name}` has no `{column}`")
         return rows
+
+    @property
+    def seeds_note(self) -> str:
+        """What seeds are: those of evaluations, or of trainings as well."""
+        return _TRAINING_SEEDS if any(row.get("training") for row in self.runs) else _EVALUATION_SEEDS
 
     @property
     def acting(self) -> list[str]:

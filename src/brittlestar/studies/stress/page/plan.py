@@ -50,12 +50,12 @@ class BenchmarkPlan:
     @property
     def names(self) -> list[str]:
         """The policies that are measured."""
-        return list(self.policies) or [name for name in zoo.recipes() if zoo.is_shipped(name)]
+        return list(self.policies) or [name for name in _options() if zoo.is_shipped(name)]
 
     @property
     def untrained(self) -> list[str]:
         """The policies of the zoo that would be measured if they were trained."""
-        return [] if self.policies else [name for name in zoo.recipes() if not zoo.is_shipped(name)]
+        return [] if self.policies else [name for name in _options() if not zoo.is_shipped(name)]
 
     @property
     def command(self) -> str:
@@ -80,7 +80,7 @@ class BenchmarkPlan:
         policies = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
         return [
             "-m", f"experiment={EXPERIMENT}", *policies, f"episodes={self.episodes}",
-            f"study.reference={self.reference}", f"seed={','.join(map(str, self.seeds))}",
+            f"study.reference={self.reference}", f"seed={','.join(map(str, self.seeds))}", "policy.training=${seed}",
             f"stress_schedule.pre={third}", f"stress_schedule.shock={third}",
             f"store={self.store}", f"hydra.sweep.dir={self.folder}",
         ]  # fmt: skip
@@ -96,3 +96,8 @@ class BenchmarkPlan:
         passes = len(self.names) * len(self.seeds) * 2
         cells = f"{policies} x {STRESSORS} stressors x {seeds} x 2 modes = {passes * STRESSORS} cells"
         return f"{cells}, and {passes} reference passes"
+
+
+def _options() -> list[str]:
+    """Returns what `glob(zoo/*)` matches: every policy of the zoo, with one of its trainings."""
+    return [option for option in zoo.options() if "/" not in option]

@@ -1,0 +1,52 @@
+"""SAC with updates that cost less."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import SAC
+
+from brittlestar.training.lean_sac import LeanSac
+
+_OPTIONS: dict[str, Any] = {"seed": 3, "learning_starts": 40, "batch_size": 32, "device": "cpu"}
+
+
+def _train(kind: type[SAC], steps: int = 60, **options: Any) -> Any:
+    model = kind("MlpPolicy", gym.make("Pendulum-v1"), **_OPTIONS | options)
+    model.learn(steps)
+    return model
+
+
+@pytest.mark.parametrize("ent_coef", ["auto", 0.05])
+def test_the_default_updates_are_those_of_the_library(ent_coef: str | float) -> None:
+    ours, theirs = _train(LeanSac, ent_coef=ent_coef), _train(SAC, ent_coef=ent_coef)
+    for name, weights in theirs.policy.state_dict().items():
+        torch.testing.assert_close(ours.policy.state_dict()[name], weights, atol=2e-5, rtol=1e-4)
+
+
+def test_bounded_targets_without_entropy_keep_values_in_the_range() -> None:
+    model = _train(LeanSac, 300, soft_values=False, value_range=(-1.0, 0.0), learning_rate=0.01)
+    rows = model.replay_buffer.sample(64)
+    values = torch.cat(model.critic(rows.observations, rows.actions), dim=1).detach().numpy()
+    # Rewards of Pendulum are far below -1, so without bounds all values would be, too.
+    assert np.abs(values + 1.0).mean() < 0.3
+
+
+def test_the_actor_waits_for_its_turn() -> None:
+    model = LeanSac("MlpPolicy", gym.make("Pendulum-v1"), **_OPTIONS, actor_every=10**6)
+    before = {name: weights.clone() for name, weights in model.actor.state_dict().items()}
+    model._n_updates = 1
+    model.learn(60)
+    assert all(torch.equal(before[name], weights) for name, weights in model.actor.state_dict().items())
+
+
+def test_normalised_critics_are_saved_and_loaded(tmp_path: Any) -> None:
+    model = _train(LeanSac, layer_norm=True)
+    assert any("LayerNorm" in str(type(layer)) for layer in model.critic.q_networks[0])
+    model.save(tmp_path / "model.zip")
+    loaded = LeanSac.load(tmp_path / "model.zip", env=model.get_env())
+    for name, weights in model.policy.state_dict().items():
+        assert torch.equal(loaded.policy.state_dict()[name], weights)
+    loaded.learn(5)
