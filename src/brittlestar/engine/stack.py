@@ -88,7 +88,7 @@ class Stack:
     Every step is `at`, `observe`, `act`, the step of the environment, then `reward`.
 
     Attributes:
-        effects, masks: what the perturbation has reported of this step: name to `(lanes,)`, entry to `(lanes, numbers)`.
+        effects, masks: what the perturbation reported of this step: name to `(lanes,)`, entry to `(lanes, numbers)`.
         policy: the policy that acts, after the mitigation has wrapped it.
 
     Example:
