@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from brittlestar.errors import UserError
-from brittlestar.results.sequential import compare_sequentially
+from brittlestar.results.sequential import PEEKING, compare_sequentially
 
 NAMES = ("a", "b")
 
@@ -55,3 +56,14 @@ def test_other_metrics_need_a_range(curve):
 def test_sweeps_without_shared_episodes_are_refused(curve):
     with pytest.raises(UserError, match="share no episodes: `--sequential` compares pairs"):
         compare_sequentially(curve({0.1: 1}), curve({0.1: 1}, shift=5), NAMES, None)
+
+
+@pytest.mark.slow
+def test_the_error_of_peeking_that_the_command_prints_is_measured():
+    rates = []
+    for share in (0.2, 0.5):
+        signs = np.random.default_rng(0).choice([-1, 0, 1], p=[share / 2, 1 - share, share / 2], size=(10_000, 500))
+        n, wins = np.cumsum(signs != 0, axis=1), np.cumsum(signs > 0, axis=1)
+        p = 2 * binom.cdf(np.minimum(wins, n - wins), n, 0.5)
+        rates.append(float((p < 0.05).any(axis=1).mean()))
+    assert f"{rates[0]:.0%} to {rates[1]:.0%}".replace("%", " %").replace(" % to", " to") in PEEKING, rates

@@ -10,8 +10,11 @@ from brittlestar.statistics.rate_sequence import rate_sequence
 def misses(rate: float, runs: int, looks: int, interval) -> float:
     """How often an interval has missed the rate at any look."""
     k = np.cumsum(np.random.default_rng(0).random((runs, looks)) < rate, axis=1)
-    low, high = interval(k, np.broadcast_to(np.arange(1, looks + 1), k.shape))
-    return float(((low > rate) | (high < rate)).any(axis=1).mean())
+    n = np.arange(1, looks + 1)
+    # Of every number of successes at every look, once.
+    low, high = interval(np.minimum(np.arange(looks + 1), n[:, None]), n[:, None])
+    is_missed = (low > rate) | (high < rate)
+    return float(is_missed[np.arange(looks), k].any(axis=1).mean())
 
 
 def test_no_and_all_successes_reach_the_ends():

@@ -148,6 +148,12 @@ def test_a_reference_asks_one_question(judge):
     assert section.findings[0][1].startswith("a is not better than b")
 
 
+def test_a_reference_may_be_the_last_word_of_a_name(make_cell, tmp_path):
+    cells = [make_cell([s] * 20, choices={"mitigation": name}) for name, s in (("none", 0.0), ("low_pass", 1.0))]
+    (section,) = Race(reference="none").analyse(cells, tmp_path)
+    assert section.findings[0][1].startswith("mitigation low_pass is better than mitigation none")
+
+
 def test_a_test_with_a_budget_decides_close_races_sooner(judge):
     values = np.tile([1, 1, 1, 0, 0], 12), np.tile([0, 0, 1, 0, 1], 12)
     (_, open_race), (section, race) = (

@@ -48,13 +48,14 @@ class RaceField:
     contestants: list[Contestant]
 
     def index(self, reference: str | None) -> int | None:
-        """Returns the place of the reference among the contestants; None without one."""
-        names = [one.name for one in self.contestants]
+        """Returns the place of the reference among the contestants, by its name or its last word; None for none."""
         if reference is None:
             return None
-        if reference not in names:
+        names = [one.name for one in self.contestants]
+        words = [i for i, name in enumerate(names) if name.endswith(f" {reference}")]
+        if reference not in names and len(words) != 1:
             raise UserError(f"`study.reference` = {reference} is no contestant; {nearest(reference, names)}")
-        return names.index(reference)
+        return names.index(reference) if reference in names else words[0]
 
     def check_pairing(self) -> None:
         """Refuses contestants with other start states than the first."""

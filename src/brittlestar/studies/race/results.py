@@ -46,7 +46,7 @@ def race_section(races: list[FinishedRace], settings: dict[str, Any], out: Path)
         [
             "\n".join(f"{name}: {sentence}" for name, sentence in verdicts),
             markdown([_shown(row) for row in rows], _SHOWN),
-            markdown([_shown_pair(row) for row in pairs], _SHOWN_PAIRS),
+            markdown([_shown_pair(row) for row in pairs], ("race",) * (len(races) > 1) + _SHOWN_PAIRS),
         ]
     )
     charts = [difference_chart(races, [PICTURE])]

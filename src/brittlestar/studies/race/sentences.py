@@ -126,4 +126,8 @@ def _outlook(duel: Duel) -> str:
     if duel.decision.pairs and duel.wins == (0, 0):
         return ", without a difference in any pair"
     more = duel.pairs_left()
-    return f"; about {more:.2g} more pairs decide it, if the difference is as it looks" if more < 1e6 else ""
+    return (
+        f"; about {float(f'{more:.2g}'):.0f} more pairs decide it, if the difference is as it looks"
+        if more < 1e6
+        else ""
+    )
