@@ -61,12 +61,14 @@ class CellSweeper(BasicSweeper):
         from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
+        from brittlestar.sweeps.ranges import move_ranges
 
         assert self.hydra_context is not None and self.config is not None
         refuse_swept_study(overrides)
         loader, jobs = self.hydra_context.config_loader, []
         # Hydra puts the overrides of the experiment first.
         overrides = expand_options(without_policies(overrides, len(self.params)), loader)
+        overrides = move_ranges(overrides, self.config)
         for model in models_of(overrides, loader, lenient=self.config.check == "models"):
             (combinations,) = super().split_arguments([o for o in overrides if o.key_or_group not in model], None)
             jobs += [[*combination, *model.values()] for combination in combinations]

@@ -1,0 +1,105 @@
+"""Factors: keys of the config with a range, from `key=interval(low,high)`."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from brittlestar.cells.identity import NEUTRAL
+from brittlestar.config import GROUPS
+from brittlestar.config.build import flat, locate
+from brittlestar.errors import UserError, nearest
+
+_DIGITS = 5
+"""Significant digits of the values of a trial."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A number of the config that a study varies within a range.
+
+    Example:
+        >>> delay = Factor("perturbation.delay_steps", 0, 4, whole=True)
+        >>> [delay.value(share) for share in (0, 0.3, 1)], delay.name
+        ([0, 1, 4], 'delay_steps')
+    """
+
+    key: str
+    low: float
+    high: float
+    whole: bool = False
+
+    @property
+    def name(self) -> str:
+        """The key without what all keys of its group have in common."""
+        key = self.key.lstrip("+")
+        for start in ("perturbation.parts.", "mitigation.parts.", "perturbation."):
+            key = key.removeprefix(start)
+        return key
+
+    def value(self, share: float) -> float:
+        """Returns the value at a share of the range, a whole number where the key takes no other."""
+        value = self.low + min(max(share, 0.0), 1.0) * (self.high - self.low)
+        return round(value) if self.whole else rounded(value)
+
+    def cell_of(self, share: float) -> float:
+        """Returns the value of a uniform draw from [0, 1): all whole numbers of the range are equally likely."""
+        if not self.whole:
+            return self.value(share)
+        return int(min(self.low + math.floor(share * (self.high - self.low + 1)), self.high))
+
+
+def rounded(value: float) -> float:
+    """Returns a number that is short to read, and never -0."""
+    return float(f"{value:.{_DIGITS}g}") + 0.0
+
+
+def read_factors(config: dict[str, Any], ranges: Sequence[Sequence[Any]]) -> list[Factor]:
+    """Returns the factors of `study.ranges` in a composed config; raises a `UserError` for a range that is none."""
+    return [_read(config, *row) for row in ranges]
+
+
+def _read(config: dict[str, Any], key: str, low: float, high: float) -> Factor:
+    text, plain = f"`{key}=interval({low:g},{high:g})`", key.lstrip("+")
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UserError(f"{text}: the range is empty; its first end must be finite and below its second")
+    top = plain.partition(".")[0]
+    if plain in GROUPS:
+        raise UserError(f"{text}: `{plain}` takes the name of an option, not a number")
+    if top in (*NEUTRAL, "seed", "episodes", "episode_seeds"):
+        raise UserError(f"{text}: `{plain}` is no factor: it changes no cell, or is the same for all cells of the study")
+    values = dict(flat(config))
+    if plain not in values:
+        if key.startswith("+"):
+            return Factor(key, low, high)
+        raise UserError(f"{text}: `{plain}` does not exist; {nearest(plain, _numbers(values))}")
+    if not _is_number(values[plain]):
+        raise UserError(f"{text}: `{plain}` is not a number, but {values[plain]!r}")
+    owner, _, name = plain.rpartition(".")
+    whole = takes_whole(values.get(owner, config), name, owner)
+    if whole and (low != round(low) or high != round(high)):
+        raise UserError(f"{text}: `{plain}` takes whole numbers, so the ends of its range must be whole")
+    return Factor(key, low, high, whole)
+
+
+def _numbers(values: dict[str, Any]) -> list[str]:
+    return [key for key, value in values.items() if _is_number(value) and key.partition(".")[0] not in NEUTRAL]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def takes_whole(node: Any, name: str, where: str) -> bool:
+    """Whether a key of a config node takes whole numbers only: the type of its field decides, else its value.
+
+    Example:
+        >>> takes_whole({"_target_": "brittlestar.perturbations.DelayedAction", "delay_steps": 2}, "delay_steps", "")
+        True
+    """
+    if "_target_" in node:
+        return typing.get_type_hints(locate(node["_target_"], where)).get(name) is int
+    return isinstance(node[name], int)

@@ -1,0 +1,1 @@
+"""The smallest combined disturbance that breaks a policy."""

@@ -1,0 +1,76 @@
+"""The trade-off front of a search: how often a policy fails over the distance from nominal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brittlestar.reports.drawing import COLOURS, make_figure, open_frame, save_figure, set_title
+from brittlestar.reports.sections import Chart
+from brittlestar.studies.search.plan import RANDOM, SEARCH, TARGET, Outcome
+from brittlestar.studies.search.tables import front
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STYLES = {SEARCH: (COLOURS[0], "o"), RANDOM: (COLOURS[1], "s")}
+_MOST_ACROSS = 3
+
+
+def draw_fronts(outcomes: dict[str, Outcome], path: Path) -> None:
+    """Draws a panel per policy: all points, the front of search and of random draws, and what was confirmed."""
+    across = min(len(outcomes), _MOST_ACROSS)
+    down = -(-len(outcomes) // across)
+    figure = make_figure(0.8 + 4.2 * across, 0.5 + 3.6 * down)
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for panel in panels[len(outcomes) :]:
+        panel.set_visible(False)
+    for panel, (name, outcome) in zip(panels, outcomes.items(), strict=False):
+        _draw(panel, outcome)
+        set_title(panel, name)
+    handles = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    style: dict[str, Any] = {"ncols": 3, "frameon": False, "fontsize": 8}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", **style)
+    save_figure(figure, path)
+
+
+def _draw(panel: Axes, outcome: Outcome) -> None:
+    panel.axhline(TARGET, color="0.7", linewidth=0.8, linestyle=":")
+    for method, tried in outcome.tried.items():
+        colour, marker = _STYLES[method]
+        shares = [(point.distance, point.share) for point in tried if point.share is not None]
+        panel.plot(*zip(*shares, strict=True), marker, color=colour, markersize=3, alpha=0.35, mew=0, label=f"{method}: points")
+        best = [(point.distance, point.share) for point in front(tried)]
+        panel.step(*zip(*best, strict=True), where="post", color=colour, linewidth=1.5, label=f"{method}: front")
+    for method, found in outcome.found.items():
+        if found is not None:
+            colour, marker = _STYLES[method]
+            low, high = found.interval
+            errors = [[found.share - low], [high - found.share]]
+            panel.errorbar(
+                [found.found.distance], [found.share], errors, marker="D", color=colour, mec="black", mew=0.8, ecolor="black",
+                capsize=3, markersize=6, linestyle="", label=f"{method}: confirmed on fresh seeds", zorder=5,
+            )  # fmt: skip
+    panel.set_xlim(left=0)
+    panel.set_ylim(-0.03, 1.03)
+    panel.set_xlabel("distance from nominal (critical levels)")
+    panel.set_ylabel("share of failed episodes")
+    open_frame(panel)
+
+
+def front_chart(outcomes: dict[str, Outcome], pictures: list[str]) -> Chart:
+    """Returns the fronts for the page."""
+    panels = []
+    for name, outcome in outcomes.items():
+        lines: list[dict[str, Any]] = []
+        for method, tried in outcome.tried.items():
+            best = front(tried)
+            lines.append({"name": f"{method}: front", "x": [p.distance for p in best], "mean": [p.share for p in best]})
+        for method, found in outcome.found.items():
+            if found is not None:
+                low, high = found.interval
+                line: dict[str, Any] = {"name": f"{method}: confirmed", "x": [found.found.distance], "mean": [found.share]}
+                lines.append(line | {"low": [low], "high": [high]})
+        panels.append({"title": name, "lines": lines})
+    data = {"panels": panels, "x": "distance from nominal (critical levels)", "y": "share of failed episodes"}
+    return Chart("lines", "Trade-off front", data | {"share": True, "chooser": "Policy"}, pictures)

@@ -1,0 +1,205 @@
+"""The course of a search: clean episodes, units, optimiser beside random draws, selection, confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brittlestar.cells.job import Job
+from brittlestar.results.load import Cell
+from brittlestar.statistics.intervals import wilson
+from brittlestar.studies.broken_episodes import failed_episodes
+from brittlestar.studies.search.optimiser import Points, draw_at_random, optimise
+from brittlestar.studies.search.space import Space
+from brittlestar.studies.search.units import Unit, bisect
+from brittlestar.studies.trials import Plan, Trial, merge
+
+TARGET = 0.5
+"""A point breaks the policy if so large a share of its episodes fails."""
+NOMINAL, SEARCH, RANDOM = "nominal", "search", "random"
+SCALE = "perturbation.scale"
+_FRESH = 1_000_000
+"""Seeds of selection and confirmation are so far from that of the search."""
+_NEAREST = 6
+_FARTHER = (1.05, 1.1, 1.2, 1.35, 1.5)
+"""Selection also looks at the nearest point with all strengths increased, because it may fail by chance."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A point of a search, and the share of its episodes that failed; None for a cell that failed."""
+
+    values: dict[str, float]
+    distance: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """What a search, or random draws, found: the share of failures on seeds that no choice has seen."""
+
+    found: Tried
+    share: float
+    episodes: int
+    cell: Cell
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The Wilson interval of the share of failures."""
+        low, high = wilson(round(self.share * self.episodes), self.episodes)
+        return float(low), float(high)
+
+
+@dataclass
+class Outcome:
+    """All of a search; what it did not come to is None."""
+
+    space: Space
+    clean: Cell
+    clean_share: float = 0.0
+    units: list[Unit] = field(default_factory=list)
+    tried: dict[str, list[Tried]] = field(default_factory=dict)
+    found: dict[str, Confirmed | None] = field(default_factory=dict)
+    """By `search` and `random`."""
+
+    @property
+    def is_incapable(self) -> bool:
+        """Whether the policy fails without any perturbation."""
+        return self.clean_share >= TARGET
+
+
+class Course(NamedTuple):
+    """One search: where it runs, and its settings."""
+
+    job: Job
+    budget: int
+    confirm: int
+    threshold: float
+
+    def trial(self, values: dict[str, Any], role: str | None, note: str = "", seed: int = 0) -> Trial:
+        """Returns a cell at some values; `seed` counts fresh ones."""
+        own: dict[str, Any] = {"role": role, SCALE: 1.0} | values
+        if seed:
+            own |= {"seed": self.job.config["seed"] + seed * _FRESH, "episodes": self.confirm}
+        return Trial(self.job, own, note)
+
+
+def search(course: Course, space: Space) -> Plan[Outcome]:
+    """Searches the smallest combination that breaks a policy, and returns all that it found on the way."""
+    (clean,) = yield [course.trial({SCALE: 0.0}, NOMINAL, "without perturbation")]
+    outcome = Outcome(space, clean)
+    if not clean.done:
+        return outcome
+    outcome.clean_share = float(failed_episodes(clean, clean, course.threshold).mean())
+    if not outcome.is_incapable:
+        outcome.units = yield from _units(course, outcome)
+        outcome.space = replace(space, units=np.array([unit.size for unit in outcome.units]))
+        yield from _both(course, outcome)
+    if outcome.found.get(SEARCH) is None:
+        # The tables of the sweep have at least the clean cell.
+        yield [course.trial({SCALE: 0.0}, None)]
+    return outcome
+
+
+def _units(course: Course, outcome: Outcome) -> Plan[list[Unit]]:
+    """Returns the critical level of every part alone, where it was not given."""
+    space, given = outcome.space, ~np.isnan(outcome.space.units)
+    off = {s.key: s.value(0.0) for s in space.strengths} | {f.key: f.value(0.5) for f in space.others}
+
+    def plan(number: int) -> Plan[Unit]:
+        strength, note = space.strengths[number], "the critical level of each part alone"
+        if given[number]:
+            return Unit(float(space.units[number]), True)
+        steps = bisect(strength, TARGET)
+        amount = next(steps)
+        while True:
+            (cell,) = yield [course.trial(off | {strength.key: strength.value(amount)}, "unit", note)]
+            try:
+                amount = steps.send(_share(cell, outcome.clean, course))
+            except StopIteration as end:
+                return end.value
+
+    return (yield from merge([plan(number) for number in range(len(space.strengths))]))
+
+
+def _both(course: Course, outcome: Outcome) -> Generator[list[Trial], list[Cell], None]:
+    space, seed = outcome.space, int(course.job.config["seed"])
+    points = {SEARCH: optimise(space, course.budget, seed, TARGET), RANDOM: draw_at_random(space, course.budget, seed)}
+    tried = yield from merge([_evaluate(course, outcome, role, own) for role, own in points.items()])
+    outcome.tried = dict(zip(points, tried, strict=True))
+    found = yield from merge([_settle(course, outcome, role) for role in points])
+    outcome.found = dict(zip(points, found, strict=True))
+
+
+def _evaluate(course: Course, outcome: Outcome, role: str, points: Points) -> Plan[list[Tried]]:
+    """Runs the points of an optimiser, or random ones."""
+    tried, note, shares = list[Tried](), "", None
+    while True:
+        try:
+            batch = points.send(shares)  # type: ignore[arg-type]
+        except StopIteration:
+            return tried
+        values = [outcome.space.values(point) for point in batch]
+        cells = yield [course.trial(own, role, note) for own in values]
+        shares = [_share(cell, outcome.clean, course) for cell in cells]
+        tried += [
+            Tried(own, outcome.space.distance(own), share) for own, share in zip(values, shares, strict=True)
+        ]
+        note = _progress(tried, course.budget) if role == SEARCH else ""
+
+
+def _progress(tried: list[Tried], budget: int) -> str:
+    breaking = breaking_points(tried)
+    nearest = f"nearest that fails: {breaking[0].distance:.3g}" if breaking else "none fails yet"
+    return f"{len(tried)}/{budget} points, {nearest}"
+
+
+def breaking_points(tried: list[Tried]) -> list[Tried]:
+    """Returns the points that break the policy, the nearest first, once each."""
+    breaking = [point for point in tried if point.share is not None and point.share >= TARGET]
+    unique = {tuple(point.values.items()): point for point in sorted(breaking, key=lambda point: -point.distance)}
+    return sorted(unique.values(), key=lambda point: point.distance)
+
+
+def _settle(course: Course, outcome: Outcome, role: str) -> Plan[Confirmed | None]:
+    """Chooses the nearest point that also breaks the policy on other seeds, and confirms it on others again."""
+    breaking = breaking_points(outcome.tried[role])
+    if not breaking:
+        return None
+    candidates = sorted([*breaking[:_NEAREST], *_farther(outcome.space, breaking[0])], key=lambda p: p.distance)
+    cells = yield [course.trial(p.values, f"{role}_selection", "selection on fresh seeds", seed=1) for p in candidates]
+    shares = [_share(cell, outcome.clean, course) for cell in cells]
+    found = _chosen(candidates, shares, course.confirm)
+    # Only what the search found is in the tables of the sweep, beside the same episodes without it.
+    own = None if role == SEARCH else f"{role}_confirmed"
+    trials = [course.trial(found.values, own, "confirmation on fresh seeds", seed=2)]
+    if role == SEARCH:
+        trials.append(course.trial(found.values | {SCALE: 0.0}, None, seed=2))
+    cell, *_ = yield trials
+    share = _share(cell, outcome.clean, course)
+    return None if share is None else Confirmed(found, share, course.confirm, cell)
+
+
+def _farther(space: Space, nearest: Tried) -> list[Tried]:
+    points = []
+    for factor in _FARTHER:
+        ends = {s.key: abs(s.end) for s in space.strengths}
+        amounts = {s.key: s.value(min(abs(nearest.values[s.key]) * factor, ends[s.key])) for s in space.strengths}
+        values = nearest.values | amounts
+        points.append(Tried(values, space.distance(values), None))
+    return points
+
+
+def _chosen(candidates: list[Tried], shares: list[float | None], episodes: int) -> Tried:
+    """Returns the nearest candidate whose failures are above the target beyond chance, else that with most failures."""
+    for point, share in zip(candidates, shares, strict=True):
+        if share is not None and wilson(round(share * episodes), episodes).low >= TARGET:
+            return point
+    return max(zip(candidates, shares, strict=True), key=lambda pair: pair[1] or 0.0)[0]
+
+
+def _share(cell: Cell, clean: Cell, course: Course) -> float | None:
+    return float(failed_episodes(cell, clean, course.threshold).mean()) if cell.done else None

@@ -1,0 +1,1 @@
+"""Which of many things that vary at once drives failure."""
