@@ -16,7 +16,7 @@ class Chart:
     """A chart that a study draws on the page of a sweep, from JSON values; see docs/report.md for the kinds."""
 
     kind: str
-    """`lines`, `map`, `radar` or `points`."""
+    """`lines`, `map`, `radar`, `points` or `bars`."""
     title: str
     data: dict[str, Any]
     pictures: list[str] = field(default_factory=list)

@@ -92,7 +92,7 @@ def repeat(plan: Plan[Result], cells: Iterable[Cell]) -> Result:
         answers = [finished[key] for key in keys]
 
 
-def combinations_of(cells: Iterable[Cell], role: str, keys: Iterable[str]) -> list[Job]:
+def combinations_of(cells: Iterable[Cell], role: str | None, keys: Iterable[str]) -> list[Job]:
     """Returns the combinations of a finished sweep, once each: cells of a role without the overrides of some keys."""
     own, jobs = {"role", *(key.lstrip("+") for key in keys)}, dict[tuple[str, ...], Job]()
     for cell in cells:

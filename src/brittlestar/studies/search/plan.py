@@ -24,6 +24,8 @@ SCALE = "perturbation.scale"
 _FRESH = 1_000_000
 """Seeds of selection and confirmation are so far from that of the search."""
 _NEAREST = 6
+_SURE = 0.99
+"""Confidence of the selection: the nearest of several candidates passes by chance more often than one."""
 _FARTHER = (1.05, 1.1, 1.2, 1.35, 1.5)
 """Selection also looks at the nearest point with all strengths increased, because it may fail by chance."""
 
@@ -196,7 +198,7 @@ def _farther(space: Space, nearest: Tried) -> list[Tried]:
 def _chosen(candidates: list[Tried], shares: list[float | None], episodes: int) -> Tried:
     """Returns the nearest candidate whose failures are above the target beyond chance, else that with most failures."""
     for point, share in zip(candidates, shares, strict=True):
-        if share is not None and wilson(round(share * episodes), episodes).low >= TARGET:
+        if share is not None and wilson(round(share * episodes), episodes, _SURE).low >= TARGET:
             return point
     return max(zip(candidates, shares, strict=True), key=lambda pair: pair[1] or 0.0)[0]
 

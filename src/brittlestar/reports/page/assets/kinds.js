@@ -190,6 +190,41 @@ function drawRadar(width, data, label, isShown) {
   return { area, targets };
 }
 
+// Bars: { names, bars: [{ name, values, low?, high? }] }, a row for each name.
+function drawBars(width, data, xLabel, label, isShown) {
+  const shown = data.bars.map((bar, i) => ({ ...bar, i })).filter((bar) => isShown(bar.i));
+  const left = Math.min(Math.max(...data.names.map((name) => name.length), 4) * 6.6 + 22, width * 0.42);
+  const row = Math.max(24, 15 * data.bars.length + 8);
+  const area = frame(width, row * data.names.length + 56, label, { left, top: 8, right: 16, bottom: 48 });
+  const x = linear(...limits([{ mean: [0] }, ...shown.map((bar) => ({ mean: bar.values, low: bar.low, high: bar.high }))], false, true), area.left, area.right, width > 560 ? 8 : 4);
+  const most = Math.floor(left / 6.8) - 1;
+  const targets = [];
+  x.ticks.forEach((tick) => area.root.append(
+    svgEl("line", { class: "grid", x1: x.at(tick), x2: x.at(tick), y1: area.top, y2: area.bottom }),
+    svgEl("text", { x: x.at(tick), y: area.bottom + 16, "text-anchor": "middle" }, num(tick))));
+  area.root.append(svgEl("text", { class: "strong", x: (area.left + area.right) / 2, y: area.bottom + 38, "text-anchor": "middle" }, xLabel));
+  data.names.forEach((name, k) => {
+    const top = area.top + k * row + 4;
+    const short = name.length > most ? `…${name.slice(-most)}` : name;
+    area.root.append(svgEl("text", { x: left - 8, y: top + row / 2, "text-anchor": "end" }, short, svgEl("title", {}, name)));
+    const thick = (row - 8) / Math.max(shown.length, 1);
+    shown.forEach((bar, place) => {
+      const value = bar.values[k];
+      if (value === null) return;
+      const [from, to] = [x.at(Math.min(0, value)), x.at(Math.max(0, value))];
+      const middle = top + (place + 0.5) * thick;
+      const group = svgEl("g", { class: "series", "data-series": bar.i });
+      group.append(svgEl("rect", { x: from, y: middle - thick / 2 + 1, width: Math.max(to - from, 1), height: thick - 2, fill: colourOf(bar.i) }));
+      const [low, high] = [bar.low?.[k] ?? null, bar.high?.[k] ?? null];
+      if (low !== null && high !== null) group.append(svgEl("path", { d: `M${x.at(low)},${middle}H${x.at(high)}M${x.at(low)},${middle - 3}v6M${x.at(high)},${middle - 3}v6`, stroke: "var(--ink)", "stroke-width": 1.2 }));
+      area.root.append(group);
+      targets.push({ x: x.at(value), y: middle, series: bar.i, title: name, pairs: [[bar.name, bounded(value, low, high)]] });
+    });
+  });
+  area.root.append(svgEl("line", { class: "zero", x1: x.at(0), x2: x.at(0), y1: area.top, y2: area.bottom }));
+  return { area, targets };
+}
+
 // Buttons that switch lines on and off; many lines get a box that scrolls.
 function legend(names, isShown, toggle, swatchOf = swatch) {
   const buttons = names.map(([number, name]) => {

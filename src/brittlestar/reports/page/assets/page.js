@@ -1,15 +1,17 @@
 // Charts of studies. `lines`: { panels: [{ title, lines: [{ name, x, mean, low?, high? }], shade?, rule? }], x, y, share? };
 // `map`: { panels: [{ title, x, y, values, notes? }], x, y, share? }; `radar`: { panels: [{ title, axes, rows }] };
-// `points`: { panels: [{ title, points: [{ name, x, y, low?, high?, facts? }] }], x, y }.
+// `points`: { panels: [{ title, points: [{ name, x, y, low?, high?, facts? }] }], x, y };
+// `bars`: { panels: [{ title, names, bars: [{ name, values, low?, high? }] }], x }.
 function studyChart(host) {
   const { kind, title, data } = JSON.parse(host.querySelector("script").textContent);
   const state = { panel: 0, hidden: new Set() };
   const panel = () => data.panels[state.panel];
   const isShown = (i) => !state.hidden.has(i);
-  const items = () => ({ lines: panel().lines, radar: panel().rows, points: panel().points }[kind] ?? []);
+  const items = () => ({ lines: panel().lines, radar: panel().rows, points: panel().points, bars: panel().bars }[kind] ?? []);
   const label = () => [title, panel().title].filter(Boolean).join(": ");
   const drawers = {
     radar: (width) => drawRadar(width, panel(), label(), isShown),
+    bars: (width) => drawBars(width, panel(), data.x, label(), isShown),
     map: (width) => drawMap(width, {
       ...panel(), xLabel: data.x, yLabel: data.y, share: data.share,
       tip: (row, column) => ({ title: panel().title || title, pairs: [[data.x, panel().x[column]], [data.y || "row", panel().y[row]], ["value", num(panel().values[row][column])], ["", (panel().notes ?? [])[row]?.[column] ?? ""]] }),
@@ -54,6 +56,7 @@ function studyChart(host) {
     lines: () => [["line", panel().x ?? data.x, data.y, "low", "high"], ...panel().lines.flatMap((line) => line.x.map((x, i) => [line.name, x, line.mean[i], line.low?.[i], line.high?.[i]]))],
     map: () => [[data.y, ...panel().x], ...panel().values.map((row, i) => [panel().y[i], ...row])],
     radar: () => [["line", ...panel().axes], ...panel().rows.map((row) => [row.name, ...row.values])],
+    bars: () => [["name", ...panel().bars.flatMap((bar) => [bar.name, "low", "high"])], ...panel().names.map((name, i) => [name, ...panel().bars.flatMap((bar) => [bar.values[i], bar.low?.[i], bar.high?.[i]])])],
     points: () => [["name", data.x, data.y, "low", "high"], ...panel().points.map((p) => [p.name, p.x, p.y, p.low, p.high])],
   };
   let chart;

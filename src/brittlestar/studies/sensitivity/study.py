@@ -1,0 +1,84 @@
+"""Which factor drives failure: Sobol indices or Morris effects of a sweep over ranges, as a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from brittlestar.cells.job import Job
+from brittlestar.errors import PositiveInt, UserError, check_fields, counted, require
+from brittlestar.reports.sections import Section
+from brittlestar.results.load import Cell
+from brittlestar.statistics.sensitivity import morris_design, sobol_design
+from brittlestar.studies.base import Rounds, Study
+from brittlestar.studies.factors import Factor, read_factors
+from brittlestar.studies.sensitivity.design import Design, Finding, analyse_design
+from brittlestar.studies.trials import Plan, Trial, combinations_of, in_rounds, labels, merge, repeat
+
+_DESIGNS = {"sobol": sobol_design, "morris": morris_design}
+
+
+@dataclass
+class Sensitivity(Study):
+    """Runs a design over the ranges of a sweep, for each combination of its other overrides, and ranks the factors.
+
+    Attributes:
+        ranges: key, lowest and highest value, from `key=interval(low,high)`.
+        method: `sobol` or `morris`.
+        samples: points of the first matrix of a Saltelli design, or Morris trajectories.
+        metric: `failure`, or a column of the episodes.
+        threshold: share of the clean return below which an episode fails, where there is no success.
+    """
+
+    ranges: list[list[Any]] = field(default_factory=list)
+    method: Literal["sobol", "morris"] = "sobol"
+    samples: PositiveInt = 64
+    metric: str = "failure"
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        require(0 < self.threshold < 1, "threshold", "above 0 and below 1", self.threshold)
+        if self.ranges:
+            self._points(len(self.ranges), 0)
+
+    def rounds(self, cells: Iterable[Job]) -> Rounds:
+        """Returns one round: the design for each combination of the overrides."""
+        if not self.ranges:
+            raise UserError("a sensitivity study varies keys within ranges: add `KEY=interval(LOW,HIGH)` for each of them")
+        return in_rounds(merge([self._plan(job) for job in cells]))
+
+    def _points(self, count: int, seed: int) -> np.ndarray:
+        return _DESIGNS[self.method](count, self.samples, seed)
+
+    def _plan(self, job: Job) -> Plan[Finding]:
+        return self._course(job, read_factors(job.config, self.ranges))
+
+    def _course(self, job: Job, factors: list[Factor]) -> Plan[Finding]:
+        # The seed of the cells chooses the episodes, and the points too.
+        points = self._points(len(factors), int(job.config["seed"]))
+        values = [{f.key: f.cell_of(u) for f, u in zip(factors, point, strict=True)} for point in points]
+        note = f"{counted(len(points), 'point')} of {counted(len(factors), 'factor')}"
+        trials = [Trial(job, {"role": None}, note), Trial(job, {"role": "clean", "clean": True})]
+        _, clean, *cells = yield [*trials, *(Trial(job, own | {"role": "design"}) for own in values)]
+        design = Design(factors, points, values, self.method)
+        return analyse_design(design, cells, clean, self.metric, self.threshold)
+
+    def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
+        """Writes tables, `sensitivity.json` and a bar chart."""
+        from brittlestar.studies.sensitivity.report import report
+
+        findings, reasons = dict[str, Finding](), list[str]()
+        jobs = combinations_of((cell for cell in cells if cell.role is None), None, [])
+        for name, job in zip(labels(jobs), jobs, strict=True):
+            try:
+                findings[name] = repeat(self._plan(job), cells)
+            except UserError as error:
+                reasons.append(f"{name}: {error}")
+        if not findings:
+            raise UserError("; ".join(reasons) or "the sweep has no cell of a sensitivity study")
+        return [report(findings, reasons, self, out)]
