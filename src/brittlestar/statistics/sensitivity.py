@@ -1,6 +1,6 @@
 """Sensitivity of a response to factors that vary at once: Sobol indices and Morris effects, with bootstrap intervals.
 
-Designs and estimators are those of SALib. A response has a column for each episode, and all points share their episodes.
+Designs and estimators are those of SALib. A response has a column for each episode; all points share their episodes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MorrisEffects(NamedTuple):
 
 
 def sobol_design(factors: int, samples: int, seed: int) -> Array:
-    """Returns a Saltelli design of `samples * (factors + 2)` points in [0, 1): scrambled Sobol points, cross-sampled."""
+    """Returns a Saltelli design of `samples * (factors + 2)` points in [0, 1), from scrambled Sobol points."""
     from SALib.sample import sobol
 
     require(samples >= 2 and samples & (samples - 1) == 0, "samples", "a power of 2 from 2 on", samples)
@@ -76,7 +76,7 @@ def sobol_indices(response: Array, factors: int, random: np.random.Generator) ->
     count, _, episodes = blocks.shape
     values = _sobol(blocks, np.ones((count, 1)), np.ones((episodes, 1)))[..., 0]
     replicates = [_sobol(blocks, *weights) for weights in _resamples(count, episodes, random)]
-    low, high = percentile_interval(np.moveaxis(np.concatenate(replicates, axis=-1), -1, 0))
+    low, high = map(np.asarray, percentile_interval(np.moveaxis(np.concatenate(replicates, axis=-1), -1, 0)))
     return SobolIndices(*(Estimate(values[i], low[i], high[i]) for i in range(2)))
 
 
@@ -95,7 +95,7 @@ def morris_effects(design: Array, response: Array, random: np.random.Generator) 
         np.einsum("tfr,tr->rf", np.abs(blocks @ weights), rows) / rows.sum(axis=0)[:, None] / values.shape[1]
         for rows, weights in _resamples(len(blocks), values.shape[1], random)
     ]
-    size = Estimate(np.asarray(result["mu_star"]), *percentile_interval(np.concatenate(sizes)))
+    size = Estimate(np.asarray(result["mu_star"]), *map(np.asarray, percentile_interval(np.concatenate(sizes))))
     return MorrisEffects(size, np.asarray(result["mu"]), np.asarray(result["sigma"]))
 
 
@@ -116,7 +116,7 @@ def _sobol(blocks: Array, rows: Array, weights: Array) -> Array:
     """Returns first and total indices, `(2, factors, resamples)`.
 
     Args:
-        blocks: responses, `(blocks, factors + 2, episodes)`; the points of a block are A, A with one factor of B, and B.
+        blocks: responses, `(blocks, factors + 2, episodes)`; a block has A, A with one factor of B, and B.
         rows: how often each resample has a block, `(blocks, resamples)`.
         weights: how often it has an episode, `(episodes, resamples)`.
     """
@@ -160,4 +160,7 @@ def _resamples(count: int, episodes: int, random: np.random.Generator) -> Iterat
     """Yields how often each resample has a block, and an episode."""
     for _ in range(RESAMPLES // _PIECE):
         rows = random.multinomial(count, [1 / count] * count, size=_PIECE).T
-        yield rows.astype(np.float64), random.multinomial(episodes, [1 / episodes] * episodes, size=_PIECE).T.astype(np.float64)
+        yield (
+            rows.astype(np.float64),
+            random.multinomial(episodes, [1 / episodes] * episodes, size=_PIECE).T.astype(np.float64),
+        )

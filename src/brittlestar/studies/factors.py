@@ -70,7 +70,9 @@ def _read(config: dict[str, Any], key: str, low: float, high: float) -> Factor:
     if plain in GROUPS:
         raise UserError(f"{text}: `{plain}` takes the name of an option, not a number")
     if top in (*NEUTRAL, "seed", "episodes", "episode_seeds"):
-        raise UserError(f"{text}: `{plain}` is no factor: it changes no cell, or is the same for all cells of the study")
+        raise UserError(
+            f"{text}: `{plain}` is no factor: it changes no cell, or is the same for all cells of the study"
+        )
     values = dict(flat(config))
     if plain not in values:
         if key.startswith("+"):

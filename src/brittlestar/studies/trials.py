@@ -1,4 +1,4 @@
-"""Plans: what a study runs next, as a function of the results so far; run in rounds, or repeated from finished cells."""
+"""Plans: what a study runs next, given the results so far; run in rounds, or repeated from finished cells."""
 
 from __future__ import annotations
 

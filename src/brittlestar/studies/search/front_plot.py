@@ -21,7 +21,7 @@ def draw_fronts(outcomes: dict[str, Outcome], path: Path) -> None:
     """Draws a panel per policy: all points, the front of search and of random draws, and what was confirmed."""
     across = min(len(outcomes), _MOST_ACROSS)
     down = -(-len(outcomes) // across)
-    figure = make_figure(0.8 + 4.2 * across, 0.5 + 3.6 * down)
+    figure = make_figure(1.4 + 4.4 * across, 0.5 + 3.6 * down)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for panel in panels[len(outcomes) :]:
         panel.set_visible(False)
@@ -39,7 +39,9 @@ def _draw(panel: Axes, outcome: Outcome) -> None:
     for method, tried in outcome.tried.items():
         colour, marker = _STYLES[method]
         shares = [(point.distance, point.share) for point in tried if point.share is not None]
-        panel.plot(*zip(*shares, strict=True), marker, color=colour, markersize=3, alpha=0.35, mew=0, label=f"{method}: points")
+        panel.plot(
+            *zip(*shares, strict=True), marker, color=colour, markersize=3, alpha=0.35, mew=0, label=f"{method}: points"
+        )
         best = [(point.distance, point.share) for point in front(tried)]
         panel.step(*zip(*best, strict=True), where="post", color=colour, linewidth=1.5, label=f"{method}: front")
     for method, found in outcome.found.items():
@@ -47,15 +49,22 @@ def _draw(panel: Axes, outcome: Outcome) -> None:
             colour, marker = _STYLES[method]
             low, high = found.interval
             errors = [[found.share - low], [high - found.share]]
-            panel.errorbar(
-                [found.found.distance], [found.share], errors, marker="D", color=colour, mec="black", mew=0.8, ecolor="black",
-                capsize=3, markersize=6, linestyle="", label=f"{method}: confirmed on fresh seeds", zorder=5,
-            )  # fmt: skip
+            style: dict[str, Any] = {"marker": "D", "markersize": 6, "mec": "black", "mew": 0.8, "linestyle": ""}
+            style |= {"color": colour, "ecolor": "black", "capsize": 3, "zorder": 5}
+            label = f"{method}: confirmed on fresh seeds"
+            panel.errorbar([found.found.distance], [found.share], errors, label=label, **style)
     panel.set_xlim(left=0)
     panel.set_ylim(-0.03, 1.03)
     panel.set_xlabel("distance from nominal (critical levels)")
     panel.set_ylabel("share of failed episodes")
     open_frame(panel)
+
+
+def _steps(points: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    """Returns the corners of a line that rises only where it has a point."""
+    before = [0.0, *(share for _, share in points)]
+    corners = [corner for (x, y), low in zip(points, before, strict=False) for corner in ((x, low), (x, y))]
+    return [x for x, _ in corners], [y for _, y in corners]
 
 
 def front_chart(outcomes: dict[str, Outcome], pictures: list[str]) -> Chart:
@@ -64,12 +73,16 @@ def front_chart(outcomes: dict[str, Outcome], pictures: list[str]) -> Chart:
     for name, outcome in outcomes.items():
         lines: list[dict[str, Any]] = []
         for method, tried in outcome.tried.items():
-            best = front(tried)
-            lines.append({"name": f"{method}: front", "x": [p.distance for p in best], "mean": [p.share for p in best]})
+            x, mean = _steps([(point.distance, point.share or 0.0) for point in front(tried)])
+            lines.append({"name": f"{method}: front", "x": x, "mean": mean})
         for method, found in outcome.found.items():
             if found is not None:
                 low, high = found.interval
-                line: dict[str, Any] = {"name": f"{method}: confirmed", "x": [found.found.distance], "mean": [found.share]}
+                line: dict[str, Any] = {
+                    "name": f"{method}: confirmed",
+                    "x": [found.found.distance],
+                    "mean": [found.share],
+                }
                 lines.append(line | {"low": [low], "high": [high]})
         panels.append({"title": name, "lines": lines})
     data = {"panels": panels, "x": "distance from nominal (critical levels)", "y": "share of failed episodes"}

@@ -16,7 +16,7 @@ Points = Generator[Batch, Shares, None]
 _FAR = 1000.0
 _START_STEPS = 5
 _SPREAD, _LEAST_SPREAD = 0.3, 0.05
-"""The first standard deviation, as a share of the strengths where the optimiser starts: wider ones are mostly farther."""
+"""The first standard deviation, as a share of the strengths at the start: most points of a wider one are farther."""
 
 
 def cost(distance: float, share: float | None, target: float) -> float:
@@ -41,7 +41,9 @@ def optimise(space: Space, budget: int, seed: int, target: float) -> Points:
     start, used = yield from _diagonal(space, min(_START_STEPS, budget), target)
     bounds = np.tile([0.0, 1.0], (space.size, 1))
     number = int(generator(seed, "search/optimiser").integers(2**31))
-    search = CMAwM(mean=start, sigma=max(_LEAST_SPREAD, _SPREAD * float(start[0])), bounds=bounds, steps=space.steps, seed=number)
+    search = CMAwM(
+        mean=start, sigma=max(_LEAST_SPREAD, _SPREAD * float(start[0])), bounds=bounds, steps=space.steps, seed=number
+    )
     while used < budget:
         asked = [search.ask() for _ in range(search.population_size)]
         points = [np.clip(point, 0.0, 1.0) for point, _ in asked][: budget - used]

@@ -14,7 +14,7 @@ from brittlestar.statistics.intervals import wilson
 from brittlestar.studies.broken_episodes import failed_episodes
 from brittlestar.studies.search.optimiser import Points, draw_at_random, optimise
 from brittlestar.studies.search.space import Space
-from brittlestar.studies.search.units import Unit, bisect
+from brittlestar.studies.search.units import MOST_LEVELS, Unit, bisect
 from brittlestar.studies.trials import Plan, Trial, merge
 
 TARGET = 0.5
@@ -73,19 +73,25 @@ class Outcome:
         return self.clean_share >= TARGET
 
 
+class Settings(NamedTuple):
+    """The settings of all searches of a sweep, see `study.Search`."""
+
+    budget: int
+    confirm: int
+    threshold: float
+
+
 class Course(NamedTuple):
     """One search: where it runs, and its settings."""
 
     job: Job
-    budget: int
-    confirm: int
-    threshold: float
+    settings: Settings
 
     def trial(self, values: dict[str, Any], role: str | None, note: str = "", seed: int = 0) -> Trial:
         """Returns a cell at some values; `seed` counts fresh ones."""
         own: dict[str, Any] = {"role": role, SCALE: 1.0} | values
         if seed:
-            own |= {"seed": self.job.config["seed"] + seed * _FRESH, "episodes": self.confirm}
+            own |= {"seed": self.job.config["seed"] + seed * _FRESH, "episodes": self.settings.confirm}
         return Trial(self.job, own, note)
 
 
@@ -95,7 +101,7 @@ def search(course: Course, space: Space) -> Plan[Outcome]:
     outcome = Outcome(space, clean)
     if not clean.done:
         return outcome
-    outcome.clean_share = float(failed_episodes(clean, clean, course.threshold).mean())
+    outcome.clean_share = float(failed_episodes(clean, clean, course.settings.threshold).mean())
     if not outcome.is_incapable:
         outcome.units = yield from _units(course, outcome)
         outcome.space = replace(space, units=np.array([unit.size for unit in outcome.units]))
@@ -112,13 +118,15 @@ def _units(course: Course, outcome: Outcome) -> Plan[list[Unit]]:
     off = {s.key: s.value(0.0) for s in space.strengths} | {f.key: f.value(0.5) for f in space.others}
 
     def plan(number: int) -> Plan[Unit]:
-        strength, note = space.strengths[number], "the critical level of each part alone"
+        strength, step = space.strengths[number], 1
         if given[number]:
             return Unit(float(space.units[number]), True)
         steps = bisect(strength, TARGET)
         amount = next(steps)
         while True:
+            note = f"the critical level of each part alone, level {step} of at most {MOST_LEVELS}"
             (cell,) = yield [course.trial(off | {strength.key: strength.value(amount)}, "unit", note)]
+            step += 1
             try:
                 amount = steps.send(_share(cell, outcome.clean, course))
             except StopIteration as end:
@@ -129,7 +137,10 @@ def _units(course: Course, outcome: Outcome) -> Plan[list[Unit]]:
 
 def _both(course: Course, outcome: Outcome) -> Generator[list[Trial], list[Cell], None]:
     space, seed = outcome.space, int(course.job.config["seed"])
-    points = {SEARCH: optimise(space, course.budget, seed, TARGET), RANDOM: draw_at_random(space, course.budget, seed)}
+    points = {
+        SEARCH: optimise(space, course.settings.budget, seed, TARGET),
+        RANDOM: draw_at_random(space, course.settings.budget, seed),
+    }
     tried = yield from merge([_evaluate(course, outcome, role, own) for role, own in points.items()])
     outcome.tried = dict(zip(points, tried, strict=True))
     found = yield from merge([_settle(course, outcome, role) for role in points])
@@ -147,10 +158,8 @@ def _evaluate(course: Course, outcome: Outcome, role: str, points: Points) -> Pl
         values = [outcome.space.values(point) for point in batch]
         cells = yield [course.trial(own, role, note) for own in values]
         shares = [_share(cell, outcome.clean, course) for cell in cells]
-        tried += [
-            Tried(own, outcome.space.distance(own), share) for own, share in zip(values, shares, strict=True)
-        ]
-        note = _progress(tried, course.budget) if role == SEARCH else ""
+        tried += [Tried(own, outcome.space.distance(own), share) for own, share in zip(values, shares, strict=True)]
+        note = _progress(tried, course.settings.budget) if role == SEARCH else ""
 
 
 def _progress(tried: list[Tried], budget: int) -> str:
@@ -174,7 +183,7 @@ def _settle(course: Course, outcome: Outcome, role: str) -> Plan[Confirmed | Non
     candidates = sorted([*breaking[:_NEAREST], *_farther(outcome.space, breaking[0])], key=lambda p: p.distance)
     cells = yield [course.trial(p.values, f"{role}_selection", "selection on fresh seeds", seed=1) for p in candidates]
     shares = [_share(cell, outcome.clean, course) for cell in cells]
-    found = _chosen(candidates, shares, course.confirm)
+    found = _chosen(candidates, shares, course.settings.confirm)
     # Only what the search found is in the tables of the sweep, beside the same episodes without it.
     own = None if role == SEARCH else f"{role}_confirmed"
     trials = [course.trial(found.values, own, "confirmation on fresh seeds", seed=2)]
@@ -182,7 +191,7 @@ def _settle(course: Course, outcome: Outcome, role: str) -> Plan[Confirmed | Non
         trials.append(course.trial(found.values | {SCALE: 0.0}, None, seed=2))
     cell, *_ = yield trials
     share = _share(cell, outcome.clean, course)
-    return None if share is None else Confirmed(found, share, course.confirm, cell)
+    return None if share is None else Confirmed(found, share, course.settings.confirm, cell)
 
 
 def _farther(space: Space, nearest: Tried) -> list[Tried]:
@@ -204,4 +213,4 @@ def _chosen(candidates: list[Tried], shares: list[float | None], episodes: int) 
 
 
 def _share(cell: Cell, clean: Cell, course: Course) -> float | None:
-    return float(failed_episodes(cell, clean, course.threshold).mean()) if cell.done else None
+    return float(failed_episodes(cell, clean, course.settings.threshold).mean()) if cell.done else None

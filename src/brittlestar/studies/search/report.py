@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brittlestar.cells.files import make_folder, write_file
 from brittlestar.reports.drawing import remove_pictures
@@ -16,11 +16,8 @@ from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
 from brittlestar.studies.broken_episodes import failure_words
 from brittlestar.studies.search.front_plot import draw_fronts, front_chart
-from brittlestar.studies.search.plan import RANDOM, SEARCH, Outcome
+from brittlestar.studies.search.plan import RANDOM, SEARCH, Outcome, Settings
 from brittlestar.studies.search.tables import front, part_rows, point_rows, ratio, result_rows, verdict
-
-if TYPE_CHECKING:
-    from brittlestar.studies.search.study import Search
 
 RESULT, PICTURE, FOUND = "search.json", "search_front", "found"
 RESULTS, PARTS, POINTS = "search_results", "search_parts", "search_points"
@@ -31,7 +28,7 @@ _LIMITS = [
 ]
 
 
-def report(outcomes: dict[str, Outcome], reasons: list[str], study: Search, out: Path) -> Section:
+def report(outcomes: dict[str, Outcome], reasons: list[str], settings: Settings, out: Path) -> Section:
     """Writes the files of a search, and returns its section."""
     results, parts = result_rows(outcomes), part_rows(outcomes)
     tables = {RESULTS: results, PARTS: parts, POINTS: point_rows(outcomes)}
@@ -47,8 +44,12 @@ def report(outcomes: dict[str, Outcome], reasons: list[str], study: Search, out:
         draw_fronts(shown, out / PICTURE)
         charts = [front_chart(shown, pictures)]
     findings = [(name, verdict(outcome)) for name, outcome in outcomes.items()]
-    body = "\n\n".join(filter(None, [_sentences(findings), _results(results), _parts(parts), _use(yamls, out), *reasons]))
-    return Section("How little does it take", body, pictures, list(tables), _methods(outcomes, study), _LIMITS, charts, findings)
+    body = "\n\n".join(
+        filter(None, [_sentences(findings), _results(results), _parts(parts), _use(yamls, out), *reasons])
+    )
+    return Section(
+        "How little does it take", body, pictures, list(tables), _methods(outcomes, settings), _LIMITS, charts, findings
+    )
 
 
 def write_found(outcomes: dict[str, Outcome], out: Path) -> dict[str, str]:
@@ -79,12 +80,17 @@ def _as_dict(outcomes: dict[str, Outcome], yamls: dict[str, str]) -> dict[str, A
     policies = []
     for name, outcome in outcomes.items():
         own = {row["method"]: _without_name(row) for row in results if row["policy"] == name}
-        fronts = {
-            method: [{"distance": p.distance, "failure_rate": p.share} | p.values for p in front(tried)]
+        fronts: dict[str, Any] = {
+            method: [p.values | {"distance": p.distance, "failure_rate": p.share} for p in front(tried)]
             for method, tried in outcome.tried.items()
         }
         policies.append(
-            {"policy": name, "verdict": verdict(outcome), "ratio": ratio(outcome), "clean_failure_rate": outcome.clean_share}
+            {
+                "policy": name,
+                "verdict": verdict(outcome),
+                "ratio": ratio(outcome),
+                "clean_failure_rate": outcome.clean_share,
+            }
             | own
             | {"parts": [_without_name(row) for row in parts if row["policy"] == name], "front": fronts}
             | {"perturbation": yamls.get(name)}
@@ -101,8 +107,19 @@ def _sentences(findings: list[tuple[str, str]]) -> str:
 
 
 def _results(rows: list[Row]) -> str:
-    shown = [row | {"failures on fresh seeds": bounded_column(row, "failure_rate", ".3f")} for row in rows if row["points"]]
-    columns = ["policy", "method", "points", "breaking_points", "distance", "failures on fresh seeds", "decision", "ratio"]
+    shown = [
+        row | {"failures on fresh seeds": bounded_column(row, "failure_rate", ".3f")} for row in rows if row["points"]
+    ]
+    columns = [
+        "policy",
+        "method",
+        "points",
+        "breaking_points",
+        "distance",
+        "failures on fresh seeds",
+        "decision",
+        "ratio",
+    ]
     return markdown(shown, columns) if shown else ""
 
 
@@ -116,15 +133,15 @@ def _use(yamls: dict[str, str], out: Path) -> str:
     return f"Apply it by {', '.join(lines)}." if lines else ""
 
 
-def _methods(outcomes: dict[str, Outcome], study: Search) -> list[str]:
+def _methods(outcomes: dict[str, Outcome], settings: Settings) -> list[str]:
     clean = next(iter(outcomes.values())).clean
-    words = failure_words(clean, study.threshold) if clean.done else "there is no clean cell"
+    words = failure_words(clean, settings.threshold) if clean.done else "there is no clean cell"
     return [
         f"A combination breaks a policy if at least half of its episodes fail; {words}.",
-        "The distance is the Euclidean norm of the strengths, each in units of the critical level of its part alone. Both "
-        "methods draw strengths from 0 to this level.",
-        f"The search is CMA-ES with margin (`cmaes`) over {study.budget} points on the same episodes, beside {study.budget} "
-        f"uniform random draws. Of each, the nearest of few points that fails in more than half of {study.confirm} episodes "
-        "on fresh seeds (Wilson's lower bound) is chosen, and confirmed on other fresh seeds, which no choice has used: the "
-        "rate is unbiased, with Wilson's interval at 95 %.",
+        "The distance is the Euclidean norm of the strengths, each in units of the critical level of its part alone. "
+        "Both methods draw strengths from 0 to this level.",
+        f"The search is CMA-ES with margin (`cmaes`) over {settings.budget} points on the same episodes, beside "
+        f"{settings.budget} uniform random draws. Of each, the nearest of few points that fails in more than half of "
+        f"{settings.confirm} episodes on fresh seeds (Wilson's lower bound at 99 %) is chosen, and confirmed on other "
+        "fresh seeds, which no choice has used: the rate is unbiased, with Wilson's interval at 95 %.",
     ]

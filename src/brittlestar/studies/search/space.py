@@ -76,7 +76,8 @@ def read_space(config: dict[str, Any], ranges: Sequence[Sequence[Any]], units: d
     parts = config["perturbation"].get("parts")
     if not isinstance(parts, dict) or not parts:
         raise UserError(
-            "a search varies the parts of a composition: choose them by `'perturbation=[gaussian_observation,delayed_action]'`"
+            "a search varies the parts of a composition: choose them by "
+            "`'perturbation=[gaussian_observation,delayed_action]'`"
         )
     factors = {factor.key: factor for factor in read_factors(config, ranges)}
     strengths = [_strength(name, node, factors) for name, node in parts.items()]
@@ -89,7 +90,9 @@ def read_space(config: dict[str, Any], ranges: Sequence[Sequence[Any]], units: d
     own = {strength.key for strength in strengths}
     others = [factor for key, factor in factors.items() if key not in own]
     if len(strengths) + len(others) < 2:
-        raise UserError("a search varies two strengths or more; `hydra/sweeper=critical` finds the critical level of one")
+        raise UserError(
+            "a search varies two strengths or more; `hydra/sweeper=critical` finds the critical level of one"
+        )
     return Space(strengths, others, np.array([_unit(strength, units) for strength in strengths]))
 
 

@@ -12,7 +12,8 @@ from brittlestar.errors import PositiveInt, UserError, check_fields, require
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 from brittlestar.studies.base import Rounds, Study
-from brittlestar.studies.search.plan import NOMINAL, SCALE, Course, Outcome, search
+from brittlestar.studies.search.plan import NOMINAL, SCALE, Course, Outcome, Settings, search
+from brittlestar.studies.search.report import report
 from brittlestar.studies.search.space import read_space
 from brittlestar.studies.trials import Plan, combinations_of, in_rounds, labels, merge, repeat
 
@@ -39,18 +40,20 @@ class Search(Study):
         check_fields(self)
         require(0 < self.threshold < 1, "threshold", "above 0 and below 1", self.threshold)
 
+    @property
+    def _settings(self) -> Settings:
+        return Settings(self.budget, self.confirm, self.threshold)
+
     def rounds(self, cells: Iterable[Job]) -> Rounds:
         """Returns the rounds of all searches, side by side: one for each combination of the overrides."""
         return in_rounds(merge([self._plan(job) for job in cells]))
 
     def _plan(self, job: Job) -> Plan[Outcome]:
         space = read_space(job.config, self.ranges, self.units or {})
-        return search(Course(job, self.budget, self.confirm, self.threshold), space)
+        return search(Course(job, self._settings), space)
 
     def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
         """Writes tables, `search.json`, the trade-off front, and every combination that was found as a yaml."""
-        from brittlestar.studies.search.report import report
-
         outcomes, reasons = dict[str, Outcome](), list[str]()
         jobs = combinations_of(cells, NOMINAL, [SCALE])
         for name, job in zip(labels(jobs), jobs, strict=True):
@@ -60,4 +63,4 @@ class Search(Study):
                 reasons.append(f"{name}: {error}")
         if not outcomes:
             raise UserError("; ".join(reasons) or "the sweep has no cell of a search")
-        return [report(outcomes, reasons, self, out)]
+        return [report(outcomes, reasons, self._settings, out)]

@@ -99,11 +99,15 @@ def verdict(outcome: Outcome) -> str:
     points = sum(map(len, outcome.tried.values()))
     found, other = outcome.found.get(SEARCH), outcome.found.get(RANDOM)
     if found is None:
-        return f"nothing breaks it within the ranges: no combination among {counted(points, 'point')} fails often enough"
-    share = bounded(100 * found.share, *(100 * bound for bound in found.interval), ".0f", unit=" %")
+        return (
+            f"nothing breaks it within the ranges: no combination among {counted(points, 'point')} fails often enough"
+        )
+    low, high = found.interval
+    share = bounded(100 * found.share, 100 * low, 100 * high, ".0f", unit=" %")
     text = (
-        f"{found.found.distance:.3g} critical levels break it ({combination(outcome, found.found)}): it fails in {share} "
-        f"of {found.episodes} fresh episodes, {decision(found)}"
+        f"a combination {found.found.distance:.3g} critical levels from nominal breaks it "
+        f"({combination(outcome, found.found)}): it fails in {share} of {found.episodes} fresh episodes, "
+        f"{decision(found)}"
     )
     if other is None:
         return f"{text}; no random draw breaks it"

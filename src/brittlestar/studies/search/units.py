@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from brittlestar.studies.search.space import Strength
 
-_MOST = 10
+MOST_LEVELS = 10
 """Levels that are tried at most."""
 _WIDTH = 0.1
 """The bisection ends when the bracket is so small a share of the critical level."""
@@ -27,7 +27,7 @@ def bisect(strength: Strength, target: float) -> Generator[float, float | None, 
     share = yield size
     if share is None or share < target:
         return Unit(size, False)
-    for _ in range(_MOST - 1):
+    for _ in range(MOST_LEVELS - 1):
         middle = _middle(strength, low, size)
         if not low < middle < size:
             break

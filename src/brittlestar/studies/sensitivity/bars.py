@@ -14,6 +14,7 @@ from brittlestar.results.load import Row
 from brittlestar.results.rows import group_rows
 
 _NAMES = {"total": "total index", "first": "first index", "effect": "effect over the range"}
+_LABELS = {"total": "share of the variance of the response", "effect": "change of the response over the range"}
 _ENDS = {"values": "", "low": "_low", "high": "_high"}
 _THICK = 0.8
 """The bars of a factor together, as a share of its row."""
@@ -35,7 +36,7 @@ def draw_bars(rows: list[Row], measures: tuple[str, ...], path: Path) -> None:
             panel.barh(spots, values, thick, xerr=errors, **style)
         panel.axvline(0, color="0.4", linewidth=0.8)
         panel.set_yticks(places, [row["factor"] for row in own])
-        panel.set_xlabel(" and ".join(_NAMES[measure] for measure in measures))
+        panel.set_xlabel(_LABELS[measures[0]])
         set_title(panel, name)
         open_frame(panel)
     if len(measures) > 1:
@@ -52,5 +53,5 @@ def bar_chart(rows: list[Row], measures: tuple[str, ...], pictures: list[str]) -
             for measure in measures
         ]
         panels.append({"title": name, "names": [row["factor"] for row in own], "bars": bars})
-    data = {"panels": panels, "x": " and ".join(_NAMES[measure] for measure in measures), "chooser": "Policy"}
+    data = {"panels": panels, "x": _LABELS[measures[0]], "chooser": "Policy"}
     return Chart("bars", "What drives it", data, pictures)

@@ -18,6 +18,15 @@ FAILURE = "failure"
 _FEWEST_BLOCKS = 2
 
 
+class Question(NamedTuple):
+    """The settings of all studies of a sweep, see `study.Sensitivity`."""
+
+    method: str
+    samples: int
+    metric: str
+    threshold: float
+
+
 class Design(NamedTuple):
     """Factors, points in [0, 1], and the values of the config at each."""
 
@@ -47,7 +56,7 @@ class Finding:
     """One of the cells."""
 
 
-def analyse_design(design: Design, cells: list[Cell], clean: Cell, metric: str, threshold: float) -> Finding:
+def analyse_design(design: Design, cells: list[Cell], clean: Cell, question: Question) -> Finding:
     """Returns the sensitivity of a metric; blocks of the design with a failed cell are left out."""
     if not clean.done:
         raise UserError(f"the clean cell failed: {clean.manifest.get('error', '')}")
@@ -56,8 +65,8 @@ def analyse_design(design: Design, cells: list[Cell], clean: Cell, metric: str, 
     if blocks.sum() < _FEWEST_BLOCKS:
         error = next(cell.manifest.get("error", "") for cell in cells if not cell.done)
         raise UserError(f"{counted(int((~done).sum()), 'cell')} of the design failed, so there are no indices: {error}")
-    episodes = {number: _response(cell, clean, metric, threshold) for number, cell in enumerate(cells) if cell.done}
-    kept = np.flatnonzero(np.repeat(blocks, design.block))
+    episodes = {number: _response(cell, clean, question) for number, cell in enumerate(cells) if cell.done}
+    kept = np.flatnonzero(np.repeat(blocks, design.block)).tolist()
     response, random = np.array([episodes[i] for i in kept]), generator(cells[0].seed, "sensitivity")
     means = np.array([episodes[i].mean() if i in episodes else np.nan for i in range(len(cells))])
     result: SobolIndices | MorrisEffects
@@ -65,14 +74,15 @@ def analyse_design(design: Design, cells: list[Cell], clean: Cell, metric: str, 
         result = sobol_indices(response, len(design.factors), random)
     else:
         result = morris_effects(design.points[kept], response, random)
-    nominal = float(_response(clean, clean, metric, threshold).mean())
-    return Finding(design, means, nominal, result, response.shape[1], cells[int(kept[0])])
+    nominal = float(_response(clean, clean, question).mean())
+    return Finding(design, means, nominal, result, response.shape[1], cells[kept[0]])
 
 
-def _response(cell: Cell, clean: Cell, metric: str, threshold: float) -> np.ndarray:
+def _response(cell: Cell, clean: Cell, question: Question) -> np.ndarray:
     """Returns the response of every episode."""
+    metric = question.metric
     if metric == FAILURE:
-        return failed_episodes(cell, clean, threshold)
+        return failed_episodes(cell, clean, question.threshold)
     columns = [name for name in cell.manifest["columns"] if name not in ROW_KEYS]
     require_choice("study.metric", metric, [FAILURE, *columns])
     values = cell.column(metric)

@@ -5,41 +5,40 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from brittlestar.cells.files import write_file
 from brittlestar.reports.drawing import remove_pictures
 from brittlestar.reports.sections import Section
-from brittlestar.results.format import bounded, bounded_column, markdown
+from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
 from brittlestar.statistics.sensitivity import RESAMPLES, MorrisEffects, SobolIndices
 from brittlestar.studies.broken_episodes import failure_words
 from brittlestar.studies.sensitivity.bars import bar_chart, draw_bars
-from brittlestar.studies.sensitivity.design import FAILURE, Finding
-
-if TYPE_CHECKING:
-    from brittlestar.studies.sensitivity.study import Sensitivity
+from brittlestar.studies.sensitivity.design import FAILURE, Finding, Question
 
 RESULT, INDICES, POINTS, PICTURE = "sensitivity.json", "sensitivity_indices", "sensitivity_points", "sensitivity"
 MEASURES = {"sobol": ("total", "first"), "morris": ("effect",)}
 """Columns with an interval, that which ranks the factors first."""
 
 
-def report(findings: dict[str, Finding], reasons: list[str], study: Sensitivity, out: Path) -> Section:
+def report(findings: dict[str, Finding], reasons: list[str], question: Question, out: Path) -> Section:
     """Writes the files of a study, and returns its section."""
     rows = [row for name, finding in findings.items() for row in index_rows(name, finding)]
     write_rows(rows, out / INDICES)
     write_rows([row for name, finding in findings.items() for row in _point_rows(name, finding)], out / POINTS)
-    sentences = [(name, verdict([row for row in rows if row["policy"] == name], study)) for name in findings]
-    write_file(out / RESULT, json.dumps(_as_dict(findings, rows, dict(sentences), study), indent=1) + "\n")
+    sentences = [(name, verdict([row for row in rows if row["policy"] == name], question)) for name in findings]
+    write_file(out / RESULT, json.dumps(_as_dict(findings, rows, dict(sentences), question), indent=1) + "\n")
     remove_pictures(out, PICTURE)
-    measures = MEASURES[study.method]
+    measures = MEASURES[question.method]
     draw_bars(rows, measures, out / PICTURE)
     body = "\n\n".join(["\n".join(f"- {name}: {text}." for name, text in sentences), _table(rows, measures), *reasons])
     charts = [bar_chart(rows, measures, [PICTURE])]
-    methods = _methods(next(iter(findings.values())), study)
-    return Section("Sensitivity", body, [PICTURE], [INDICES, POINTS], methods, _limits(study), charts, sentences)
+    methods = _methods(next(iter(findings.values())), question)
+    return Section("Sensitivity", body, [PICTURE], [INDICES, POINTS], methods, _limits(question), charts, sentences)
 
 
 def index_rows(name: str, finding: Finding) -> list[Row]:
@@ -60,14 +59,16 @@ def index_rows(name: str, finding: Finding) -> list[Row]:
 
 
 def _columns(name: str, estimate: Any, i: int) -> Row:
-    return {name: float(estimate.value[i]), f"{name}_low": float(estimate.low[i]), f"{name}_high": float(estimate.high[i])}
+    return {
+        name: float(estimate.value[i]),
+        f"{name}_low": float(estimate.low[i]),
+        f"{name}_high": float(estimate.high[i]),
+    }
 
 
 def _correlation(finding: Finding, i: int) -> float:
     """Returns the rank correlation of a factor with the response: the sign is the direction of its effect."""
     from scipy.stats import rankdata
-
-    import numpy as np
 
     done = ~np.isnan(finding.response)
     ranks = rankdata(finding.design.points[done, i]), rankdata(finding.response[done])
@@ -79,9 +80,9 @@ def _point_rows(name: str, finding: Finding) -> list[Row]:
     return [{"policy": name, "point": i} | values | {"response": y} for i, (values, y) in enumerate(pairs)]
 
 
-def verdict(rows: list[Row], study: Sensitivity) -> str:
+def verdict(rows: list[Row], question: Question) -> str:
     """Returns what drives the metric in a sentence; a factor without any sign of an effect is named as such."""
-    measure, what = MEASURES[study.method][0], "the failure rate" if study.metric == FAILURE else study.metric
+    measure, what = MEASURES[question.method][0], "the failure rate" if question.metric == FAILURE else question.metric
     if math.isnan(rows[0][measure]) or rows[0][measure] == 0:
         return f"{what} is the same at all points, so that no factor drives it"
     words = {"total": "total index", "effect": "effect over its range"}[measure]
@@ -98,45 +99,59 @@ def _table(rows: list[Row], measures: tuple[str, ...]) -> str:
     shown = [row | {f"{name} index": bounded_column(row, name, ".3f") for name in measures} for row in rows]
     if measures == MEASURES["morris"]:
         shown = [row | {"effect [95 %]": row["effect index"]} for row in shown]
-        return markdown(shown, ["policy", "factor", "low", "high", "effect [95 %]", "mean_effect", "spread", "correlation"])
+        return markdown(
+            shown, ["policy", "factor", "low", "high", "effect [95 %]", "mean_effect", "spread", "correlation"]
+        )
     return markdown(shown, ["policy", "factor", "low", "high", "first index", "total index", "correlation"])
 
 
-def _as_dict(findings: dict[str, Finding], rows: list[Row], sentences: dict[str, str], study: Sensitivity) -> dict[str, Any]:
+def _as_dict(
+    findings: dict[str, Finding], rows: list[Row], sentences: dict[str, str], question: Question
+) -> dict[str, Any]:
     policies = []
     for name, finding in findings.items():
         own = [{k: _json(v) for k, v in row.items() if k != "policy"} for row in rows if row["policy"] == name]
         response = finding.response[finding.response == finding.response]
         spread = {"mean": float(response.mean()), "least": float(response.min()), "most": float(response.max())}
         policies.append(
-            {"policy": name, "verdict": sentences[name], "factors": own, "response": spread, "clean": _json(finding.clean)}
+            {
+                "policy": name,
+                "verdict": sentences[name],
+                "factors": own,
+                "response": spread,
+                "clean": _json(finding.clean),
+            }
         )
-    return {"method": study.method, "metric": study.metric, "samples": study.samples, "policies": policies}
+    return {"method": question.method, "metric": question.metric, "samples": question.samples, "policies": policies}
 
 
 def _json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _methods(finding: Finding, study: Sensitivity) -> list[str]:
-    what = "the share of failed episodes" if study.metric == FAILURE else f"the mean {study.metric}"
-    failure = f"; {failure_words(finding.example, study.threshold)}" if study.metric == FAILURE else ""
+def _methods(finding: Finding, question: Question) -> list[str]:
+    what = "the share of failed episodes" if question.metric == FAILURE else f"the mean {question.metric}"
+    failure = f"; {failure_words(finding.example, question.threshold)}" if question.metric == FAILURE else ""
     design = {
-        "sobol": "A Saltelli design of scrambled Sobol points (SALib). The first index is the share of the variance of the "
-        "response that a factor causes alone, the total index that with all its interactions.",
-        "morris": "Morris trajectories (SALib). An effect is the change of the response per range of a factor; the table has "
-        "the mean of its size, its mean and its standard deviation.",
-    }[study.method]
+        "sobol": "A Saltelli design of scrambled Sobol points (SALib). The first index is the share of the variance of "
+        "the response that a factor causes alone, the total index that with all its interactions.",
+        "morris": "Morris trajectories (SALib). An effect is the change of the response per range of a factor; the table "
+        "has the mean of its size, its mean and its standard deviation.",
+    }[question.method]
     shared = (
-        f"The response of a point is {what} over the same {finding.episodes} episodes at all points{failure}. Intervals are "
-        f"95 % percentile intervals of {RESAMPLES} bootstrap resamples of the design and of the episodes."
+        f"The response of a point is {what} over the same {finding.episodes} episodes at all points{failure}. "
+        f"Intervals are 95 % percentile intervals of {RESAMPLES} bootstrap resamples of the design and of the episodes."
     )
-    pairs = "Indices use products over pairs of different episodes, so that the noise of few episodes is no interaction."
-    return [design, shared, *([pairs] if study.method == "sobol" else [])]
+    pairs = (
+        "Indices use products over pairs of different episodes, so that the noise of few episodes is no interaction."
+    )
+    return [design, shared, *([pairs] if question.method == "sobol" else [])]
 
 
-def _limits(study: Sensitivity) -> list[str]:
+def _limits(question: Question) -> list[str]:
     limits = ["Indices hold for these ranges and for factors that vary independently and uniformly within them."]
-    if study.method == "morris":
-        limits.append("Few episodes make the effect of a weak factor look larger than it is: Morris ranks, Sobol measures.")
+    if question.method == "morris":
+        limits.append(
+            "Few episodes make the effect of a weak factor look larger than it is: Morris ranks, Sobol measures."
+        )
     return limits

@@ -16,7 +16,8 @@ from brittlestar.results.load import Cell
 from brittlestar.statistics.sensitivity import morris_design, sobol_design
 from brittlestar.studies.base import Rounds, Study
 from brittlestar.studies.factors import Factor, read_factors
-from brittlestar.studies.sensitivity.design import Design, Finding, analyse_design
+from brittlestar.studies.sensitivity.design import Design, Finding, Question, analyse_design
+from brittlestar.studies.sensitivity.report import report
 from brittlestar.studies.trials import Plan, Trial, combinations_of, in_rounds, labels, merge, repeat
 
 _DESIGNS = {"sobol": sobol_design, "morris": morris_design}
@@ -46,10 +47,16 @@ class Sensitivity(Study):
         if self.ranges:
             self._points(len(self.ranges), 0)
 
+    @property
+    def _question(self) -> Question:
+        return Question(self.method, self.samples, self.metric, self.threshold)
+
     def rounds(self, cells: Iterable[Job]) -> Rounds:
         """Returns one round: the design for each combination of the overrides."""
         if not self.ranges:
-            raise UserError("a sensitivity study varies keys within ranges: add `KEY=interval(LOW,HIGH)` for each of them")
+            raise UserError(
+                "a sensitivity study varies keys within ranges: add `KEY=interval(LOW,HIGH)` for each of them"
+            )
         return in_rounds(merge([self._plan(job) for job in cells]))
 
     def _points(self, count: int, seed: int) -> np.ndarray:
@@ -66,12 +73,10 @@ class Sensitivity(Study):
         trials = [Trial(job, {"role": None}, note), Trial(job, {"role": "clean", "clean": True})]
         _, clean, *cells = yield [*trials, *(Trial(job, own | {"role": "design"}) for own in values)]
         design = Design(factors, points, values, self.method)
-        return analyse_design(design, cells, clean, self.metric, self.threshold)
+        return analyse_design(design, cells, clean, self._question)
 
     def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
         """Writes tables, `sensitivity.json` and a bar chart."""
-        from brittlestar.studies.sensitivity.report import report
-
         findings, reasons = dict[str, Finding](), list[str]()
         jobs = combinations_of((cell for cell in cells if cell.role is None), None, [])
         for name, job in zip(labels(jobs), jobs, strict=True):
@@ -81,4 +86,4 @@ class Sensitivity(Study):
                 reasons.append(f"{name}: {error}")
         if not findings:
             raise UserError("; ".join(reasons) or "the sweep has no cell of a sensitivity study")
-        return [report(findings, reasons, self, out)]
+        return [report(findings, reasons, self._question, out)]
