@@ -135,7 +135,7 @@ def _methods(finding: Finding, question: Question) -> list[str]:
     design = {
         "sobol": "A Saltelli design of scrambled Sobol points (SALib). The first index is the share of the variance of "
         "the response that a factor causes alone, the total index that with all its interactions.",
-        "morris": "Morris trajectories (SALib). An effect is the change of the response per range of a factor; the table "
+        "morris": "Morris trajectories (SALib). An effect is the change of the response per range; the table "
         "has the mean of its size, its mean and its standard deviation.",
     }[question.method]
     shared = (
