@@ -56,14 +56,16 @@ def test_ranges_need_a_study_that_takes_them(call):
 
 
 def test_one_command_finds_confirms_and_writes_a_combination_that_runs(shell):
-    done, folder = shell.sweep(*SMALL, f"{SIGMA}=interval(0,0.4)")
+    ranges = [f"{SIGMA}=interval(0,0.4)", "perturbation.parts.delayed_action.delay_steps=interval(0,4)"]
+    done, folder = shell.sweep(*SMALL, *ranges, "study.units={gaussian_observation:0.1}")
     (result,) = json.loads((folder / "search.json").read_text())["policies"]
     assert result["search"]["points"] == result["random"]["points"] == 9
     assert result["search"]["episodes"] == 16 and 0 <= result["search"]["failure_rate"] <= 1
     assert result["ratio"] == pytest.approx(result["search"]["distance"] / result["random"]["distance"])
     parts = {row["part"]: row for row in result["parts"]}
     delay = parts["delayed_action"]
-    assert isinstance(delay["search"], int) and delay["critical_alone"] == int(delay["critical_alone"])
+    assert parts["gaussian_observation"]["critical_alone"] == 0.1 and isinstance(delay["search"], int)
+    assert delay["critical_alone"] in (1, 2, 3, 4)
     assert result["search"]["distance"] == pytest.approx(sum(row["search_units"] ** 2 for row in parts.values()) ** 0.5)
     assert result["verdict"] in done.stdout and "9/9 points" in done.stderr
     # The yaml runs as it is, and the same episodes give the same rate.

@@ -181,7 +181,9 @@ def _settle(course: Course, outcome: Outcome, role: str) -> Plan[Confirmed | Non
     if not breaking:
         return None
     candidates = sorted([*breaking[:_NEAREST], *_farther(outcome.space, breaking[0])], key=lambda p: p.distance)
-    cells = yield [course.trial(p.values, f"{role}_selection", "selection on fresh seeds", seed=1) for p in candidates]
+    progress = f"{_progress(outcome.tried[role], course.settings.budget)}; selection on fresh seeds"
+    note = progress if role == SEARCH else ""
+    cells = yield [course.trial(p.values, f"{role}_selection", note, seed=1) for p in candidates]
     shares = [_share(cell, outcome.clean, course) for cell in cells]
     found = _chosen(candidates, shares, course.settings.confirm)
     # Only what the search found is in the tables of the sweep, beside the same episodes without it.

@@ -1,0 +1,53 @@
+"""The course of a search on a simulated policy."""
+
+import numpy as np
+import pytest
+
+from brittlestar.cells.job import Job
+from brittlestar.results.load import Cell
+from brittlestar.studies.search.plan import SEARCH, Course, Settings, search
+from brittlestar.studies.search.space import read_space
+
+NODE = {"_target_": "brittlestar.perturbations.ComposedPerturbation", "scale": 1.0, "only": "all"}
+SIGMAS = [f"perturbation.parts.{name}.sigma" for name in ("a", "b", "c")]
+
+
+def failure_rate(values: dict) -> float:
+    """The parts add up: each alone breaks the policy at 0.1."""
+    total = sum(values.get(key, 0.0) for key in SIGMAS) if values.get("perturbation.scale", 1.0) else 0.0
+    return 1 / (1 + np.exp(-60 * (total - 0.1)))
+
+
+def run(seed: int):
+    """Runs a whole search; an episode fails at random, independently of all others."""
+    noise = {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.05}
+    config = {"perturbation": NODE | {"parts": {name: dict(noise) for name in ("a", "b", "c")}}, "seed": seed}
+    plan = search(Course(Job(config), Settings(30, 100, 0.5)), read_space(config, [], {}))
+    random, cells = np.random.default_rng(seed), None
+    while True:
+        try:
+            trials = plan.send(cells)
+        except StopIteration as end:
+            return end.value
+        cells = [simulated(trial.values, random) for trial in trials]
+
+
+def simulated(values: dict, random: np.random.Generator) -> Cell:
+    success = random.random((values.get("episodes", 30), 1)) >= failure_rate(values)
+    manifest = {"status": "done", "measure": "success_any", "columns": ["success_any"], "config": values}
+    return Cell(manifest, held=success.astype(float))
+
+
+@pytest.mark.parametrize("repetitions", [25, pytest.param(300, marks=pytest.mark.slow)])
+def test_the_confirmed_rate_is_unbiased_although_the_searched_one_is_not(repetitions):
+    errors, searched, hits = [], [], []
+    for seed in range(repetitions):
+        found = run(seed).found[SEARCH]
+        truth = failure_rate(found.found.values)
+        errors.append(found.share - truth)
+        hits.append(found.interval[0] <= truth <= found.interval[1])
+        if found.found.share is not None:
+            searched.append(found.found.share - truth)
+    assert abs(np.mean(errors)) < 3 * 0.05 / np.sqrt(repetitions)
+    assert np.mean(hits) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / repetitions)
+    assert repetitions < 100 or np.mean(searched) > 3 * np.std(searched) / np.sqrt(len(searched))
