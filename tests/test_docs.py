@@ -42,6 +42,9 @@ REPEATED = (
     "-m experiment=perception policy=random",
     # tests/reports/trackers runs this.
     "tracker=tensorboard",
+    # tests/studies/search and tests/studies/sensitivity run these.
+    "hydra/sweeper=search",
+    "hydra/sweeper=sensitivity",
     # The same path as `experiment=fetch_reach_action`.
     "experiment=fetch_push_action",
 )

@@ -100,7 +100,7 @@ def test_morris_effects_of_a_linear_rate_are_its_weights():
     design = morris_design(4, 30, seed=2)
     result = morris_effects(design, policy(design, 400, seed=2).astype(float), generator(0, "test"))
     assert np.allclose(result.size.value, WEIGHTS, atol=0.06) and np.allclose(result.mean, result.size.value, atol=0.02)
-    assert ((result.size.low <= WEIGHTS) & (WEIGHTS <= result.size.high)).all()
+    assert ((result.size.low <= WEIGHTS) & (result.size.high >= WEIGHTS)).all()
 
 
 def test_the_same_seed_gives_the_same_design_and_seed_0_is_a_seed():

@@ -7,18 +7,19 @@ from brittlestar.cells.job import Job
 from brittlestar.results.load import Cell
 from brittlestar.studies.search.plan import SEARCH, Course, Settings, search
 from brittlestar.studies.search.space import read_space
+from brittlestar.studies.search.tables import verdict
 
 NODE = {"_target_": "brittlestar.perturbations.ComposedPerturbation", "scale": 1.0, "only": "all"}
 SIGMAS = [f"perturbation.parts.{name}.sigma" for name in ("a", "b", "c")]
 
 
-def failure_rate(values: dict) -> float:
-    """The parts add up: each alone breaks the policy at 0.1."""
+def failure_rate(values: dict, critical: float = 0.1) -> float:
+    """The parts add up: each alone breaks the policy at the same level."""
     total = sum(values.get(key, 0.0) for key in SIGMAS) if values.get("perturbation.scale", 1.0) else 0.0
-    return 1 / (1 + np.exp(-60 * (total - 0.1)))
+    return 1 / (1 + np.exp(-60 * (total - critical)))
 
 
-def run(seed: int):
+def run(seed: int, critical: float = 0.1):
     """Runs a whole search; an episode fails at random, independently of all others."""
     noise = {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.05}
     config = {"perturbation": NODE | {"parts": {name: dict(noise) for name in ("a", "b", "c")}}, "seed": seed}
@@ -29,11 +30,11 @@ def run(seed: int):
             trials = plan.send(cells)
         except StopIteration as end:
             return end.value
-        cells = [simulated(trial.values, random) for trial in trials]
+        cells = [simulated(trial.values, random, critical) for trial in trials]
 
 
-def simulated(values: dict, random: np.random.Generator) -> Cell:
-    success = random.random((values.get("episodes", 30), 1)) >= failure_rate(values)
+def simulated(values: dict, random: np.random.Generator, critical: float) -> Cell:
+    success = random.random((values.get("episodes", 30), 1)) >= failure_rate(values, critical)
     manifest = {"status": "done", "measure": "success_any", "columns": ["success_any"], "config": values}
     return Cell(manifest, held=success.astype(float))
 
@@ -51,3 +52,10 @@ def test_the_confirmed_rate_is_unbiased_although_the_searched_one_is_not(repetit
     assert abs(np.mean(errors)) < 3 * 0.05 / np.sqrt(repetitions)
     assert np.mean(hits) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / repetitions)
     assert repetitions < 100 or np.mean(searched) > 3 * np.std(searched) / np.sqrt(len(searched))
+
+
+def test_a_policy_that_fails_already_and_one_that_never_fails_have_a_line_each():
+    incapable, robust = run(0, critical=-0.1), run(0, critical=10.0)
+    assert verdict(incapable).startswith("incapable: it fails in 100% of the episodes") and not incapable.tried
+    assert verdict(robust) == "nothing breaks it within the ranges: no combination among 60 points fails often enough"
+    assert [unit.breaks for unit in robust.units] == [False] * 3

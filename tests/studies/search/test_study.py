@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from brittlestar.commands import aggregate
 from brittlestar.commands.run import main
 
 ROOT = Path(__file__).parents[3]
@@ -55,7 +56,7 @@ def test_ranges_need_a_study_that_takes_them(call):
     assert error.count("\n") == 1
 
 
-def test_one_command_finds_confirms_and_writes_a_combination_that_runs(shell):
+def test_one_command_finds_confirms_and_writes_a_combination_that_runs(shell, call):
     ranges = [f"{SIGMA}=interval(0,0.4)", "perturbation.parts.delayed_action.delay_steps=interval(0,4)"]
     done, folder = shell.sweep(*SMALL, *ranges, "study.units={gaussian_observation:0.1}")
     (result,) = json.loads((folder / "search.json").read_text())["policies"]
@@ -76,11 +77,12 @@ def test_one_command_finds_confirms_and_writes_a_combination_that_runs(shell):
     assert 1 - row["success_final"] == pytest.approx(result["search"]["failure_rate"])
     files = [folder / "search.json", folder / "found" / "perturbation" / "found.yaml", folder / "search_points.csv"]
     before = [file.read_bytes() for file in files]
-    shell(str(folder), script="scripts/aggregate.py")
+    assert call(aggregate.main, str(folder))[0] == 0
     assert [file.read_bytes() for file in files] == before
     assert "search_front.png" in (folder / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_policy_that_fails_already_is_incapable(shell):
     done, _ = shell.sweep(*COMMON, "policy=constant", PARTS, "episodes=4", "study.budget=2")
     assert "incapable: it fails in 100% of the episodes without any perturbation" in done.stdout
