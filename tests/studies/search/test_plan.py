@@ -59,3 +59,14 @@ def test_a_policy_that_fails_already_and_one_that_never_fails_have_a_line_each()
     assert verdict(incapable).startswith("incapable: it fails in 100% of the episodes") and not incapable.tried
     assert verdict(robust) == "nothing breaks it within the ranges: no combination among 60 points fails often enough"
     assert [unit.breaks for unit in robust.units] == [False] * 3
+
+
+def test_parts_that_do_not_run_end_the_search_with_their_reason(monkeypatch):
+    failed = Cell({"status": "failed", "error": "GaussianAction needs a Box action space"})
+    real = simulated
+
+    def refused(values, random, critical):
+        return failed if values.get("role") == "unit" else real(values, random, critical)
+
+    monkeypatch.setitem(globals(), "simulated", refused)
+    assert verdict(run(0)) == "no search: its parts do not run: GaussianAction needs a Box action space"

@@ -37,6 +37,8 @@ def draw_fronts(outcomes: dict[str, Outcome], path: Path) -> None:
 def _draw(panel: Axes, outcome: Outcome) -> None:
     panel.axhline(TARGET, color="0.7", linewidth=0.8, linestyle=":")
     for method, tried in outcome.tried.items():
+        if not front(tried):
+            continue
         colour, marker = _STYLES[method]
         shares = [(point.distance, point.share) for point in tried if point.share is not None]
         panel.plot(

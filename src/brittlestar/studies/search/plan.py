@@ -62,6 +62,8 @@ class Outcome:
     space: Space
     clean: Cell
     clean_share: float = 0.0
+    refusals: list[str] = field(default_factory=list)
+    """Why parts do not run alone."""
     units: list[Unit] = field(default_factory=list)
     tried: dict[str, list[Tried]] = field(default_factory=dict)
     found: dict[str, Confirmed | None] = field(default_factory=dict)
@@ -105,7 +107,8 @@ def search(course: Course, space: Space) -> Plan[Outcome]:
     if not outcome.is_incapable:
         outcome.units = yield from _units(course, outcome)
         outcome.space = replace(space, units=np.array([unit.size for unit in outcome.units]))
-        yield from _both(course, outcome)
+        if not outcome.refusals:
+            yield from _both(course, outcome)
     if outcome.found.get(SEARCH) is None:
         # The tables of the sweep have at least the clean cell.
         yield [course.trial({SCALE: 0.0}, None)]
@@ -126,6 +129,9 @@ def _units(course: Course, outcome: Outcome) -> Plan[list[Unit]]:
         while True:
             note = f"the critical level of each part alone, level {step} of at most {MOST_LEVELS}"
             (cell,) = yield [course.trial(off | {strength.key: strength.value(amount)}, "unit", note)]
+            if not cell.done and step == 1:
+                # The whole range is of no use, for example in an environment with other actions.
+                outcome.refusals.append(str(cell.manifest.get("error", "")))
             step += 1
             try:
                 amount = steps.send(_share(cell, outcome.clean, course))

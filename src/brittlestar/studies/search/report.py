@@ -38,7 +38,7 @@ def report(outcomes: dict[str, Outcome], reasons: list[str], settings: Settings,
     yamls = write_found(outcomes, out)
     write_file(out / RESULT, json.dumps(_as_dict(outcomes, yamls), indent=1) + "\n")
     remove_pictures(out, PICTURE)
-    shown = {name: outcome for name, outcome in outcomes.items() if outcome.tried}
+    shown = {name: outcome for name, outcome in outcomes.items() if any(map(front, outcome.tried.values()))}
     pictures, charts = [PICTURE] * bool(shown), []
     if shown:
         draw_fronts(shown, out / PICTURE)

@@ -96,6 +96,10 @@ def verdict(outcome: Outcome) -> str:
         return "the clean cell failed, so there is no search"
     if outcome.is_incapable:
         return f"incapable: it fails in {outcome.clean_share:.0%} of the episodes without any perturbation"
+    if outcome.refusals:
+        return f"no search: its parts do not run: {'; '.join(dict.fromkeys(outcome.refusals))}"
+    if not any(point.share is not None for tried in outcome.tried.values() for point in tried):
+        return "no search: all of its cells failed"
     points = sum(map(len, outcome.tried.values()))
     found, other = outcome.found.get(SEARCH), outcome.found.get(RANDOM)
     if found is None:
