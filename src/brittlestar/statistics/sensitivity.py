@@ -14,10 +14,10 @@ from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array
 from brittlestar.statistics.intervals import percentile_interval
 
-RESAMPLES = 1000
+SENSITIVITY_RESAMPLES = 1000
 _PIECE = 100
 """Resamples that are in memory at once."""
-LEVELS = 4
+_LEVELS = 4
 """Levels of a Morris design."""
 
 
@@ -57,7 +57,7 @@ def morris_design(factors: int, samples: int, seed: int) -> Array:
     from SALib.sample import morris
 
     require(samples >= 2, "samples", "at least 2", samples)
-    return np.asarray(morris.sample(_problem(factors), samples, num_levels=LEVELS, seed=seed))
+    return np.asarray(morris.sample(_problem(factors), samples, num_levels=_LEVELS, seed=seed))
 
 
 def sobol_indices(response: Array, factors: int, random: np.random.Generator) -> SobolIndices:
@@ -89,7 +89,7 @@ def morris_effects(design: Array, response: Array, random: np.random.Generator) 
 
     values, points = np.asarray(response, dtype=np.float64), np.asarray(design, dtype=np.float64)
     factors, problem = points.shape[1], _problem(points.shape[1])
-    result = morris.analyze(problem, points, values.mean(axis=1), num_resamples=2, num_levels=LEVELS, seed=1)
+    result = morris.analyze(problem, points, values.mean(axis=1), num_resamples=2, num_levels=_LEVELS, seed=1)
     blocks = _effects(points.reshape(-1, factors + 1, factors), values.reshape(-1, factors + 1, values.shape[1]))
     sizes = [
         np.einsum("tfr,tr->rf", np.abs(blocks @ weights), rows) / rows.sum(axis=0)[:, None] / values.shape[1]
@@ -158,7 +158,7 @@ def _mean_of_rows(values: Array, rows: Array) -> Array:
 
 def _resamples(count: int, episodes: int, random: np.random.Generator) -> Iterator[tuple[Array, Array]]:
     """Yields how often each resample has a block, and an episode."""
-    for _ in range(RESAMPLES // _PIECE):
+    for _ in range(SENSITIVITY_RESAMPLES // _PIECE):
         rows = random.multinomial(count, [1 / count] * count, size=_PIECE).T
         yield (
             rows.astype(np.float64),

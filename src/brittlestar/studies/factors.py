@@ -43,7 +43,7 @@ class Factor:
     def value(self, share: float) -> float:
         """Returns the value at a share of the range, a whole number where the key takes no other."""
         value = self.low + min(max(share, 0.0), 1.0) * (self.high - self.low)
-        return round(value) if self.whole else rounded(value)
+        return round(value) if self.whole else short_number(value)
 
     def cell_of(self, share: float) -> float:
         """Returns the value of a uniform draw from [0, 1): all whole numbers of the range are equally likely."""
@@ -52,7 +52,7 @@ class Factor:
         return int(min(self.low + math.floor(share * (self.high - self.low + 1)), self.high))
 
 
-def rounded(value: float) -> float:
+def short_number(value: float) -> float:
     """Returns a number that is short to read, and never -0."""
     return float(f"{value:.{_DIGITS}g}") + 0.0
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from brittlestar.studies.search.optimiser import draw_at_random, optimise
-from brittlestar.studies.search.space import OFF, Space, Strength
+from brittlestar.studies.search.space import OFF, SearchSpace, Strength
 
 PARTS = 8
 
 
-def space_of(whole: int) -> Space:
+def space_of(whole: int) -> SearchSpace:
     """Parts that break a policy alone at 4 steps, and at 1."""
     strengths = [Strength(f"p{i}", f"k{i}", 8.0 if i < whole else 2.0, i < whole) for i in range(PARTS)]
-    return Space(strengths, [], np.array([4.0 if i < whole else 1.0 for i in range(PARTS)]))
+    return SearchSpace(strengths, [], np.array([4.0 if i < whole else 1.0 for i in range(PARTS)]))
 
 
 def nearest(space, points, severity):

@@ -6,8 +6,8 @@ import pytest
 from brittlestar.cells.job import Job
 from brittlestar.results.load import Cell
 from brittlestar.studies.search.plan import SEARCH, Course, Settings, search
-from brittlestar.studies.search.space import read_space
-from brittlestar.studies.search.tables import verdict
+from brittlestar.studies.search.space import search_space
+from brittlestar.studies.search.tables import search_verdict
 
 NODE = {"_target_": "brittlestar.perturbations.ComposedPerturbation", "scale": 1.0, "only": "all"}
 SIGMAS = [f"perturbation.parts.{name}.sigma" for name in ("a", "b", "c")]
@@ -23,7 +23,7 @@ def run(seed: int, critical: float = 0.1):
     """Runs a whole search; an episode fails at random, independently of all others."""
     noise = {"_target_": "brittlestar.perturbations.GaussianObservation", "sigma": 0.05}
     config = {"perturbation": NODE | {"parts": {name: dict(noise) for name in ("a", "b", "c")}}, "seed": seed}
-    plan = search(Course(Job(config), Settings(30, 100, 0.5)), read_space(config, [], {}))
+    plan = search(Course(Job(config), Settings(30, 100, 0.5)), search_space(config, [], {}))
     random, cells = np.random.default_rng(seed), None
     while True:
         try:
@@ -56,8 +56,11 @@ def test_the_confirmed_rate_is_unbiased_although_the_searched_one_is_not(repetit
 
 def test_a_policy_that_fails_already_and_one_that_never_fails_have_a_line_each():
     incapable, robust = run(0, critical=-0.1), run(0, critical=10.0)
-    assert verdict(incapable).startswith("incapable: it fails in 100% of the episodes") and not incapable.tried
-    assert verdict(robust) == "nothing breaks it within the ranges: no combination among 60 points fails often enough"
+    assert search_verdict(incapable).startswith("incapable: it fails in 100% of the episodes") and not incapable.tried
+    assert (
+        search_verdict(robust)
+        == "nothing breaks it within the ranges: no combination among 60 points fails often enough"
+    )
     assert [unit.breaks for unit in robust.units] == [False] * 3
 
 
@@ -69,4 +72,4 @@ def test_parts_that_do_not_run_end_the_search_with_their_reason(monkeypatch):
         return failed if values.get("role") == "unit" else real(values, random, critical)
 
     monkeypatch.setitem(globals(), "simulated", refused)
-    assert verdict(run(0)) == "no search: its parts do not run: GaussianAction needs a Box action space"
+    assert search_verdict(run(0)) == "no search: its parts do not run: GaussianAction needs a Box action space"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brittlestar.reports.drawing import COLOURS, make_figure, open_frame, save_figure, set_title
 from brittlestar.reports.sections import Chart
-from brittlestar.studies.search.plan import RANDOM, SEARCH, TARGET, Outcome
+from brittlestar.studies.search.plan import BREAKING_SHARE, RANDOM, SEARCH, SearchOutcome
 from brittlestar.studies.search.tables import front
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _STYLES = {SEARCH: (COLOURS[0], "o"), RANDOM: (COLOURS[1], "s")}
 _MOST_ACROSS = 3
 
 
-def draw_fronts(outcomes: dict[str, Outcome], path: Path) -> None:
+def draw_fronts(outcomes: dict[str, SearchOutcome], path: Path) -> None:
     """Draws a panel per policy: all points, the front of search and of random draws, and what was confirmed."""
     across = min(len(outcomes), _MOST_ACROSS)
     down = -(-len(outcomes) // across)
@@ -34,8 +34,8 @@ def draw_fronts(outcomes: dict[str, Outcome], path: Path) -> None:
     save_figure(figure, path)
 
 
-def _draw(panel: Axes, outcome: Outcome) -> None:
-    panel.axhline(TARGET, color="0.7", linewidth=0.8, linestyle=":")
+def _draw(panel: Axes, outcome: SearchOutcome) -> None:
+    panel.axhline(BREAKING_SHARE, color="0.7", linewidth=0.8, linestyle=":")
     for method, tried in outcome.tried.items():
         if not front(tried):
             continue
@@ -69,7 +69,7 @@ def _steps(points: list[tuple[float, float]]) -> tuple[list[float], list[float]]
     return [x for x, _ in corners], [y for _, y in corners]
 
 
-def front_chart(outcomes: dict[str, Outcome], pictures: list[str]) -> Chart:
+def front_chart(outcomes: dict[str, SearchOutcome], pictures: list[str]) -> Chart:
     """Returns the fronts for the page."""
     panels = []
     for name, outcome in outcomes.items():

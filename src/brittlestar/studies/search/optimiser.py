@@ -7,11 +7,11 @@ from collections.abc import Generator
 import numpy as np
 
 from brittlestar.randomness import generator
-from brittlestar.studies.search.space import Space
+from brittlestar.studies.search.space import SearchSpace
 
-Batch = list[np.ndarray]
+_Batch = list[np.ndarray]
 Shares = list[float | None]
-Points = Generator[Batch, Shares, None]
+Points = Generator[_Batch, Shares, None]
 """Yields points, and receives the share of failed episodes at each, None for a cell that failed."""
 _FAR = 1000.0
 _START_STEPS = 5
@@ -34,7 +34,7 @@ def cost(distance: float, share: float | None, target: float) -> float:
     return _FAR * (1 + target - (share or 0.0)) - distance
 
 
-def optimise(space: Space, budget: int, seed: int, target: float) -> Points:
+def optimise(space: SearchSpace, budget: int, seed: int, target: float) -> Points:
     """Yields `budget` points: some on the diagonal, to start where the policy fails, then generations of CMA-ES."""
     from cmaes import CMAwM
 
@@ -55,13 +55,13 @@ def optimise(space: Space, budget: int, seed: int, target: float) -> Points:
             search.tell([(raw, value) for (_, raw), value in zip(asked, costs, strict=True)])
 
 
-def draw_at_random(space: Space, budget: int, seed: int) -> Points:
+def draw_at_random(space: SearchSpace, budget: int, seed: int) -> Points:
     """Yields `budget` points, uniform in the box."""
     random = generator(seed, "search/random")
     yield list(random.random((budget, space.size)))
 
 
-def _diagonal(space: Space, budget: int, target: float) -> Generator[Batch, Shares, tuple[np.ndarray, int]]:
+def _diagonal(space: SearchSpace, budget: int, target: float) -> Generator[_Batch, Shares, tuple[np.ndarray, int]]:
     """Returns the nearest point on the diagonal that fails, by bisection, and how many points it took."""
     low, high, used = 0.0, 1.0, 0
     while used < budget:
@@ -72,5 +72,5 @@ def _diagonal(space: Space, budget: int, target: float) -> Generator[Batch, Shar
     return np.clip(_on_diagonal(space, high), 0.01, 0.99), used
 
 
-def _on_diagonal(space: Space, share: float) -> np.ndarray:
+def _on_diagonal(space: SearchSpace, share: float) -> np.ndarray:
     return np.array([share] * len(space.strengths) + [0.5] * len(space.others))

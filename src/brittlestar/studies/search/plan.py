@@ -12,12 +12,12 @@ from brittlestar.cells.job import Job
 from brittlestar.results.load import Cell
 from brittlestar.statistics.intervals import wilson
 from brittlestar.studies.broken_episodes import failed_episodes
+from brittlestar.studies.cell_plans import CellPlan, NextCell, side_by_side
 from brittlestar.studies.search.optimiser import Points, draw_at_random, optimise
-from brittlestar.studies.search.space import Space
+from brittlestar.studies.search.space import SearchSpace
 from brittlestar.studies.search.units import MOST_LEVELS, Unit, bisect
-from brittlestar.studies.trials import Plan, Trial, merge
 
-TARGET = 0.5
+BREAKING_SHARE = 0.5
 """A point breaks the policy if so large a share of its episodes fails."""
 NOMINAL, SEARCH, RANDOM = "nominal", "search", "random"
 SCALE = "perturbation.scale"
@@ -56,10 +56,10 @@ class Confirmed:
 
 
 @dataclass
-class Outcome:
+class SearchOutcome:
     """All of a search; what it did not come to is None."""
 
-    space: Space
+    space: SearchSpace
     clean: Cell
     clean_share: float = 0.0
     refusals: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Outcome:
     @property
     def is_incapable(self) -> bool:
         """Whether the policy fails without any perturbation."""
-        return self.clean_share >= TARGET
+        return self.clean_share >= BREAKING_SHARE
 
 
 class Settings(NamedTuple):
@@ -89,18 +89,18 @@ class Course(NamedTuple):
     job: Job
     settings: Settings
 
-    def trial(self, values: dict[str, Any], role: str | None, note: str = "", seed: int = 0) -> Trial:
+    def trial(self, values: dict[str, Any], role: str | None, note: str = "", seed: int = 0) -> NextCell:
         """Returns a cell at some values; `seed` counts fresh ones."""
         own: dict[str, Any] = {"role": role, SCALE: 1.0} | values
         if seed:
             own |= {"seed": self.job.config["seed"] + seed * _FRESH, "episodes": self.settings.confirm}
-        return Trial(self.job, own, note)
+        return NextCell(self.job, own, note)
 
 
-def search(course: Course, space: Space) -> Plan[Outcome]:
+def search(course: Course, space: SearchSpace) -> CellPlan[SearchOutcome]:
     """Searches the smallest combination that breaks a policy, and returns all that it found on the way."""
     (clean,) = yield [course.trial({SCALE: 0.0}, NOMINAL, "without perturbation")]
-    outcome = Outcome(space, clean)
+    outcome = SearchOutcome(space, clean)
     if not clean.done:
         return outcome
     outcome.clean_share = float(failed_episodes(clean, clean, course.settings.threshold).mean())
@@ -115,16 +115,16 @@ def search(course: Course, space: Space) -> Plan[Outcome]:
     return outcome
 
 
-def _units(course: Course, outcome: Outcome) -> Plan[list[Unit]]:
+def _units(course: Course, outcome: SearchOutcome) -> CellPlan[list[Unit]]:
     """Returns the critical level of every part alone, where it was not given."""
     space, given = outcome.space, ~np.isnan(outcome.space.units)
     off = {s.key: s.value(0.0) for s in space.strengths} | {f.key: f.value(0.5) for f in space.others}
 
-    def plan(number: int) -> Plan[Unit]:
+    def plan(number: int) -> CellPlan[Unit]:
         strength, step = space.strengths[number], 1
         if given[number]:
             return Unit(float(space.units[number]), True)
-        steps = bisect(strength, TARGET)
+        steps = bisect(strength, BREAKING_SHARE)
         amount = next(steps)
         while True:
             note = f"the critical level of each part alone, level {step} of at most {MOST_LEVELS}"
@@ -138,22 +138,22 @@ def _units(course: Course, outcome: Outcome) -> Plan[list[Unit]]:
             except StopIteration as end:
                 return end.value
 
-    return (yield from merge([plan(number) for number in range(len(space.strengths))]))
+    return (yield from side_by_side([plan(number) for number in range(len(space.strengths))]))
 
 
-def _both(course: Course, outcome: Outcome) -> Generator[list[Trial], list[Cell], None]:
+def _both(course: Course, outcome: SearchOutcome) -> Generator[list[NextCell], list[Cell], None]:
     space, seed = outcome.space, int(course.job.config["seed"])
     points = {
-        SEARCH: optimise(space, course.settings.budget, seed, TARGET),
+        SEARCH: optimise(space, course.settings.budget, seed, BREAKING_SHARE),
         RANDOM: draw_at_random(space, course.settings.budget, seed),
     }
-    tried = yield from merge([_evaluate(course, outcome, role, own) for role, own in points.items()])
+    tried = yield from side_by_side([_evaluate(course, outcome, role, own) for role, own in points.items()])
     outcome.tried = dict(zip(points, tried, strict=True))
-    found = yield from merge([_settle(course, outcome, role) for role in points])
+    found = yield from side_by_side([_settle(course, outcome, role) for role in points])
     outcome.found = dict(zip(points, found, strict=True))
 
 
-def _evaluate(course: Course, outcome: Outcome, role: str, points: Points) -> Plan[list[Tried]]:
+def _evaluate(course: Course, outcome: SearchOutcome, role: str, points: Points) -> CellPlan[list[Tried]]:
     """Runs the points of an optimiser, or random ones."""
     tried, note, shares = list[Tried](), "", None
     while True:
@@ -176,12 +176,12 @@ def _progress(tried: list[Tried], budget: int) -> str:
 
 def breaking_points(tried: list[Tried]) -> list[Tried]:
     """Returns the points that break the policy, the nearest first, once each."""
-    breaking = [point for point in tried if point.share is not None and point.share >= TARGET]
+    breaking = [point for point in tried if point.share is not None and point.share >= BREAKING_SHARE]
     unique = {tuple(point.values.items()): point for point in sorted(breaking, key=lambda point: -point.distance)}
     return sorted(unique.values(), key=lambda point: point.distance)
 
 
-def _settle(course: Course, outcome: Outcome, role: str) -> Plan[Confirmed | None]:
+def _settle(course: Course, outcome: SearchOutcome, role: str) -> CellPlan[Confirmed | None]:
     """Chooses the nearest point that also breaks the policy on other seeds, and confirms it on others again."""
     breaking = breaking_points(outcome.tried[role])
     if not breaking:
@@ -202,7 +202,7 @@ def _settle(course: Course, outcome: Outcome, role: str) -> Plan[Confirmed | Non
     return None if share is None else Confirmed(found, share, course.settings.confirm, cell)
 
 
-def _farther(space: Space, nearest: Tried) -> list[Tried]:
+def _farther(space: SearchSpace, nearest: Tried) -> list[Tried]:
     points = []
     for factor in _FARTHER:
         ends = {s.key: abs(s.end) for s in space.strengths}
@@ -215,7 +215,7 @@ def _farther(space: Space, nearest: Tried) -> list[Tried]:
 def _chosen(candidates: list[Tried], shares: list[float | None], episodes: int) -> Tried:
     """Returns the nearest candidate whose failures are above the target beyond chance, else that with most failures."""
     for point, share in zip(candidates, shares, strict=True):
-        if share is not None and wilson(round(share * episodes), episodes, _SURE).low >= TARGET:
+        if share is not None and wilson(round(share * episodes), episodes, _SURE).low >= BREAKING_SHARE:
             return point
     return max(zip(candidates, shares, strict=True), key=lambda pair: pair[1] or 0.0)[0]
 

@@ -16,8 +16,8 @@ from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
 from brittlestar.studies.broken_episodes import failure_words
 from brittlestar.studies.search.front_plot import draw_fronts, front_chart
-from brittlestar.studies.search.plan import RANDOM, SEARCH, Outcome, Settings
-from brittlestar.studies.search.tables import front, part_rows, point_rows, ratio, result_rows, verdict
+from brittlestar.studies.search.plan import RANDOM, SEARCH, SearchOutcome, Settings
+from brittlestar.studies.search.tables import front, part_rows, point_rows, ratio, result_rows, search_verdict
 
 RESULT, PICTURE, FOUND = "search.json", "search_front", "found"
 RESULTS, PARTS, POINTS = "search_results", "search_parts", "search_points"
@@ -28,7 +28,7 @@ _LIMITS = [
 ]
 
 
-def report(outcomes: dict[str, Outcome], reasons: list[str], settings: Settings, out: Path) -> Section:
+def search_section(outcomes: dict[str, SearchOutcome], reasons: list[str], settings: Settings, out: Path) -> Section:
     """Writes the files of a search, and returns its section."""
     results, parts = result_rows(outcomes), part_rows(outcomes)
     tables = {RESULTS: results, PARTS: parts, POINTS: point_rows(outcomes)}
@@ -43,7 +43,7 @@ def report(outcomes: dict[str, Outcome], reasons: list[str], settings: Settings,
     if shown:
         draw_fronts(shown, out / PICTURE)
         charts = [front_chart(shown, pictures)]
-    findings = [(name, verdict(outcome)) for name, outcome in outcomes.items()]
+    findings = [(name, search_verdict(outcome)) for name, outcome in outcomes.items()]
     body = "\n\n".join(
         filter(None, [_sentences(findings), _results(results), _parts(parts), _use(yamls, out), *reasons])
     )
@@ -52,7 +52,7 @@ def report(outcomes: dict[str, Outcome], reasons: list[str], settings: Settings,
     )
 
 
-def write_found(outcomes: dict[str, Outcome], out: Path) -> dict[str, str]:
+def write_found(outcomes: dict[str, SearchOutcome], out: Path) -> dict[str, str]:
     """Writes each combination as an option of the group `perturbation`; returns its name by policy."""
     folder, names = out / FOUND / "perturbation", dict[str, str]()
     shutil.rmtree(out / FOUND, ignore_errors=True)
@@ -66,16 +66,16 @@ def write_found(outcomes: dict[str, Outcome], out: Path) -> dict[str, str]:
     return names
 
 
-def _yaml(name: str, outcome: Outcome) -> str:
+def _yaml(name: str, outcome: SearchOutcome) -> str:
     import yaml  # type: ignore[import-untyped]
 
     found = outcome.found[SEARCH]
     assert found is not None
     node = yaml.safe_dump(found.cell.config["perturbation"], sort_keys=False, default_flow_style=None)
-    return f"# {name}: {verdict(outcome)}.\n{node}"
+    return f"# {name}: {search_verdict(outcome)}.\n{node}"
 
 
-def _as_dict(outcomes: dict[str, Outcome], yamls: dict[str, str]) -> dict[str, Any]:
+def _as_dict(outcomes: dict[str, SearchOutcome], yamls: dict[str, str]) -> dict[str, Any]:
     results, parts = result_rows(outcomes), part_rows(outcomes)
     policies = []
     for name, outcome in outcomes.items():
@@ -87,7 +87,7 @@ def _as_dict(outcomes: dict[str, Outcome], yamls: dict[str, str]) -> dict[str, A
         policies.append(
             {
                 "policy": name,
-                "verdict": verdict(outcome),
+                "verdict": search_verdict(outcome),
                 "ratio": ratio(outcome),
                 "clean_failure_rate": outcome.clean_share,
             }
@@ -133,7 +133,7 @@ def _use(yamls: dict[str, str], out: Path) -> str:
     return f"Apply it by {', '.join(lines)}." if lines else ""
 
 
-def _methods(outcomes: dict[str, Outcome], settings: Settings) -> list[str]:
+def _methods(outcomes: dict[str, SearchOutcome], settings: Settings) -> list[str]:
     clean = next(iter(outcomes.values())).clean
     words = failure_words(clean, settings.threshold) if clean.done else "there is no clean cell"
     return [

@@ -10,7 +10,7 @@ import numpy as np
 
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest
-from brittlestar.studies.factors import Factor, read_factors, rounded, takes_whole
+from brittlestar.studies.factors import Factor, read_factors, short_number, takes_whole
 
 PARTS = "perturbation.parts."
 _MOST_DOUBLINGS = 5
@@ -31,11 +31,11 @@ class Strength:
     def value(self, amount: float) -> float:
         """Returns an amount, which is at least 0, as a value of the key."""
         signed = min(amount, abs(self.end)) * np.sign(self.end)
-        return round(signed) if self.whole else rounded(float(signed))
+        return round(signed) if self.whole else short_number(float(signed))
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """The strengths of a composition in units of their critical levels, and other factors as shares of their range.
 
     A point is an array: the strengths, then the other factors.
@@ -71,7 +71,7 @@ class Space:
         return float(np.linalg.norm(self.shares(values)))
 
 
-def read_space(config: dict[str, Any], ranges: Sequence[Sequence[Any]], units: dict[str, float]) -> Space:
+def search_space(config: dict[str, Any], ranges: Sequence[Sequence[Any]], units: dict[str, float]) -> SearchSpace:
     """Returns what the composition of a config lets vary; units that are not given are nan."""
     parts = config["perturbation"].get("parts")
     if not isinstance(parts, dict) or not parts:
@@ -93,7 +93,7 @@ def read_space(config: dict[str, Any], ranges: Sequence[Sequence[Any]], units: d
         raise UserError(
             "a search varies two strengths or more; `hydra/sweeper=critical` finds the critical level of one"
         )
-    return Space(strengths, others, np.array([_unit(strength, units) for strength in strengths]))
+    return SearchSpace(strengths, others, np.array([_unit(strength, units) for strength in strengths]))
 
 
 def _strength(name: str, node: dict[str, Any], factors: dict[str, Factor]) -> Strength:

@@ -12,10 +12,10 @@ from brittlestar.errors import PositiveInt, UserError, check_fields, require
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 from brittlestar.studies.base import Rounds, Study
-from brittlestar.studies.search.plan import NOMINAL, SCALE, Course, Outcome, Settings, search
-from brittlestar.studies.search.report import report
-from brittlestar.studies.search.space import read_space
-from brittlestar.studies.trials import Plan, combinations_of, in_rounds, labels, merge, repeat
+from brittlestar.studies.cell_plans import CellPlan, combinations_of, in_rounds, labels, repeat, side_by_side
+from brittlestar.studies.search.plan import NOMINAL, SCALE, Course, SearchOutcome, Settings, search
+from brittlestar.studies.search.report import search_section
+from brittlestar.studies.search.space import search_space
 
 
 @dataclass
@@ -46,15 +46,15 @@ class Search(Study):
 
     def rounds(self, cells: Iterable[Job]) -> Rounds:
         """Returns the rounds of all searches, side by side: one for each combination of the overrides."""
-        return in_rounds(merge([self._plan(job) for job in cells]))
+        return in_rounds(side_by_side([self._plan(job) for job in cells]))
 
-    def _plan(self, job: Job) -> Plan[Outcome]:
-        space = read_space(job.config, self.ranges, self.units or {})
+    def _plan(self, job: Job) -> CellPlan[SearchOutcome]:
+        space = search_space(job.config, self.ranges, self.units or {})
         return search(Course(job, self._settings), space)
 
     def analyse(self, cells: list[Cell], out: Path) -> list[Section]:
         """Writes tables, `search.json`, the trade-off front, and every combination that was found as a yaml."""
-        outcomes, reasons = dict[str, Outcome](), list[str]()
+        outcomes, reasons = dict[str, SearchOutcome](), list[str]()
         jobs = combinations_of(cells, NOMINAL, [SCALE])
         for name, job in zip(labels(jobs), jobs, strict=True):
             try:
@@ -63,4 +63,4 @@ class Search(Study):
                 reasons.append(f"{name}: {error}")
         if not outcomes:
             raise UserError("; ".join(reasons) or "the sweep has no cell of a search")
-        return [report(outcomes, reasons, self._settings, out)]
+        return [search_section(outcomes, reasons, self._settings, out)]

@@ -5,7 +5,15 @@ from __future__ import annotations
 from brittlestar.errors import counted
 from brittlestar.results.format import bounded
 from brittlestar.results.load import Row
-from brittlestar.studies.search.plan import RANDOM, SEARCH, TARGET, Confirmed, Outcome, Tried, breaking_points
+from brittlestar.studies.search.plan import (
+    BREAKING_SHARE,
+    RANDOM,
+    SEARCH,
+    Confirmed,
+    SearchOutcome,
+    Tried,
+    breaking_points,
+)
 
 CONFIRMED, OPEN, REFUTED = "confirmed", "open", "refuted"
 
@@ -13,7 +21,7 @@ CONFIRMED, OPEN, REFUTED = "confirmed", "open", "refuted"
 def decision(found: Confirmed) -> str:
     """Whether at least half of all episodes fail: by the interval of the share on fresh seeds."""
     low, high = found.interval
-    return CONFIRMED if low >= TARGET else REFUTED if high < TARGET else OPEN
+    return CONFIRMED if low >= BREAKING_SHARE else REFUTED if high < BREAKING_SHARE else OPEN
 
 
 def front(tried: list[Tried]) -> list[Tried]:
@@ -26,13 +34,13 @@ def front(tried: list[Tried]) -> list[Tried]:
     return points
 
 
-def ratio(outcome: Outcome) -> float | None:
+def ratio(outcome: SearchOutcome) -> float | None:
     """Returns the distance of the search's combination as a share of that of random draws."""
     found, other = outcome.found.get(SEARCH), outcome.found.get(RANDOM)
     return found.found.distance / other.found.distance if found and other else None
 
 
-def result_rows(outcomes: dict[str, Outcome]) -> list[Row]:
+def result_rows(outcomes: dict[str, SearchOutcome]) -> list[Row]:
     """Returns what search and random draws found for each policy."""
     rows: list[Row] = []
     for name, outcome in outcomes.items():
@@ -57,7 +65,7 @@ def result_rows(outcomes: dict[str, Outcome]) -> list[Row]:
     return rows
 
 
-def part_rows(outcomes: dict[str, Outcome]) -> list[Row]:
+def part_rows(outcomes: dict[str, SearchOutcome]) -> list[Row]:
     """Returns each part: its critical level alone, and its value in the combination that was found."""
     rows: list[Row] = []
     for name, outcome in outcomes.items():
@@ -76,7 +84,7 @@ def part_rows(outcomes: dict[str, Outcome]) -> list[Row]:
     return rows
 
 
-def point_rows(outcomes: dict[str, Outcome]) -> list[Row]:
+def point_rows(outcomes: dict[str, SearchOutcome]) -> list[Row]:
     """Returns all points that were tried on the episodes of the search."""
     rows: list[Row] = []
     for name, outcome in outcomes.items():
@@ -90,7 +98,7 @@ def point_rows(outcomes: dict[str, Outcome]) -> list[Row]:
     return [{key: row.get(key) for key in keys} for row in rows]
 
 
-def verdict(outcome: Outcome) -> str:
+def search_verdict(outcome: SearchOutcome) -> str:
     """Returns the finding on one policy in a sentence."""
     if not outcome.clean.done:
         return "the clean cell failed, so there is no search"
@@ -118,7 +126,7 @@ def verdict(outcome: Outcome) -> str:
     return f"{text}; the best of {len(outcome.tried[RANDOM])} random draws is {other.found.distance:.3g} away"
 
 
-def combination(outcome: Outcome, point: Tried) -> str:
+def combination(outcome: SearchOutcome, point: Tried) -> str:
     """Writes the parts of a point that are on, and other values."""
     texts = []
     for strength in outcome.space.strengths:

@@ -15,25 +15,27 @@ from brittlestar.reports.sections import Section
 from brittlestar.results.format import bounded_column, markdown
 from brittlestar.results.load import Row
 from brittlestar.results.write import write_rows
-from brittlestar.statistics.sensitivity import RESAMPLES, MorrisEffects, SobolIndices
+from brittlestar.statistics.sensitivity import SENSITIVITY_RESAMPLES, MorrisEffects, SobolIndices
 from brittlestar.studies.broken_episodes import failure_words
 from brittlestar.studies.sensitivity.bars import bar_chart, draw_bars
 from brittlestar.studies.sensitivity.design import FAILURE, Finding, Question
 
 RESULT, INDICES, POINTS, PICTURE = "sensitivity.json", "sensitivity_indices", "sensitivity_points", "sensitivity"
-MEASURES = {"sobol": ("total", "first"), "morris": ("effect",)}
+INDEX_COLUMNS = {"sobol": ("total", "first"), "morris": ("effect",)}
 """Columns with an interval, that which ranks the factors first."""
 
 
-def report(findings: dict[str, Finding], reasons: list[str], question: Question, out: Path) -> Section:
+def sensitivity_section(findings: dict[str, Finding], reasons: list[str], question: Question, out: Path) -> Section:
     """Writes the files of a study, and returns its section."""
     rows = [row for name, finding in findings.items() for row in index_rows(name, finding)]
     write_rows(rows, out / INDICES)
     write_rows([row for name, finding in findings.items() for row in _point_rows(name, finding)], out / POINTS)
-    sentences = [(name, verdict([row for row in rows if row["policy"] == name], question)) for name in findings]
+    sentences = [
+        (name, sensitivity_verdict([row for row in rows if row["policy"] == name], question)) for name in findings
+    ]
     write_file(out / RESULT, json.dumps(_as_dict(findings, rows, dict(sentences), question), indent=1) + "\n")
     remove_pictures(out, PICTURE)
-    measures = MEASURES[question.method]
+    measures = INDEX_COLUMNS[question.method]
     draw_bars(rows, measures, out / PICTURE)
     body = "\n\n".join(["\n".join(f"- {name}: {text}." for name, text in sentences), _table(rows, measures), *reasons])
     charts = [bar_chart(rows, measures, [PICTURE])]
@@ -80,9 +82,12 @@ def _point_rows(name: str, finding: Finding) -> list[Row]:
     return [{"policy": name, "point": i} | values | {"response": y} for i, (values, y) in enumerate(pairs)]
 
 
-def verdict(rows: list[Row], question: Question) -> str:
-    """Returns what drives the metric in a sentence; a factor without any sign of an effect is named as such."""
-    measure, what = MEASURES[question.method][0], "the failure rate" if question.metric == FAILURE else question.metric
+def sensitivity_verdict(rows: list[Row], question: Question) -> str:
+    """Returns what drives the metric in a sentence, and whether the order of the first two factors is decided."""
+    measure, what = (
+        INDEX_COLUMNS[question.method][0],
+        "the failure rate" if question.metric == FAILURE else question.metric,
+    )
     if math.isnan(rows[0][measure]) or rows[0][measure] == 0:
         return f"{what} is the same at all points, so that no factor drives it"
     words = {"total": "total index", "effect": "effect over its range"}[measure]
@@ -97,7 +102,7 @@ def verdict(rows: list[Row], question: Question) -> str:
 
 def _table(rows: list[Row], measures: tuple[str, ...]) -> str:
     shown = [row | {f"{name} index": bounded_column(row, name, ".3f") for name in measures} for row in rows]
-    if measures == MEASURES["morris"]:
+    if measures == INDEX_COLUMNS["morris"]:
         shown = [row | {"effect [95 %]": row["effect index"]} for row in shown]
         return markdown(
             shown, ["policy", "factor", "low", "high", "effect [95 %]", "mean_effect", "spread", "correlation"]
@@ -140,7 +145,8 @@ def _methods(finding: Finding, question: Question) -> list[str]:
     }[question.method]
     shared = (
         f"The response of a point is {what} over the same {finding.episodes} episodes at all points{failure}. "
-        f"Intervals are 95 % percentile intervals of {RESAMPLES} bootstrap resamples of the design and of the episodes."
+        f"Intervals are 95 % percentile intervals of {SENSITIVITY_RESAMPLES} bootstrap resamples of the design and of "
+        "the episodes."
     )
     pairs = (
         "Indices use products over pairs of different episodes, so that the noise of few episodes is no interaction."

@@ -15,10 +15,10 @@ from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 from brittlestar.statistics.sensitivity import morris_design, sobol_design
 from brittlestar.studies.base import Rounds, Study
+from brittlestar.studies.cell_plans import CellPlan, NextCell, combinations_of, in_rounds, labels, repeat, side_by_side
 from brittlestar.studies.factors import Factor, read_factors
 from brittlestar.studies.sensitivity.design import Design, Finding, Question, analyse_design
-from brittlestar.studies.sensitivity.report import report
-from brittlestar.studies.trials import Plan, Trial, combinations_of, in_rounds, labels, merge, repeat
+from brittlestar.studies.sensitivity.report import sensitivity_section
 
 _DESIGNS = {"sobol": sobol_design, "morris": morris_design}
 
@@ -57,21 +57,21 @@ class Sensitivity(Study):
             raise UserError(
                 "a sensitivity study varies keys within ranges: add `KEY=interval(LOW,HIGH)` for each of them"
             )
-        return in_rounds(merge([self._plan(job) for job in cells]))
+        return in_rounds(side_by_side([self._plan(job) for job in cells]))
 
     def _points(self, count: int, seed: int) -> np.ndarray:
         return _DESIGNS[self.method](count, self.samples, seed)
 
-    def _plan(self, job: Job) -> Plan[Finding]:
+    def _plan(self, job: Job) -> CellPlan[Finding]:
         return self._course(job, read_factors(job.config, self.ranges))
 
-    def _course(self, job: Job, factors: list[Factor]) -> Plan[Finding]:
+    def _course(self, job: Job, factors: list[Factor]) -> CellPlan[Finding]:
         # The seed of the cells chooses the episodes, and the points too.
         points = self._points(len(factors), int(job.config["seed"]))
         values = [{f.key: f.cell_of(u) for f, u in zip(factors, point, strict=True)} for point in points]
         note = f"{counted(len(points), 'point')} of {counted(len(factors), 'factor')}"
-        trials = [Trial(job, {"role": None}, note), Trial(job, {"role": "clean", "clean": True})]
-        _, clean, *cells = yield [*trials, *(Trial(job, own | {"role": "design"}) for own in values)]
+        trials = [NextCell(job, {"role": None}, note), NextCell(job, {"role": "clean", "clean": True})]
+        _, clean, *cells = yield [*trials, *(NextCell(job, own | {"role": "design"}) for own in values)]
         design = Design(factors, points, values, self.method)
         return analyse_design(design, cells, clean, self._question)
 
@@ -86,4 +86,4 @@ class Sensitivity(Study):
                 reasons.append(f"{name}: {error}")
         if not findings:
             raise UserError("; ".join(reasons) or "the sweep has no cell of a sensitivity study")
-        return [report(findings, reasons, self._question, out)]
+        return [sensitivity_section(findings, reasons, self._question, out)]

@@ -11,11 +11,11 @@ from brittlestar.errors import UserError, counted
 from brittlestar.results.load import Cell
 from brittlestar.studies.base import Round, Rounds, with_overrides
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Trial:
+class NextCell:
     """A cell that a plan asks for: a combination of the sweep, with some values set."""
 
     job: Job
@@ -29,11 +29,11 @@ class Trial:
         return with_overrides(self.job, self.values)
 
 
-Plan = Generator[list[Trial], list[Cell], Result]
+CellPlan = Generator[list[NextCell], list[Cell], _Result]
 """Yields trials, receives their cells in this order, and returns its result."""
 
 
-def merge(plans: Sequence[Plan[Result]]) -> Plan[list[Result]]:
+def side_by_side(plans: Sequence[CellPlan[_Result]]) -> CellPlan[list[_Result]]:
     """Runs plans side by side: their trials go into the same rounds, and each of them receives its own cells.
 
     Example:
@@ -41,12 +41,12 @@ def merge(plans: Sequence[Plan[Result]]) -> Plan[list[Result]]:
         ...     for number in range(count):
         ...         yield [number] * count
         ...     return count
-        >>> both = merge([plan(1), plan(2)])
+        >>> both = side_by_side([plan(1), plan(2)])
         >>> next(both), both.send(["a", "b", "c"])
         ([0, 0, 0], [1, 1])
     """
-    results: dict[int, Result] = {}
-    asked: dict[int, list[Trial]] = {}
+    results: dict[int, _Result] = {}
+    asked: dict[int, list[NextCell]] = {}
 
     def advance(number: int, cells: list[Cell] | None) -> None:
         asked.pop(number, None)
@@ -64,7 +64,7 @@ def merge(plans: Sequence[Plan[Result]]) -> Plan[list[Result]]:
     return [results[number] for number in range(len(plans))]
 
 
-def in_rounds(plan: Plan[Any]) -> Rounds:
+def in_rounds(plan: CellPlan[Any]) -> Rounds:
     """Returns the rounds of a plan."""
     cells: list[Cell] | None = None
     while True:
@@ -76,7 +76,7 @@ def in_rounds(plan: Plan[Any]) -> Rounds:
         cells = yield Round([trial.cell for trial in trials], "; ".join(notes))
 
 
-def repeat(plan: Plan[Result], cells: Iterable[Cell]) -> Result:
+def repeat(plan: CellPlan[_Result], cells: Iterable[Cell]) -> _Result:
     """Returns the result of a plan from the finished cells of its sweep; raises a `UserError` where one is missing."""
     finished = {tuple(cell.manifest["overrides"]): cell for cell in cells}
     answers: list[Cell] | None = None
