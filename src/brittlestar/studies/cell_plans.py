@@ -33,7 +33,7 @@ CellPlan = Generator[list[NextCell], list[Cell], _Result]
 """Yields trials, receives their cells in this order, and returns its result."""
 
 
-def side_by_side(plans: Sequence[CellPlan[_Result]]) -> CellPlan[list[_Result]]:
+def plans_together(plans: Sequence[CellPlan[_Result]]) -> CellPlan[list[_Result]]:
     """Runs plans side by side: their trials go into the same rounds, and each of them receives its own cells.
 
     Example:
@@ -41,7 +41,7 @@ def side_by_side(plans: Sequence[CellPlan[_Result]]) -> CellPlan[list[_Result]]:
         ...     for number in range(count):
         ...         yield [number] * count
         ...     return count
-        >>> both = side_by_side([plan(1), plan(2)])
+        >>> both = plans_together([plan(1), plan(2)])
         >>> next(both), both.send(["a", "b", "c"])
         ([0, 0, 0], [1, 1])
     """

@@ -12,7 +12,7 @@ from brittlestar.cells.job import Job
 from brittlestar.results.load import Cell
 from brittlestar.statistics.intervals import wilson
 from brittlestar.studies.broken_episodes import failed_episodes
-from brittlestar.studies.cell_plans import CellPlan, NextCell, side_by_side
+from brittlestar.studies.cell_plans import CellPlan, NextCell, plans_together
 from brittlestar.studies.search.optimiser import Points, draw_at_random, optimise
 from brittlestar.studies.search.space import SearchSpace
 from brittlestar.studies.search.units import MOST_LEVELS, Unit, bisect
@@ -138,7 +138,7 @@ def _units(course: Course, outcome: SearchOutcome) -> CellPlan[list[Unit]]:
             except StopIteration as end:
                 return end.value
 
-    return (yield from side_by_side([plan(number) for number in range(len(space.strengths))]))
+    return (yield from plans_together([plan(number) for number in range(len(space.strengths))]))
 
 
 def _both(course: Course, outcome: SearchOutcome) -> Generator[list[NextCell], list[Cell], None]:
@@ -147,9 +147,9 @@ def _both(course: Course, outcome: SearchOutcome) -> Generator[list[NextCell], l
         SEARCH: optimise(space, course.settings.budget, seed, BREAKING_SHARE),
         RANDOM: draw_at_random(space, course.settings.budget, seed),
     }
-    tried = yield from side_by_side([_evaluate(course, outcome, role, own) for role, own in points.items()])
+    tried = yield from plans_together([_evaluate(course, outcome, role, own) for role, own in points.items()])
     outcome.tried = dict(zip(points, tried, strict=True))
-    found = yield from side_by_side([_settle(course, outcome, role) for role in points])
+    found = yield from plans_together([_settle(course, outcome, role) for role in points])
     outcome.found = dict(zip(points, found, strict=True))
 
 

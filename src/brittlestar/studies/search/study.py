@@ -12,7 +12,7 @@ from brittlestar.errors import PositiveInt, UserError, check_fields, require
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 from brittlestar.studies.base import Rounds, Study
-from brittlestar.studies.cell_plans import CellPlan, combinations_of, in_rounds, labels, repeat, side_by_side
+from brittlestar.studies.cell_plans import CellPlan, combinations_of, in_rounds, labels, plans_together, repeat
 from brittlestar.studies.search.plan import NOMINAL, SCALE, Course, SearchOutcome, Settings, search
 from brittlestar.studies.search.report import search_section
 from brittlestar.studies.search.space import search_space
@@ -46,7 +46,7 @@ class Search(Study):
 
     def rounds(self, cells: Iterable[Job]) -> Rounds:
         """Returns the rounds of all searches, side by side: one for each combination of the overrides."""
-        return in_rounds(side_by_side([self._plan(job) for job in cells]))
+        return in_rounds(plans_together([self._plan(job) for job in cells]))
 
     def _plan(self, job: Job) -> CellPlan[SearchOutcome]:
         space = search_space(job.config, self.ranges, self.units or {})

@@ -15,7 +15,15 @@ from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
 from brittlestar.statistics.sensitivity import morris_design, sobol_design
 from brittlestar.studies.base import Rounds, Study
-from brittlestar.studies.cell_plans import CellPlan, NextCell, combinations_of, in_rounds, labels, repeat, side_by_side
+from brittlestar.studies.cell_plans import (
+    CellPlan,
+    NextCell,
+    combinations_of,
+    in_rounds,
+    labels,
+    plans_together,
+    repeat,
+)
 from brittlestar.studies.factors import Factor, read_factors
 from brittlestar.studies.sensitivity.design import Design, Finding, Question, analyse_design
 from brittlestar.studies.sensitivity.report import sensitivity_section
@@ -57,7 +65,7 @@ class Sensitivity(Study):
             raise UserError(
                 "a sensitivity study varies keys within ranges: add `KEY=interval(LOW,HIGH)` for each of them"
             )
-        return in_rounds(side_by_side([self._plan(job) for job in cells]))
+        return in_rounds(plans_together([self._plan(job) for job in cells]))
 
     def _points(self, count: int, seed: int) -> np.ndarray:
         return _DESIGNS[self.method](count, self.samples, seed)
