@@ -93,7 +93,8 @@ def sensitivity_verdict(rows: list[Row], question: Question) -> str:
     words = {"total": "total index", "effect": "effect over its range"}[measure]
     first, *others = rows
     text = f"{first['factor']} drives {what} most ({words} {bounded_column(first, measure, '.2f')})"
-    followers = [f"{row['factor']} {row[measure]:.2f}" for row in others]
+    # Never -0.00.
+    followers = [f"{row['factor']} {round(row[measure], 2) + 0.0:.2f}" for row in others]
     text += f"; then {', '.join(followers)}" if followers else ""
     if others and first[f"{measure}_low"] <= others[0][f"{measure}_high"]:
         text += "; the intervals of the first two overlap, so their order is not decided"
