@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[3]
 COMMON = ["hydra/sweeper=search", "env=cartpole"]
 PARTS = "perturbation=[gaussian_observation,delayed_action]"
 SIGMA = "perturbation.parts.gaussian_observation.sigma"
-SMALL = [*COMMON, "policy=zoo/cartpole_ppo", PARTS, "episodes=8", "study.budget=9", "study.confirm=16"]
+RANGES = [f"{SIGMA}=interval(0,0.4)", "perturbation.parts.delayed_action.delay_steps=interval(0,4)"]
+SMALL = [*COMMON, "policy=zoo/cartpole_ppo", PARTS, *RANGES, "episodes=8", "study.budget=9", "study.confirm=16"]
 
 
 @pytest.mark.parametrize(
@@ -57,8 +58,7 @@ def test_ranges_need_a_study_that_takes_them(call):
 
 
 def test_one_command_finds_confirms_and_writes_a_combination_that_runs(shell, call):
-    ranges = [f"{SIGMA}=interval(0,0.4)", "perturbation.parts.delayed_action.delay_steps=interval(0,4)"]
-    done, folder = shell.sweep(*SMALL, *ranges, "study.units={gaussian_observation:0.1}")
+    done, folder = shell.sweep(*SMALL, "study.units={gaussian_observation:0.1}")
     (result,) = json.loads((folder / "search.json").read_text())["policies"]
     assert result["search"]["points"] == result["random"]["points"] == 9
     assert result["search"]["episodes"] == 16 and 0 <= result["search"]["failure_rate"] <= 1
