@@ -78,10 +78,11 @@ def _read(config: dict[str, Any], key: str, low: float, high: float) -> Factor:
         if key.startswith("+"):
             return Factor(key, low, high)
         raise UserError(f"{text}: `{plain}` does not exist; {nearest(plain, _numbers(values))}")
-    if not _is_number(values[plain]):
-        raise UserError(f"{text}: `{plain}` is not a number, but {values[plain]!r}")
     owner, _, name = plain.rpartition(".")
-    whole = takes_whole(values.get(owner, config), name, owner)
+    node = values.get(owner, config)
+    if not _is_number(values[plain]) and not (values[plain] is None and _field_types(node, name, owner) & {int, float}):
+        raise UserError(f"{text}: `{plain}` is not a number, but {values[plain]!r}")
+    whole = takes_whole(node, name, owner)
     if whole and (low != round(low) or high != round(high)):
         raise UserError(f"{text}: `{plain}` takes whole numbers, so the ends of its range must be whole")
     return Factor(key, low, high, whole)
@@ -103,5 +104,13 @@ def takes_whole(node: Any, name: str, where: str) -> bool:
         True
     """
     if "_target_" in node:
-        return typing.get_type_hints(locate(node["_target_"], where)).get(name) is int
+        return _field_types(node, name, where) & {int, float} == {int}
     return isinstance(node[name], int)
+
+
+def _field_types(node: Any, name: str, where: str) -> set[Any]:
+    """Returns the types that a field of the class of a config node takes."""
+    if "_target_" not in node:
+        return set()
+    hint = typing.get_type_hints(locate(node["_target_"], where)).get(name)
+    return {hint, *typing.get_args(hint)}
