@@ -104,8 +104,8 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
     require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
     require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)
     data, lapse = trials.merged(), 1 - threshold.value if not threshold.relative else 1.0
-    limits = [tuple(np.log(bounds)), tuple(_SLOPES), (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
-    axes = [np.linspace(*ends, count) for ends, count in zip(limits, _FIRST, strict=True)]
+    limits = [np.log(bounds), _SLOPES, (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
+    axes = [np.linspace(low, high, count) for (low, high), count in zip(limits, _FIRST, strict=True)]
     axes[0] = _with_gaps(axes[0], data.levels)
     # Many outcomes make a peak that a coarse grid misses: they count little on the first grids.
     share = min(1.0, _FIRST_OUTCOMES * trials.dispersion / max(trials.total, 1))
