@@ -124,7 +124,7 @@ def next_levels(trials: Trials, search: Search, seen: SearchState, batch: int) -
 
 def _missing(trials: Trials, search: Search, seen: SearchState) -> float:
     """Returns how many more outcomes the width needs, if it falls by their square root."""
-    ratio = (seen.interval.high - seen.interval.low) / search.wanted(seen.fit.estimate)
+    ratio = float(seen.interval.high - seen.interval.low) / search.wanted(seen.fit.estimate)
     return trials.total * min(ratio**2 - 1, 1e6)
 
 
