@@ -22,7 +22,7 @@ _RARE_CROSSING, _RARE = 1e-4, 2e-3
 """Densities, relative to the largest, below which the next grid leaves values out."""
 _TAIL_SCALE = 0.15
 _FIRST_OUTCOMES = 200
-_STRICTER = 0.6
+_STRICTER = 0.4
 """Share of the errors that the posterior makes of those allowed: it ends when it is narrow, and shapes differ."""
 
 
