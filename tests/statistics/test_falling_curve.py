@@ -26,8 +26,8 @@ def test_the_interval_has_the_width_of_the_information_at_any_number_of_outcomes
     levels = np.concatenate([[0, 0.025, 0.05, 0.2], np.linspace(0.09, 0.13, 9)])
     found = fit(levels, curves.CURVES["logistic"](levels), count)
     low, high = found.interval([*levels, found.estimate])
-    # 97 % of a logistic location with slope 60, and a little for floor, lapse and skewness.
-    ideal = 2 * 2.17 * 2 / (60 * np.sqrt(9 * count * 0.85))
+    # 98 % of a logistic location with slope 60, and a little for floor, lapse and skewness.
+    ideal = 2 * 2.33 * 2 / (60 * np.sqrt(9 * count * 0.85))
     assert low < 0.11 < high and 0.9 * ideal < high - low < 1.8 * ideal
 
 

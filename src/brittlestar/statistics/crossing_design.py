@@ -88,7 +88,7 @@ def _covariance(fit: CrossingFit, levels: Array, counts: Array) -> Array:
     rates, slopes = fit.likeliest(levels), _slopes(fit, levels)
     information = slopes.T @ (slopes * (counts / (rates * (1 - rates)))[:, None]) + _PRIOR
     # A design far from the crossing has no information on it: a tiny one keeps the matrix regular.
-    return np.linalg.inv(information + np.diag([1e-9, 0, 0, 0]))
+    return np.asarray(np.linalg.inv(information + np.diag([1e-9, 0, 0, 0])), dtype=np.float64)
 
 
 def _slopes(fit: CrossingFit, levels: Array) -> Array:

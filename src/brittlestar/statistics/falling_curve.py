@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +16,13 @@ from brittlestar.statistics.trials import Threshold, Trials
 SKEWS = (0.0, 1.0, 2.0)
 """Exponents of the strength in the logit; 0 is its logarithm."""
 _FIRST, _THEN = (33, 15, 3, 3), (25, 9, 5, 5)
-_SLOPES = np.log([0.5, 1e4])
+_SLOPES = math.log(0.5), math.log(1e4)
 _MOST_FLOOR, _SHARPEST = 0.8, 40.0
 _RARE_CROSSING, _RARE = 1e-4, 2e-3
 """Densities, relative to the largest, below which the next grid leaves values out."""
 _TAIL_SCALE = 0.15
 _FIRST_OUTCOMES = 200
-_STRICTER = 0.6
+_STRICTER = 0.4
 """Share of the errors that the posterior makes of those allowed: it ends when it is narrow, and shapes differ."""
 
 
@@ -104,8 +105,9 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
     require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
     require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)
     data, lapse = trials.merged(), 1 - threshold.value if not threshold.relative else 1.0
-    limits = [tuple(np.log(bounds)), tuple(_SLOPES), (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
-    axes = [np.linspace(*ends, count) for ends, count in zip(limits, _FIRST, strict=True)]
+    logs = tuple(math.log(bound) for bound in bounds)
+    limits: list[tuple[float, ...]] = [logs, _SLOPES, (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
+    axes = [np.linspace(ends[0], ends[1], count) for ends, count in zip(limits, _FIRST, strict=True)]
     axes[0] = _with_gaps(axes[0], data.levels)
     # Many outcomes make a peak that a coarse grid misses: they count little on the first grids.
     share = min(1.0, _FIRST_OUTCOMES * trials.dispersion / max(trials.total, 1))

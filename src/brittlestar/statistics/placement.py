@@ -78,7 +78,7 @@ def bracket_of(trials: Trials, threshold: Threshold) -> Interval:
         return anytime_bracket(trials, (threshold.value, threshold.value))
     first = trials.levels == 0
     clean = mean_at_every_look(trials.sums[first].sum(), trials.counts[first].sum(), _CLEAN_LEVEL)
-    goal = threshold.value * clean.low, threshold.value * clean.high
+    goal = threshold.value * float(clean.low), threshold.value * float(clean.high)
     return anytime_bracket(trials, goal, LEVEL + 1 - _CLEAN_LEVEL)
 
 
@@ -124,7 +124,7 @@ def next_levels(trials: Trials, search: Search, seen: SearchState, batch: int) -
 
 def _missing(trials: Trials, search: Search, seen: SearchState) -> float:
     """Returns how many more outcomes the width needs, if it falls by their square root."""
-    ratio = (seen.interval.high - seen.interval.low) / search.wanted(seen.fit.estimate)
+    ratio = float(seen.interval.high - seen.interval.low) / search.wanted(seen.fit.estimate)
     return trials.total * min(ratio**2 - 1, 1e6)
 
 

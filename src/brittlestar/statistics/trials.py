@@ -28,7 +28,7 @@ class Trials:
         require(all(array.shape == arrays[0].shape for array in arrays), "sums", "one per level", arrays[1].shape)
         require(arrays[0] >= 0, "levels", "at least 0", levels)
         require((arrays[1] >= 0) & (arrays[1] <= arrays[2]), "sums", "between 0 and the count", sums)
-        return cls(*arrays, dispersion)
+        return cls(arrays[0], arrays[1], arrays[2], dispersion)
 
     @property
     def total(self) -> int:
@@ -38,7 +38,7 @@ class Trials:
     def merged(self) -> Trials:
         """Returns one entry per level, in the order of levels."""
         levels, places = np.unique(self.levels, return_inverse=True)
-        sums, counts = (np.bincount(places, values) for values in (self.sums, self.counts))
+        sums, counts = (np.bincount(places, values).astype(np.float64) for values in (self.sums, self.counts))
         return Trials(levels, sums, counts, self.dispersion)
 
 

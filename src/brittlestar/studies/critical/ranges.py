@@ -96,7 +96,8 @@ def _largest(cell: Job, key: str, sign: int, start: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _is_valid(cell, key, sign * middle) else (low, middle)
     # A bound such as 1 is valid itself, or every number below it is.
-    return high if _is_valid(cell, key, sign * round(high, 9)) else float(f"{low * 0.999:.3g}")
+    bound = round(high, 9)
+    return bound if _is_valid(cell, key, sign * bound) else float(f"{low * 0.999:.3g}")
 
 
 def _is_valid(cell: Job, key: str, value: float) -> bool:

@@ -104,16 +104,16 @@ def _entries(curves: list[CriticalCurve], rows: list[Row]) -> list[dict[str, Any
 
 def critical_charts(curves: list[CriticalCurve], pictures: list[str]) -> list[Chart]:
     """Returns the fitted curves and the outcomes at their levels, which replace the picture on the page."""
-    fits, points = [], []
+    fits, spent = [], []
     for title, members in panels_of(curves).items():
         x = members[0].key.removeprefix("perturbation.")
         fits.append({"title": title, "x": x, "lines": [_line(curve) for curve in members]})
-        points.append({"title": title, "x": x, "points": [p for curve in members for p in _points(curve)]})
+        spent.append({"title": title, "x": x, "lines": [_spent(curve) for curve in members]})
     y = "share of the best return" if curves[0].search.threshold.relative else "success rate"
     base = {"x": "strength", "y": y, "share": True, "chooser": "Curve"}
     return [
         Chart("lines", "Fitted curves", base | {"panels": fits}, pictures),
-        Chart("points", "Where the episodes went", base | {"panels": points}),
+        Chart("lines", "Where the episodes went", base | {"panels": spent, "y": "episodes", "share": False}),
     ]
 
 
@@ -132,13 +132,12 @@ def curve_points(curve: CriticalCurve) -> tuple[np.ndarray, np.ndarray, tuple[np
     return x, curve.look.fit.mean(x), (np.asarray(band.low), np.asarray(band.high))
 
 
-def _points(curve: CriticalCurve) -> list[dict[str, Any]]:
-    points = []
-    for level, mean, bounds, episodes in curve.outcomes.means():
-        numbers = rounded([curve.sign * level, mean, float(bounds.low), float(bounds.high)], 4)
-        pairs = zip(("x", "y", "low", "high"), numbers, strict=True)
-        points.append({"name": f"{curve.name}: {episodes} episodes", **dict(pairs)})
-    return points
+def _spent(curve: CriticalCurve) -> dict[str, Any]:
+    """Returns how many episodes each level got, with the mean outcome as a note."""
+    means = curve.outcomes.means()
+    x, y = ([curve.sign * mean.level for mean in means], [mean.episodes for mean in means])
+    notes = [f"mean outcome {mean.mean:{LEVEL_STYLE}}" for mean in means]
+    return {"name": curve.name, "x": rounded(x, 4), "mean": y, "notes": notes}
 
 
 def _plain(node: Any) -> Any:
