@@ -49,7 +49,7 @@ class LeanSac(SAC):
         """Returns an optimizer as SAC makes it, with new layers among its weights; Adam changes all in one call."""
         kind, is_shared = self.policy.optimizer_class, self.policy.share_features_extractor and part is self.critic
         weights = [w for name, w in part.named_parameters() if not (is_shared and "features_extractor" in name)]
-        fused = {"fused": True} if kind is torch.optim.Adam else {}
+        fused = {"fused": True} if kind in (torch.optim.Adam, torch.optim.AdamW) else {}
         return kind(weights, lr=self.lr_schedule(1), **fused | self.policy.optimizer_kwargs)  # type: ignore[call-arg]
 
     def train(self, gradient_steps: int, batch_size: int = 64) -> None:
