@@ -29,7 +29,7 @@ def test_shipped_files_are_those_of_the_card(name):
     assert card["recipe"] == zoo.recipe(name)
     assert card["clean"]["episodes"] >= 100
     assert {path.name for path in (zoo.HOME / name).iterdir()} == {*card["sha256"], zoo.CARD}
-    option = next(option for option, policy in zoo.options().items() if policy == name)
+    option = next(option for option, policy in zoo.zoo_options().items() if policy == name)
     assert load("policy", f"zoo/{option}").trained_in == card["env"] == compose_training(zoo.recipe(name))["env"]["id"]
 
 

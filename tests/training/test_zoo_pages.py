@@ -22,7 +22,7 @@ def test_pages_are_written_where_they_differ(tiny, tmp_path):
     home = tmp_path / "zoo" / "policies"
     shutil.copytree(tiny("cartpole_ppo")[0], home)
     written = write_pages(home, tmp_path / "conf")
-    assert len(written) == 1 + len(zoo.options())
+    assert len(written) == 1 + len(zoo.zoo_options())
     assert write_pages(home, tmp_path / "conf") == []
     assert "| cartpole_ppo " in (tmp_path / "zoo" / "policies" / "README.md").read_text()
     assert (tmp_path / "conf" / "cartpole_ppo.yaml").read_text().startswith("# ppo on cartpole, trained: return 3,")

@@ -21,7 +21,7 @@ _LEVELS = 4
 """Levels of a Morris design."""
 
 
-class Estimate(NamedTuple):
+class IndexEstimate(NamedTuple):
     """A value for each factor, and its 95 % interval."""
 
     value: Array
@@ -32,14 +32,14 @@ class Estimate(NamedTuple):
 class SobolIndices(NamedTuple):
     """Shares of the variance of the response: of each factor alone, and with all its interactions."""
 
-    first: Estimate
-    total: Estimate
+    first: IndexEstimate
+    total: IndexEstimate
 
 
 class MorrisEffects(NamedTuple):
     """Changes of the response over the whole range of each factor: mean size, mean, and standard deviation."""
 
-    size: Estimate
+    size: IndexEstimate
     mean: Array
     spread: Array
 
@@ -69,7 +69,7 @@ def sobol_indices(response: Array, factors: int, random: np.random.Generator) ->
     """
     blocks = np.asarray(response, dtype=np.float64).reshape(-1, factors + 2, np.shape(response)[-1])
     if np.ptp(blocks) == 0:
-        empty = Estimate(*[np.full(factors, np.nan)] * 3)
+        empty = IndexEstimate(*[np.full(factors, np.nan)] * 3)
         return SobolIndices(empty, empty)
     # Far from 0 the estimators are less precise.
     blocks = blocks - blocks.mean()
@@ -77,7 +77,7 @@ def sobol_indices(response: Array, factors: int, random: np.random.Generator) ->
     values = _sobol(blocks, np.ones((count, 1)), np.ones((episodes, 1)))[..., 0]
     replicates = [_sobol(blocks, *weights) for weights in _resamples(count, episodes, random)]
     low, high = map(np.asarray, percentile_interval(np.moveaxis(np.concatenate(replicates, axis=-1), -1, 0)))
-    return SobolIndices(*(Estimate(values[i], low[i], high[i]) for i in range(2)))
+    return SobolIndices(*(IndexEstimate(values[i], low[i], high[i]) for i in range(2)))
 
 
 def morris_effects(design: Array, response: Array, random: np.random.Generator) -> MorrisEffects:
@@ -95,7 +95,7 @@ def morris_effects(design: Array, response: Array, random: np.random.Generator) 
         np.einsum("tfr,tr->rf", np.abs(blocks @ weights), rows) / rows.sum(axis=0)[:, None] / values.shape[1]
         for rows, weights in _resamples(len(blocks), values.shape[1], random)
     ]
-    size = Estimate(np.asarray(result["mu_star"]), *map(np.asarray, percentile_interval(np.concatenate(sizes))))
+    size = IndexEstimate(np.asarray(result["mu_star"]), *map(np.asarray, percentile_interval(np.concatenate(sizes))))
     return MorrisEffects(size, np.asarray(result["mu"]), np.asarray(result["sigma"]))
 
 

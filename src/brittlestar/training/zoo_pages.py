@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.config import config_folder
-from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, options, read_card, recipes
+from brittlestar.policies.zoo.cards import HOME, TARGET, choice, is_shipped, read_card, recipes, zoo_options
 from brittlestar.results.format import markdown
 from brittlestar.training.scores import score_text
 
@@ -40,7 +40,7 @@ def zoo_list(home: Path = HOME) -> str:
 def pages(home: Path = HOME, folder: Path | None = None) -> dict[Path, str]:
     """Returns the text of every file that is written from the cards; `folder` is that of the yaml files."""
     folder = folder or config_folder() / "policy" / "zoo"
-    yamls = {folder / f"{option}.yaml": _option(name, home) for option, name in options().items()}
+    yamls = {folder / f"{option}.yaml": _option(name, home) for option, name in zoo_options().items()}
     return {home / "README.md": _readme(home)} | yamls
 
 

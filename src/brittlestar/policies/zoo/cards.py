@@ -51,15 +51,15 @@ def _trainings(name: str, words: list[str]) -> dict[str, list[str]]:
 
 
 @functools.cache
-def options() -> dict[str, str]:
+def zoo_options() -> dict[str, str]:
     """Returns the options `policy=zoo/...`: to the name of a policy.
 
     Every line of `recipes.yaml` is one, and every training of several is one by its number.
 
     Example:
-        >>> options()["cartpole_ppo"], options()["cartpole_ppo/0"], options()["cartpole_ppo/4"]
+        >>> zoo_options()["cartpole_ppo"], zoo_options()["cartpole_ppo/0"], zoo_options()["cartpole_ppo/4"]
         ('cartpole_ppo', 'cartpole_ppo', 'cartpole_ppo_4')
-        >>> options()["fetch_reach_sac/1"]
+        >>> zoo_options()["fetch_reach_sac/1"]
         'fetch_reach_sac_1'
     """
     names = {name: name for name in _lines()}
@@ -105,7 +105,7 @@ def policy_name(word: str) -> str:
         >>> policy_name("cartpole_ppo/2"), policy_name("cartpole_ppo")
         ('cartpole_ppo_2', 'cartpole_ppo')
     """
-    name = options().get(word, word)
+    name = zoo_options().get(word, word)
     if name not in recipes():
         raise UserError(f"the zoo has no `{word}`; {nearest(word, recipes())}")
     return name
@@ -123,7 +123,7 @@ def choice(name: str, key: str) -> str | None:
 
 def is_shipped(name: str, home: Path = HOME) -> bool:
     """Returns whether a policy, or that of an option, has been trained and adopted."""
-    return (home / options().get(name, name) / CARD).is_file()
+    return (home / zoo_options().get(name, name) / CARD).is_file()
 
 
 def read_card(name: str, home: Path = HOME) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class SearchOutcome:
 
 
 class Settings(NamedTuple):
-    """The settings of all searches of a sweep, see `study.Search`."""
+    """The settings of all searches of a sweep, see `study.SmallestFailure`."""
 
     budget: int
     confirm: int

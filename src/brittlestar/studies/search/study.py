@@ -19,7 +19,7 @@ from brittlestar.studies.search.space import search_space
 
 
 @dataclass
-class Search(Study):
+class SmallestFailure(Study):
     """Searches the strengths of a composition for the smallest combination that breaks each policy of a sweep.
 
     Attributes:
