@@ -67,7 +67,7 @@ class CriticalCurve:
         if value is None:
             return f"not decided whether it falls below {self.metric} within {most}"
         line = f"falls below {self.metric} at {self._signed(value)}"
-        if self.search.reach.whole:
+        if self.search.reach.whole and value.high - value.low <= 1:
             line += f" (holds at {text(math.floor(value.value))}, not at {text(math.floor(value.value) + 1)})"
         if self.look.status == "budget":
             line += f"; wider than asked: the budget of {self.search.budget:,} episodes is used"
