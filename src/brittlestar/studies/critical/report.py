@@ -113,7 +113,7 @@ def critical_charts(curves: list[CriticalCurve], pictures: list[str]) -> list[Ch
     base = {"x": "strength", "y": y, "share": True, "chooser": "Curve"}
     return [
         Chart("lines", "Fitted curves", base | {"panels": fits}, pictures),
-        Chart("lines", "Where the episodes went", base | {"panels": spent, "y": "episodes", "share": False}),
+        Chart("lines", "Where the episodes went", base | {"panels": spent, "y": "share of the episodes up to a level"}),
     ]
 
 
@@ -133,11 +133,12 @@ def curve_points(curve: CriticalCurve) -> tuple[np.ndarray, np.ndarray, tuple[np
 
 
 def _spent(curve: CriticalCurve) -> dict[str, Any]:
-    """Returns how many episodes each level got, with the mean outcome as a note."""
+    """Returns the share of the episodes up to each level, with the outcomes there as a note."""
     means = curve.outcomes.means()
-    x, y = ([curve.sign * mean.level for mean in means], [mean.episodes for mean in means])
-    notes = [f"mean outcome {mean.mean:{LEVEL_STYLE}}" for mean in means]
-    return {"name": curve.name, "x": rounded(x, 4), "mean": y, "notes": notes}
+    counts = np.array([mean.episodes for mean in means])
+    levels, shares = [curve.sign * mean.level for mean in means], np.cumsum(counts) / counts.sum()
+    notes = [f"{mean.episodes} episodes here, mean outcome {mean.mean:{LEVEL_STYLE}}" for mean in means]
+    return {"name": curve.name, "x": rounded(levels, 4), "mean": rounded(shares.tolist(), 4), "notes": notes}
 
 
 def _plain(node: Any) -> Any:
