@@ -39,7 +39,7 @@ def test_a_search_ends_near_the_crossing_of_a_curve_of_any_shape(shape):
 @pytest.mark.parametrize("settings", [{"width": 0.05, "budget": 4000}, {"width": 0.3, "budget": 500}])
 @pytest.mark.parametrize("shape", curves.CURVES)
 def test_intervals_cover_the_crossing_and_brackets_always(shape, settings):
-    """93 % less the Monte Carlo error of 300 searches; less on a bump, which no falling curve fits (docs/critical.md)."""
+    """93 % less the Monte Carlo error of 300 searches; less on a bump, which no curve of the fit has."""
     truth = curves.crossing(curves.CURVES[shape])
     intervals, brackets, _ = searches(shape, 300, **settings)
     assert np.mean((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])) >= (
