@@ -100,4 +100,4 @@ class BenchmarkPlan:
 
 def _options() -> list[str]:
     """Returns what `glob(zoo/*)` matches: every policy of the zoo, with one of its trainings."""
-    return [option for option in zoo.options() if "/" not in option]
+    return [option for option in zoo.zoo_options() if "/" not in option]
