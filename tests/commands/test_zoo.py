@@ -59,7 +59,7 @@ def test_typos_and_untrained_policies_are_one_line(shell):
         assert f"`policy={wrong}` does not exist; did you mean `zoo/cartpole_ppo`?" in done.stderr
     assert "zoo/cartpole_ppo\n    ppo on cartpole, trained: return 500" in shell("--list", "policy").stdout
     if UNTRAINED:
-        option = next(option for option, name in zoo.options().items() if name == UNTRAINED[0])
+        option = next(option for option, name in zoo.zoo_options().items() if name == UNTRAINED[0])
         done = shell(f"policy=zoo/{option}", check=False)
         assert f"is not trained yet: `brittlestar zoo train {UNTRAINED[0]}`" in done.stderr
     done = shell("train", "cartpole_pp", script="scripts/zoo.py", check=False)
