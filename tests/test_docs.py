@@ -172,6 +172,11 @@ def test_commands(tmp_path, sweeps, line, request):
     elif "leaderboard" in line or "study.scoring" in line:
         stress = ("perturbation=baseline,trust_violation", "episodes=6", "study.reference=230", *FEWER_PHASES)
         run_command(sweeps("experiment=stress", *stress), line)
+    elif "--sequential" in line:
+        for name, policy in (("first", "random"), ("second", "constant")):
+            words = f"-m env=cartpole policy={policy} perturbation.sigma=0.1 episodes=2 hydra.sweep.dir=multirun/{name}"
+            run_command(tmp_path, f"{PROGRAM} {words}")
+        run_command(tmp_path, line)
     else:
         folder = sweeps("perturbation.sigma=0,0.1", "episodes=2")
         record_demos(folder)

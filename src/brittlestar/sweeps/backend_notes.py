@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from brittlestar.cells.job import Job, resolve
 from brittlestar.sweeps.screen import is_screen
 
-_printed: set[str] = set()
-
 
 def print_backends(jobs: Iterable[Job]) -> None:
-    """Writes a line to the standard error, once, for every environment whose backend was chosen among several."""
+    """Writes a line to the standard error for every environment whose backend was chosen among several."""
     notes: dict[str, None] = {}
     for job in jobs:
         # A job that cannot be resolved fails when it runs.
@@ -19,5 +17,4 @@ def print_backends(jobs: Iterable[Job]) -> None:
             notes.setdefault(resolve(job).backend_note)
     # A live line may be on the terminal.
     start = "\r\x1b[2K" if is_screen(sys.stderr) else ""
-    sys.stderr.write("".join(f"{start}{note}\n" for note in notes if note and note not in _printed))
-    _printed.update(notes)
+    sys.stderr.write("".join(f"{start}{note}\n" for note in notes if note))

@@ -154,7 +154,9 @@ def _outcomes(
         return
     # A long cell at the end would leave the other workers idle.
     longest_first = sorted((twins[0] for twins in todo.values()), key=lambda job: -job.config["episodes"])
-    print_backends(longest_first)
+    if jobs[0].number == 0:
+        # Later rounds of a sweep run on the same backends.
+        print_backends(longest_first)
     for outcome in executor(longest_first, progress):
         for job in todo[outcome.cell]:
             yield (job, *_finished(job, outcome))

@@ -54,4 +54,5 @@ def _folders(override: Override) -> list[str]:
 
 
 def _is_any(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch(name, pattern) for pattern in patterns)
+    # As in a shell, `zoo/*` leaves out what is in folders of the zoo: single trainings, as `zoo/cartpole_ppo/1`.
+    return any(fnmatch(name, pattern) and name.count("/") == pattern.count("/") for pattern in patterns)

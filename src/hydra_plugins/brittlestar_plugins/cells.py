@@ -107,9 +107,9 @@ class CellSweeper(BasicSweeper):
         assert self.config is not None
         composer = composer_of(self.launcher)
         planned = [composer.job(overrides, first + i) for i, overrides in enumerate(jobs[first:])]
+        refuse_foreign_policies(planned)
         for store in {os.path.expanduser(str(job.config.get("store", ""))) for job in planned} - {""}:
             check_store(store)
-        refuse_foreign_policies(planned)
         write_plan(Path(str(self.config.hydra.sweep.dir)), jobs, first)
 
     def _check_gate(self, jobs: list[list[str]]) -> None:
