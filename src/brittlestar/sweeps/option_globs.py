@@ -25,7 +25,9 @@ def choose_options(names: Iterable[str], include: Sequence[str], exclude: Sequen
         >>> choose_options(["zoo/cartpole_ppo", "zoo/never_trained", "random"], ["zoo/*"])
         ['zoo/cartpole_ppo']
     """
-    matches = [name for name in names if _is_any(name, include) and not _is_any(name, exclude)]
+    # As in a shell, `zoo/*` leaves out what is in folders of the zoo: single trainings, as `zoo/cartpole_ppo/1`.
+    matches = [name for name in names if any(_matches(name, pattern) for pattern in include)]
+    matches = [name for name in matches if not any(fnmatch(name, pattern) for pattern in exclude)]
     return [name for name in matches if not name.startswith("zoo/") or zoo.is_shipped(name.removeprefix("zoo/"))]
 
 
@@ -53,6 +55,5 @@ def _folders(override: Override) -> list[str]:
     return list(dict.fromkeys(pattern.rpartition("/")[0] for pattern in value.include if "/" in pattern))
 
 
-def _is_any(name: str, patterns: Sequence[str]) -> bool:
-    # As in a shell, `zoo/*` leaves out what is in folders of the zoo: single trainings, as `zoo/cartpole_ppo/1`.
-    return any(fnmatch(name, pattern) and name.count("/") == pattern.count("/") for pattern in patterns)
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatch(name, pattern) and name.count("/") == pattern.count("/")
