@@ -80,7 +80,7 @@ class BenchmarkPlan:
         policies = [f"policy={','.join(f'zoo/{name}' for name in self.policies)}"] if self.policies else []
         return [
             "-m", f"experiment={EXPERIMENT}", *policies, f"episodes={self.episodes}",
-            f"study.reference={self.reference}", f"seed={','.join(map(str, self.seeds))}", "policy.training=${seed}",
+            f"study.reference={self.reference}", f"seed={','.join(map(str, self.seeds))}", "++policy.training=${seed}",
             f"stress_schedule.pre={third}", f"stress_schedule.shock={third}",
             f"store={self.store}", f"hydra.sweep.dir={self.folder}",
         ]  # fmt: skip
