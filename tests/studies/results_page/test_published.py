@@ -52,10 +52,10 @@ def test_published_figures_are_next_to_ours(filled, tmp_path, table, policy_tabl
     assert {row["smoothness, published"] for row in metrics} == {"0.125"}
     assert "Largest differences, ours minus published: smoothness +0.325 at 0.2." in text
     gaps = {(row["task"], row["sweep"], row["policy"]): row for row in table(text, "## Where we differ")}
-    worst = gaps["fetch_push", "observation", "SAC"]
+    worst = gaps["fetch_push", "observation", "`push_controller`"]
     assert (worst["largest difference, points"], worst["at"], worst["ours"]) == ("-83.0", "0.05", "0.1")
     assert worst["apart at"] == "3 of 5: 0.05, 0.1, 0.2"
-    assert gaps["fetch_push", "observation", "SAC, trained under noise"]["published"] == "0.62"
+    assert gaps["fetch_push", "observation", "`random`"]["published"] == "0.62"
     twins = table(text[text.index("### FetchPush-v4") :], "### FetchPush-v4")
     assert {row["difference, published"] for row in twins} == {"+31.0"}
     shape = next(row for row in table(text, "## All curves") if row["task"] == "fetch_push" and row["policy"] == "SAC")

@@ -11,10 +11,11 @@ from brittlestar.results.format import markdown
 from brittlestar.results.load import Row, load_cells
 from brittlestar.results.rows import measures
 from brittlestar.studies.pages import JUDGED, with_interval
+from brittlestar.studies.results_page.bars import bars
 from brittlestar.studies.results_page.parts import all_parts, by_level, find_part
 from brittlestar.studies.results_page.plan import NOISES, SAC, TITLES, P, ResultsPlan
 from brittlestar.studies.results_page.published import PUBLISHED_EPISODES, TASKS
-from brittlestar.studies.results_page.robust import PICTURE, bars, draw_push, robust_section
+from brittlestar.studies.results_page.robust import PICTURE, draw_push, robust_section
 from brittlestar.studies.results_page.tables import gap_row, rate_columns, shapes, sweep_section
 
 _SHAPES = """\
@@ -86,12 +87,13 @@ def _opening(plan: ResultsPlan) -> list[str]:
 
 
 def _differences(plan: ResultsPlan) -> list[str]:
-    heading, parts = "## Where we differ from the published figures", list(all_parts(plan))
-    levels = [row for part in parts for row in part.gaps()]
+    heading = "## Where we differ from the published figures"
+    policies = [(part, name) for part in all_parts(plan) if part.gaps() for name in part.trainings]
+    levels = [row for part, name in policies for row in part.gaps(name)]
     if not levels:
         return [heading, "No policy with published figures was measured."]
     apart = sum(row["apart"] for row in levels)
-    rows = [gap_row(part) for part in parts if part.gaps()]
+    rows = [gap_row(part, name) for part, name in policies]
     return [heading, f"{_APART} That is so at {apart} of {len(levels)} levels.", markdown(rows, rows[0])]
 
 

@@ -46,18 +46,20 @@ class Part:
         name = LOW_PASS if (self.role, self.noise) == (SAC, "low_pass") else f"{self.role}_{self.noise}"
         return self.published.row(self.task, name, x)
 
-    def gaps(self) -> list[Row]:
+    def gaps(self, name: str | None = None) -> list[Row]:
         """Returns the difference of any-step success to the published one at every level where there is one.
 
-        `apart` is whether our interval and Wilson's over the published episodes do not overlap.
+        `apart` is whether our interval and Wilson's over the published episodes do not overlap, `below` whether ours is
+        below as well. A name selects one training.
         """
         rows = []
-        for x, row in self.rows().items():
+        for x, row in by_level(self.trainings[name] if name else self.tables).items():
             rate = self.published_at(x).get("success_rate")
             if rate is not None:
                 low, high = wilson(round(rate * PUBLISHED_EPISODES), PUBLISHED_EPISODES)
                 gap = {"x": x, "ours": row["success_any"], "published": rate, "difference": row["success_any"] - rate}
-                rows.append(gap | {"apart": bool(row["success_any_low"] > high or row["success_any_high"] < low)})
+                below = bool(row["success_any_high"] < low)
+                rows.append(gap | {"apart": below or bool(row["success_any_low"] > high), "below": below})
         return rows
 
 

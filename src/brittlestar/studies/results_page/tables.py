@@ -13,15 +13,15 @@ _HEADINGS = {"observation": "Observation noise", "action": "Action noise"}
 _HEADINGS["low_pass"] = "Low-pass filter on actions, action noise 0.5"
 
 
-def gap_row(part: Part) -> Row:
-    """Returns the row of a part in the table of differences to the published figures."""
-    gaps = part.gaps()
+def gap_row(part: Part, name: str) -> Row:
+    """Returns the row of one policy of a part in the table of differences to the published figures."""
+    gaps = part.gaps(name)
     most = max(gaps, key=lambda row: abs(row["difference"]))
     apart = [text(row["x"]) for row in gaps if row["apart"]]
     return {
         "task": part.task,
         "sweep": part.noise.replace("_", "-"),
-        "policy": TITLES[part.role],
+        "policy": f"`{name}`",
         "largest difference, points": points(most["difference"]),
         "at": text(most["x"]),
         "ours": three_digits(most["ours"]),
