@@ -1,5 +1,6 @@
 import gymnasium as gym
 import gymnasium_robotics
+import mujoco
 import numpy as np
 import pytest
 from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
@@ -77,6 +78,34 @@ def test_long_episodes_with_large_actions_are_the_same_bit_for_bit(env_id):
     assert plain.unwrapped.model.opt.disableflags != fast.unwrapped.model.opt.disableflags
     for seed in (2, 3, 4):
         assert episode(plain, seed, steps=600) == episode(fast, seed, steps=600)
+
+
+def test_fetch_is_simulated_without_islands_only_where_it_is_a_single_tree():
+    flags = [make(env_id, fast=True).unwrapped.model.opt.disableflags for env_id in FETCH]
+    assert flags == [mujoco.mjtDisableBit.mjDSBL_ISLAND, 0, 0, 0]
+
+
+def test_blows_and_contacts_without_islands_are_the_same_bit_for_bit():
+    plain, fast = make("FetchReach-v4"), make("FetchReach-v4", fast=True)
+    rng, contacts = np.random.default_rng(0), 0
+    for env in (plain, fast):
+        env.reset(seed=0)
+    for step in range(60):
+        action = rng.uniform(-1, 1, 4).astype(np.float32) - [0, 0, 0.5, 0]
+        blow = rng.normal(0, 10, plain.unwrapped.model.nv) * (step % 20 == 19)
+        traces = []
+        for env in (plain, fast):
+            env.unwrapped.data.qvel[:] += blow
+            traces.append(numbers_of(env, *env.step(action)[:2]))
+        assert traces[0] == traces[1]
+        contacts = max(contacts, plain.unwrapped.data.ncon)
+    # At rest only the base touches the floor, in three points.
+    assert contacts > 4
+
+
+def test_islands_that_change_a_number_are_searched_for(monkeypatch):
+    monkeypatch.setattr(fetch.FastFetch, "no_islands", int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))
+    assert make("FetchReach-v4", fast=True).unwrapped.model.opt.disableflags == 0
 
 
 @pytest.mark.parametrize("env_id", [*FETCH[:2], *RUNNERS])

@@ -37,6 +37,16 @@ class FastEnv:
         """A copy of the model for groups whose first member is this environment."""
         return SharedModel(self.model)
 
+    @cached_property
+    def no_islands(self) -> int:
+        """The flag that turns off MuJoCo's search for parts that do not touch each other, to solve them apart.
+
+        A single tree of joints is one part, so the search changes no number. With several trees the flag is 0.
+        """
+        import mujoco
+
+        return int(getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)) if self.model.ntree == 1 else 0
+
     def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
         """Gives each member its row of `actions`."""
         raise NotImplementedError

@@ -73,6 +73,29 @@ class FastFetch(FastEnv):
     def install(self) -> None:
         super().install()
         self.env._get_obs = self._get_obs
+        if self._has_one_island():
+            self.model.opt.disableflags |= self.no_islands
+
+    def _has_one_island(self) -> bool:
+        """Whether a step has the same numbers without the search for islands, which takes 2 % of FetchReach's."""
+        # Lanes share their model, and the first one has tried it.
+        flags, flag = self.model.opt.disableflags, self.no_islands
+        if not flag & ~flags:
+            return False
+        try:
+            with_search = self._numbers_after_step()
+            self.model.opt.disableflags = flags | flag
+            return self._numbers_after_step() == with_search
+        finally:
+            self.model.opt.disableflags = flags
+
+    def _numbers_after_step(self) -> list[bytes]:
+        """Steps a copy of the simulation, and returns its state."""
+        mujoco = self.env._mujoco
+        data = mujoco.MjData(self.model)
+        mujoco.mj_copyData(data, self.model, self.data)
+        mujoco.mj_step(self.model, data, self.env.n_substeps)
+        return [array.tobytes() for array in (data.qpos, data.qvel, data.qacc_warmstart)]
 
     def _get_obs(self) -> dict[str, np.ndarray]:
         self.alone.forget_times()

@@ -12,11 +12,6 @@ _CLIPS = {"HalfCheetahEnv": False, "HopperEnv": True, "Walker2dEnv": True}
 """Class name to whether the observed velocities are clipped; those that clip can fall, too."""
 
 
-_NO_ISLANDS = int(getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0))
-"""MuJoCo searches for parts of a model that do not touch each other, to solve them apart. A runner is one part, so the
-search changes no number, and takes a tenth of a step."""
-
-
 def fast_runner(env: Any) -> FastEnv | None:
     """Returns the faster runner, None for any other environment."""
     is_runner = type(env).__name__ in _CLIPS and type(env).__module__.endswith("_v5") and env.render_mode != "human"
@@ -40,7 +35,7 @@ class FastRunner(FastEnv):
         mujoco.mj_getState(self.model, self.data, state, kind)
         action = np.linspace(-0.9, 0.7, self.model.nu, dtype=np.float32)
         results, flags = [], self.model.opt.disableflags
-        for step, flag in ((type(env).step.__get__(env), 0), (self.step, _NO_ISLANDS)):
+        for step, flag in ((type(env).step.__get__(env), 0), (self.step, self.no_islands)):
             self.model.opt.disableflags = flags | flag
             try:
                 observation, *scalars, info = step(action)
@@ -52,7 +47,8 @@ class FastRunner(FastEnv):
 
     def install(self) -> None:
         super().install()
-        self.model.opt.disableflags |= _NO_ISLANDS
+        # The search takes a tenth of a step.
+        self.model.opt.disableflags |= self.no_islands
 
     def begin(self, group: LaneGroup, actions: np.ndarray) -> None:
         self.actions = actions
