@@ -1,5 +1,6 @@
 """Is A more robust than B? Strength by strength and over the curve, paired where the episodes are shared."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from brittlestar.errors import UserError, nearest
 from brittlestar.results.difference import Difference, LevelDifference, Sides, curve_difference, level_difference
 from brittlestar.results.grouping import group
+from brittlestar.results.left_out import unshared_notes
 from brittlestar.results.load import RATES, ROW_KEYS, Cell, load_cells
 from brittlestar.results.ranges import range_of
 from brittlestar.statistics.hypothesis_tests import holm
@@ -38,10 +40,14 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
     return compare_cells(choose_curve(folder_a, where_a), choose_curve(folder_b, where_b), names, measure)
 
 
-def compare_cells(a: list[Cell], b: list[Cell], names: tuple[str, str], measure: str | None = None) -> Comparison:
-    """Compares the finished cells of two curves; see `compare`."""
+def compare_cells(
+    a: list[Cell], b: list[Cell], names: tuple[str, str], measure: str | None = None, notes: Sequence[str] = ()
+) -> Comparison:
+    """Compares the finished cells of two curves; see `compare`. `notes` go before those on the curves."""
     measure = measure or str(a[0].manifest["measure"])
-    return compare_values(shared_values(a, b, measure), names, measure, _note(a, b))
+    sides = shared_values(a, b, measure)
+    notes = [*notes, *unshared_notes(a, b, sides.paired), *_backend_notes(a, b)]
+    return compare_values(sides, names, measure, "; ".join(notes))
 
 
 def compare_values(sides: Sides, names: tuple[str, str], measure: str, note: str = "") -> Comparison:
@@ -72,12 +78,12 @@ def sides_of(a: list[Cell], b: list[Cell], measure: str, names: tuple[str, str] 
     return _sides(strengths, _complete(a, strengths, names[0]), _complete(b, strengths, names[1]), measure)
 
 
-def _note(a: list[Cell], b: list[Cell]) -> str:
+def _backend_notes(a: list[Cell], b: list[Cell]) -> list[str]:
     """Returns a note on two sides that ran on different backends."""
     backends = [" and ".join(sorted({_backend(cell) for cell in cells})) for cells in (a, b)]
     if backends[0] == backends[1]:
-        return ""
-    return f"A ran on {backends[0]}, B on {backends[1]}, which have other start states: the tests are unpaired"
+        return []
+    return [f"A ran on {backends[0]}, B on {backends[1]}, which have other start states: the tests are unpaired"]
 
 
 def _backend(cell: Cell) -> str:
@@ -94,9 +100,13 @@ def verdict(comparison: Comparison) -> str:
     return f"{higher} {kind} than {lower} over the curve"
 
 
-def choose_curve(folder: str, where: list[str]) -> list[Cell]:
-    """Returns the finished cells of the one curve of a folder that fulfils conditions `column=value`."""
-    cells = [cell for cell in load_cells([folder], mixed=True) if cell.done and cell.role is None]
+def choose_curve(folder: str, where: list[str], every: list[Cell] | None = None) -> list[Cell]:
+    """Returns the finished cells of the one curve of a folder that fulfils conditions `column=value`.
+
+    `every` are the cells of the folder, if they are loaded.
+    """
+    every = load_cells([folder], mixed=True) if every is None else every
+    cells = [cell for cell in every if cell.done and cell.role is None]
     if not cells:
         raise UserError(f"{folder} holds no finished cell")
     grouping = group(cells)

@@ -15,8 +15,9 @@ from brittlestar.cells.identity import NEUTRAL
 from brittlestar.cells.record import EPISODES, REWARDS
 from brittlestar.config import GROUPS
 from brittlestar.errors import UserError
-from brittlestar.sweeps.index import INDEX, ArrayFile, find_indexes, overrides_digest, read_header, read_index
+from brittlestar.sweeps.index import INDEX, ArrayFile, find_indexes, read_header, read_index
 from brittlestar.sweeps.layers import GONE, Base, Layered, flatten
+from brittlestar.sweeps.missing import is_planned
 
 RATES = ("success_any", "success_final")
 ROW_KEYS = ("episode", "reset_seed", "phase")
@@ -218,12 +219,6 @@ def read_cells(folder: Path) -> list[Cell]:
         older = "; cells of earlier versions are not read" if next(folder.glob("*/manifest.json"), None) else ""
         raise UserError(f"{folder} holds no finished cell of a sweep (no {INDEX} in it or below it{older})")
     return sorted(cells, key=lambda cell: cell.manifest.get("number", 0))
-
-
-def is_planned(manifest: Mapping[str, Any], plan: list[str] | None) -> bool:
-    """Whether a cell belongs to the sweep whose folder it is in, and not to an earlier one whose jobs still run."""
-    number = manifest.get("number", 0)
-    return plan is None or (number < len(plan) and plan[number] == overrides_digest(manifest["overrides"]))
 
 
 def _study(cells: list[Cell]) -> str:
