@@ -17,7 +17,7 @@ import numpy as np
 
 from brittlestar.cells.record import DamagedCellError, digest, read_arrays, size
 from brittlestar.errors import listed
-from brittlestar.sweeps.layers import Base, Layered, slim
+from brittlestar.sweeps.layers import Base, ChangePool
 
 INDEX, ARRAYS = "cells.jsonl", "cells.bin"
 SUM = ', "sum": "'
@@ -116,7 +116,7 @@ class IndexReader:
     def __init__(self, folder: Path) -> None:
         self.path = folder / INDEX
         self._arrays, self._changes = ArrayFile(folder / ARRAYS), _LineFile(self.path).changes
-        self._bases: dict[str, Base] = {}
+        self._bases, self._pool = dict[str, Base](), ChangePool()
         self.stop, self._number = 0, 0
         self.header: dict[str, Any] = {}
         """The lines on the whole sweep: its number of cells, and their plan."""
@@ -149,7 +149,7 @@ class IndexReader:
                 elif "changes" in line:
                     if line["of"] not in self._bases:
                         raise DamagedCellError(f"{self.path} lacks a line that line {self._number} needs: {_REMEDY}")
-                    manifest = Layered(self._bases[line["of"]], slim(line["changes"]), self._changes, start)
+                    manifest = self._pool.manifest(self._bases[line["of"]], line["changes"], self._changes, start)
                     if (number := manifest.get("number", 0)) < len(self._recorded):
                         self._is_repeated |= bool(self._recorded[number])
                         self._recorded[number] = 1
