@@ -10,6 +10,7 @@ import pytest
 from brittlestar.cells.claims import Claim
 from brittlestar.cells.record import DamagedCellError, decode, encode
 from brittlestar.errors import UserError
+from brittlestar.randomness import generator
 from brittlestar.sweeps.index import (
     ARRAYS,
     INDEX,
@@ -206,6 +207,50 @@ def test_a_plan_that_lost_its_line_is_noticed(tmp_path):
     change_lines(tmp_path, lambda lines: [lines[0], lines[2]])
     with pytest.raises(DamagedCellError, match="lacks lines that were written"):
         read(tmp_path)
+
+
+def flip(data, rng):
+    place = int(rng.integers(len(data)))
+    return data[:place] + bytes([data[place] ^ 1 << int(rng.integers(8))]) + data[place + 1 :]
+
+
+def cut(data, rng):
+    return data[: int(rng.integers(len(data)))]
+
+
+def swap(data, rng):
+    lines = data.splitlines(keepends=True)
+    one, other = rng.choice(range(3, len(lines) - 1), 2, replace=False)
+    return b"".join(lines[other] if i == one else line for i, line in enumerate(lines))
+
+
+def edit(data, rng):
+    return data.replace(b'"seed": ', b'"seed": 1', int(rng.integers(1, 5)))
+
+
+def delete(data, rng):
+    lines = data.splitlines(keepends=True)
+    gone = int(rng.integers(len(lines)))
+    return b"".join(lines[:gone] + lines[gone + 1 :])
+
+
+@pytest.mark.parametrize("damage", [flip, cut, swap, edit, delete])
+@pytest.mark.parametrize("name", [INDEX, ARRAYS])
+def test_damages_of_a_sweep_are_noticed_and_none_is_used(tmp_path, name, damage):
+    from brittlestar.results.verify import verify
+
+    rng = generator(7, "damage")
+    write(tmp_path, range(8))
+    whole = (tmp_path / name).read_bytes()
+    if name == ARRAYS and damage in (swap, edit, delete):
+        pytest.skip("it has no lines")
+    for _ in range(40):
+        (tmp_path / name).write_bytes(damage(whole, rng))
+        assert any(check.problem for check in verify(tmp_path))
+        with contextlib.suppress(DamagedCellError):
+            # What can be read is what was written.
+            for found, episodes, _ in read(tmp_path):
+                assert (episodes == found["config"]["seed"]).all()
 
 
 @contextlib.contextmanager

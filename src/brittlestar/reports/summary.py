@@ -25,6 +25,7 @@ from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
+from brittlestar.statistics.resampling import forget_draws
 from brittlestar.sweeps.index import INDEX
 from brittlestar.sweeps.memory import no_garbage_collection
 from brittlestar.sweeps.missing import missing_cells
@@ -58,6 +59,7 @@ def summarise(
     studies = [(study, every)] if study else studies_of(every, settings or {})
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
+    forget_draws()
     try:
         make_folder(out)
         sections, errors = analyse(studies, out)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from brittlestar.cells.claims import holder_of
 from brittlestar.cells.record import DamagedCellError
 from brittlestar.cells.store import load_cell, stored_cells
 from brittlestar.errors import UserError
-from brittlestar.sweeps.index import INDEX, find_indexes, read_header, read_index
+from brittlestar.sweeps.index import INDEX, IndexReader, find_indexes, read_header
 from brittlestar.sweeps.missing import MissingCells, missing_cells
 
 
@@ -49,8 +50,9 @@ def _problem_of_stored(store: Path, cell: str) -> str:
 
 
 def _verify_sweep(folder: Path) -> Iterator[Check]:
+    reader = IndexReader(folder)
     try:
-        for entry in read_index(folder):
+        for entry in reader.read():
             number, problem = int(entry.manifest.get("number", 0)), ""
             files = entry.manifest.get("files", {})
             try:
@@ -64,6 +66,8 @@ def _verify_sweep(folder: Path) -> Iterator[Check]:
         return
     if read_header(folder)[0] is None:
         yield Check(f"{folder / INDEX}", "it is empty, or its first line was cut")
+    elif not reader.is_ended and not reader.missing and holder_of(folder) is None:
+        yield Check(f"{folder / INDEX}", "it lacks its last line, and no cell: run the command of the sweep again")
 
 
 def _missing(folder: Path) -> Iterator[Check]:

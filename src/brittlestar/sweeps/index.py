@@ -157,6 +157,11 @@ class IndexReader:
         self._check_end()
 
     @property
+    def is_ended(self) -> bool:
+        """Whether the last line that was read is the last one of a sweep, or of a part of it."""
+        return self._whole_bytes is not None
+
+    @property
     def missing(self) -> list[int]:
         """The numbers of the cells without a line, so far."""
         return [number for number, count in enumerate(self._recorded) if not count]

@@ -29,12 +29,13 @@ def pairs_data(curves: Sequence[list[Cell]], names: Sequence[str], metrics: Sequ
     Where pairs are too many, those with the first curve come first. `all` is whether no pair was left out.
     """
     strengths = [{cell.strength for cell in cells} for cells in curves]
+    costs = [_cost(cells) for cells in curves]
     pairs = [pair for pair in itertools.combinations(range(len(curves)), 2) if _overlap(*(strengths[i] for i in pair))]
     budget, left_out, found = float(MOST_COMPARED), 0, list[dict[str, Any]]()
     for measure in metrics:
         grids = _Grids(curves, measure)
         for i, j in list(pairs):
-            cost = len(strengths[i] & strengths[j]) * _cost(curves[i])
+            cost = len(strengths[i] & strengths[j]) * costs[i]
             if cost > budget and found:
                 left_out += 1
                 continue
