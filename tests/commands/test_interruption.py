@@ -192,7 +192,7 @@ def test_nothing_is_imported_before_signals_are_answered():
     assert done.stdout.split() == ["brittlestar", "brittlestar.commands", "brittlestar.commands.interruption"]
 
 
-# Before the first module of brittlestar, Python itself answers: it starts, and the script of the installer imports `re`.
+# Before the first module of brittlestar, Python itself answers: it starts, and the installed script imports `re`.
 OWN_SECONDS = 0.15
 
 
