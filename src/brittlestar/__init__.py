@@ -11,10 +11,7 @@ Contents:
     UserError: every mistake that brittlestar can explain in one line.
 """
 
-from __future__ import annotations
-
-import importlib
-
+# No import here: a command answers no signal before its first module, which is this one.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +44,7 @@ _HOMES = {
 __all__ = sorted([*" ".join(_HOMES.values()).split(), "__version__"])
 
 
-def lazily(package: str, homes: dict[str, str] | str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazily(package: str, homes: dict[str, str] | str) -> "tuple[Callable[[str], Any], Callable[[], list[str]]]":
     """Returns `__getattr__` and `__dir__` of a package whose names are imported on first use.
 
     `homes` maps a module of the package to the names that are imported from it, with spaces between them; or it is the
@@ -61,7 +58,9 @@ def lazily(package: str, homes: dict[str, str] | str) -> tuple[Callable[[str], A
     homes = _static_imports(homes) if isinstance(homes, str) else homes
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
-    def get(name: str) -> Any:
+    def get(name: str) -> "Any":
+        import importlib
+
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
@@ -70,7 +69,6 @@ def lazily(package: str, homes: dict[str, str] | str) -> tuple[Callable[[str], A
 
 
 def _static_imports(file: str) -> dict[str, str]:
-    # Not above: the first module of every command answers no signals yet.
     import ast
     from pathlib import Path
 

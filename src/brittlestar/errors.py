@@ -99,6 +99,18 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def listed(noun: str, values: Iterable[object], most: int = 10) -> str:
+    """Returns values behind their noun, not too many of them.
+
+    Example:
+        >>> listed("cell", [3]), listed("cell", [3, 7]), listed("seed", range(99), most=2)
+        ('cell 3', 'cells 3, 7', 'seeds 0, 1 and 97 more')
+    """
+    texts = [str(value) for value in values]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{noun if len(texts) == 1 else f'{noun}s'} {', '.join(texts[:most])}{more}"
+
+
 def require_choice(name: str, value: str, valid: Iterable[str]) -> None:
     """Raises a `UserError` that suggests the nearest valid value, unless `value` is one.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from brittlestar.commands.interruption import is_own_process
+from brittlestar.randomness import generator
 
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 START = """
@@ -166,3 +167,50 @@ def test_a_worker_that_imports_the_program_does_not_answer_for_it(monkeypatch, w
     """A worker takes over `sys.argv` before it knows its parent."""
     monkeypatch.setattr(sys, "orig_argv", words)
     assert is_own_process("/usr/bin/brittlestar") is is_own
+
+
+FIRST = """
+import sys
+
+import _signal
+before, answer = set(sys.modules), _signal.signal
+
+def first(number, handler):
+    _signal.signal = answer
+    print(*sorted(set(sys.modules) - before))
+    return answer(number, handler)
+
+_signal.signal = first
+sys.argv = ["brittlestar"]
+sys.orig_argv = ["brittlestar"]
+import brittlestar.commands
+"""
+
+
+def test_nothing_is_imported_before_signals_are_answered():
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True)
+    assert done.stdout.split() == ["brittlestar", "brittlestar.commands", "brittlestar.commands.interruption"]
+
+
+# Before the first module of brittlestar, Python itself answers: it starts, and the installed script imports `re`.
+OWN_SECONDS = 0.15
+
+
+@pytest.mark.slow
+def test_forty_moments_of_the_first_second_end_with_one_line(tmp_path, short_folder):
+    rng = generator(3, "moments")
+    for turn in range(40):
+        number = list(SIGNALS)[turn % 2]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "brittlestar.commands.main", "-m", *SWEEP],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            env=os.environ | {"TMPDIR": str(short_folder)},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )  # fmt: skip
+        time.sleep(rng.uniform(OWN_SECONDS, 1.0))
+        os.kill(process.pid, number)
+        error = process.communicate(timeout=60)[1]
+        assert (process.returncode, error.splitlines()[-1:]) == (128 + number, [line(number).rstrip()])
+        assert "Traceback" not in error
+        time.sleep(0.3)
+        assert members(process.pid) == [] and list(short_folder.iterdir()) == []

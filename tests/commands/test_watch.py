@@ -55,7 +55,7 @@ def test_a_running_sweep_is_watched_and_aggregated_until_it_ends(running, tmp_pa
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "sweep").iterdir()} == before
     code, out, error = call(aggregate.main, "sweep", "--out", "tables")
     assert (code, error) == (0, "")
-    partial = "partial tables: 1 of 2 cells of sweep have no record; the sweep runs"
+    partial = "partial tables: 1 of 2 cells of sweep have no record (cell 1); the sweep runs"
     assert out.startswith(f"note: {partial}\n") and f"**{partial}**" in (tmp_path / "tables" / "report.md").read_text()
     assert len(json.loads((tmp_path / "tables" / "cells.json").read_text())) == 1
     (tmp_path / "go").touch()
@@ -85,16 +85,15 @@ def test_a_sweep_with_failed_cells_ends_non_zero(make_cell, fail_cell, save_cell
 def test_a_stopped_sweep_is_no_whole_one(make_cell, save_cells, tmp_path, call):
     save_cells(tmp_path / "a", curve(make_cell, 3))
     path = tmp_path / "a" / "cells.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-2]))
     code, out, error = call(watch.main, "a")
     assert code == 1 and "a, partial: 2 of 3 cells: 2 done, 0 failed; stopped" in out
     assert error.startswith("brittlestar: a was stopped with 2 of 3 cells; the same command continues it")
     assert call(watch.main, "a", "--once")[0] == 0
     code, out, error = call(aggregate.main, "a")
     assert (code, error) == (0, "")
-    assert out.startswith(
-        "note: partial tables: 1 of 3 cells of a have no record; the command of the sweep computes them\n"
-    )
+    missing = "1 of 3 cells of a have no record (cell 2)"
+    assert out.startswith(f"note: partial tables: {missing}; the command of the sweep computes them\n")
 
 
 @pytest.mark.parametrize(

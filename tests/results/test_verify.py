@@ -13,7 +13,7 @@ from brittlestar.sweeps.index_writer import IndexWriter, write_plan
 def write(folder, *numbers):
     with IndexWriter(folder, len(numbers)) as index:
         for number in numbers:
-            manifest = {"number": number, "choices": {}, "status": "done"}
+            manifest = {"number": number, "choices": {}, "status": "done", "overrides": [f"seed={number}"]}
             record = decode(encode(manifest, {"episodes": np.full(3, float(number))}))
             index.write(record.manifest, record.arrays)
 
@@ -38,7 +38,16 @@ def test_an_index_without_its_first_line_is_damaged(tmp_path, content):
 def test_a_missing_cell_of_a_sweep_with_a_folder_for_each_is_named(tmp_path):
     write_plan(tmp_path, [["seed=0"], ["seed=1"]])
     write(tmp_path / "0", 0)
-    assert problems(tmp_path) == ["1 of its cells have no result: the sweep runs or was ended"]
+    state = "the sweep was ended; its command computes them"
+    assert problems(tmp_path) == [f"1 of 2 cells of {tmp_path} have no record (cell 1): {state}"]
+
+
+def test_a_lost_line_is_damage(tmp_path):
+    write(tmp_path, 0, 1, 2)
+    lines = (tmp_path / INDEX).read_bytes().splitlines(keepends=True)
+    (tmp_path / INDEX).write_bytes(b"".join(lines[:3] + lines[4:]))
+    (problem,) = problems(tmp_path)
+    assert "lacks lines that were written, of cell 1" in problem
 
 
 def test_a_store_with_a_sweep_in_it_is_checked_too(tmp_path):

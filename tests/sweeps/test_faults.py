@@ -111,6 +111,42 @@ def test_a_policy_that_changes_its_process_changes_no_other_cell(faulty):
     assert alone == both
 
 
+ALTERS = """
+import numpy as np
+
+np.seterr(all="raise")
+
+def policy(observation):
+    return 0
+"""
+OVERFLOWS = """
+import os
+
+import numpy as np
+
+def policy(observation):
+    os.umask(0o777)
+    np.seterr(all="raise")
+    return 0
+
+def big(observation):
+    return int(np.float64(1e308) * np.float64(10.0) > 0)
+"""
+
+
+def test_a_policy_that_changes_how_its_process_computes_changes_no_other_cell(shell):
+    (shell.folder / "alters.py").write_text(ALTERS)
+    (shell.folder / "overflows.py").write_text(OVERFLOWS)
+    policies = "policy.path=alters:policy,overflows:policy,overflows:big"
+    done = shell(
+        "-m", *FAST, "policy=callable", policies, "seed=range(3)", "hydra.launcher.n_jobs=1", "hydra.sweep.dir=a"
+    )
+    assert "9 done, 0 failed" in done.stderr
+    # The store and the tables can be read by others.
+    modes = {path.stat().st_mode & 0o777 for path in shell.folder.rglob("*.cell")}
+    assert modes == {(shell.folder / "a" / "cells.csv").stat().st_mode & 0o777}
+
+
 def test_two_hundred_damages_of_a_store_are_noticed_and_none_is_used(shell):
     grid = ["env=cartpole", "policy=random", "episodes=3", "perturbation.sigma=0,0.1,0.3,0.5", "seed=range(10)"]
     shell.sweep(*grid, name="whole")

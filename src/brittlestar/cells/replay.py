@@ -104,7 +104,7 @@ def _run(job: ResolvedJob, columns: list[str], episode: int, size: int | None, e
     if size is not None and job.simulator["backend"] == "gymnasium":
         spec.register()
         spec = dataclasses.replace(spec, kwargs=with_pictures(spec.id, spec.kwargs))
-    with own_process_state(plan.seed, new_variables=True):
+    with own_process_state(plan.seed, imports=True):
         lanes = make_lanes(spec, 1, consecutive=plan.consecutive, needs_model=job.perturbation.needs_world)
         parts = cells.parts_of(job)
     with closing(lanes), own_process_state(plan.seed):

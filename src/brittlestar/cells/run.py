@@ -68,7 +68,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
 
     started, clock = time.time(), time.perf_counter()
     plan = plan_of(job)
-    with own_process_state(plan.seed, new_variables=True):
+    with own_process_state(plan.seed, imports=True):
         # First the environment: without it, what a policy lacks does not matter.
         lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
         parts = parts_of(job)

@@ -39,17 +39,24 @@ def main() -> None:
     )
     options = parser.parse_args()
     from brittlestar.results.compare import choose_curve, compare_cells
+    from brittlestar.results.left_out import missing_notes
+    from brittlestar.results.load import load_cells
 
     if options.range and not options.sequential:
         raise UserError("`--range` is for `--sequential`")
     if options.range and not options.range[0] < options.range[1]:
         raise UserError(f"`--range` must be two numbers, the least first, got {options.range}")
-    a, b = choose_curve(options.a, options.where_a), choose_curve(options.b, options.where_b)
+    cells = {folder: load_cells([folder], mixed=True) for folder in (options.a, options.b)}
+    notes = [note for folder, every in cells.items() for note in missing_notes(Path(folder), every)]
+    a, b = (
+        choose_curve(folder, where, cells[folder])
+        for folder, where in ((options.a, options.where_a), (options.b, options.where_b))
+    )
     names = " ".join([options.a, *options.where_a]), " ".join([options.b, *options.where_b])
     if options.sequential:
-        _print_sequential(a, b, names, options)
+        _print_sequential(a, b, names, options, notes)
         return
-    result = compare_cells(a, b, names, options.measure)
+    result = compare_cells(a, b, names, options.measure, notes)
     page = _write_page(result, a, b, options.out, Path(options.a) / "comparison")
     if options.json:
         print(json.dumps(vars(result), indent=1))
@@ -73,18 +80,22 @@ def _print(result: Comparison, page: str) -> None:
     print(f"over the curve: {means} ({curve['method']})\n{verdict(result)}")
 
 
-def _print_sequential(a: list[Cell], b: list[Cell], names: tuple[str, str], options: Namespace) -> None:
+def _print_sequential(
+    a: list[Cell], b: list[Cell], names: tuple[str, str], options: Namespace, notes: list[str]
+) -> None:
     """Compares by tests that hold at every look, and prints why the others do not."""
     from brittlestar.reports.terminal_text import print_text
     from brittlestar.results.format import markdown
+    from brittlestar.results.left_out import unshared_notes
     from brittlestar.results.sequential import PEEKING, compare_sequentially
 
     limits = (options.range[0], options.range[1]) if options.range else None
     result = compare_sequentially(a, b, names, options.measure, limits)
+    note = "; ".join([*notes, *unshared_notes(a, b, paired=True)])
     if options.json:
-        print(json.dumps(vars(result) | {"verdict": result.verdict}, indent=1))
+        print(json.dumps(vars(result) | {"verdict": result.verdict, "note": note}, indent=1))
         return
-    print(f"A = {names[0]}\nB = {names[1]}")
+    print("\n".join([f"A = {names[0]}", f"B = {names[1]}", *([f"note: {note}"] if note else [])]))
     print(f"{result.measure}, the same episodes, pair by pair; any wrong decision has a chance of {result.alpha:g}\n")
     print_text(markdown(result.levels, result.levels[0]))
     print(f"\n{PEEKING}\n\n{result.verdict}")

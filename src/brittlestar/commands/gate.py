@@ -29,13 +29,13 @@ def main() -> None:
     from brittlestar.results.aggregate import aggregate
     from brittlestar.results.load import load_cells
     from brittlestar.results.lost_cells import lost_cells
-    from brittlestar.sweeps.index import count_missing
+    from brittlestar.sweeps.missing import missing_cells
 
     texts = options.require or ([] if options.file else _earlier(Path(options.folders[0])))
     requirements = requirements_of({"file": options.file, "require": texts})
     cells = [cell for cell in load_cells(options.folders) if cell.role is None]
     tables = as_swept(aggregate(cells), cells)
-    missing = sum(count_missing(Path(folder)) for folder in options.folders)
+    missing = sum(len(sweep.numbers) for folder in options.folders for sweep in missing_cells(Path(folder)))
     code = run_gate(requirements, tables, options.out or Path(options.folders[0]), missing)
     lost = lost_cells(tables, missing)
     if lost:

@@ -5,20 +5,16 @@ Before a command has started there is nothing to remove, and the process ends at
 and when the exception gets lost, as in a library that catches everything.
 """
 
-from __future__ import annotations
-
-import atexit
-import contextlib
+# Python has these already when it starts. Any other import would delay the first answer to a signal.
+import _signal
 import os
-import signal
 import sys
-import threading
 
-TYPE_CHECKING = False  # Of `typing`, whose import would delay the first answer to a signal.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_NAMES = {int(_signal.SIGINT): "interrupted", int(_signal.SIGTERM): "terminated"}
 _CLEANUP_SECONDS = 20.0
 """Time for the code at work to end after a signal."""
 _EXIT_SECONDS = 12.0
@@ -31,11 +27,15 @@ _started = False
 
 def answer_signals() -> None:
     """Answers both signals from now on; one that the program ignores, as behind `nohup`, remains ignored."""
-    if threading.current_thread() is not threading.main_thread():
+    try:
+        for number in _NAMES:
+            if _signal.getsignal(number) != _signal.SIG_IGN:
+                _signal.signal(number, _receive)
+    except ValueError:
+        # Only the main thread may answer signals.
         return
-    for number in _NAMES:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _receive)
+    import threading
+
     sys.excepthook, threading.excepthook, sys.unraisablehook = _hook, _thread_hook, _unraisable_hook
 
 
@@ -60,29 +60,38 @@ def end_if_interrupted(error: BaseException | None = None) -> None:
 
 def stop_line(error: KeyboardInterrupt) -> tuple[str, int]:
     """Returns the line of an interruption, and its exit code."""
-    number = getattr(error, "number", signal.SIGINT)
+    number = int(getattr(error, "number", _signal.SIGINT))
     return _line(number, str(error)), _FAILED_SIGNAL + number
 
 
 def _line(number: int, text: str) -> str:
-    return f"{text or _NAMES[signal.Signals(number)]}; finished work is kept, the same command continues"
+    return f"{text or _NAMES[number]}; finished work is kept, the same command continues"
 
 
-def _receive(number: int, frame: Any) -> None:
+def _receive(number: int, frame: "Any") -> None:
     global _received
-    if _received is not None or not _started:
+    if not _started:
+        # There is nothing to remove yet, and this may be in the middle of any import.
+        os.write(2, f"brittlestar: {_line(number, '')}\n".encode())
+        os._exit(_FAILED_SIGNAL + number)
+    if _received is not None:
         _end(number)
     _received = number
+    import threading
+
     watch = threading.Timer(_CLEANUP_SECONDS, _end, [number])
     watch.daemon = True
     watch.start()
-    # The command has imported this module. An import above would come before the first answer to a signal.
     from brittlestar.errors import Interrupted
 
     raise Interrupted(number)
 
 
-def _end(number: int, text: str = "") -> NoReturn:
+def _end(number: int, text: str = "") -> "NoReturn":
+    import atexit
+    import contextlib
+    import threading
+
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     with contextlib.suppress(Exception):
@@ -95,18 +104,20 @@ def _end(number: int, text: str = "") -> NoReturn:
     os._exit(_FAILED_SIGNAL + number)
 
 
-def _hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+def _hook(kind: type[BaseException], error: BaseException, trace: "Any") -> None:
     end_if_interrupted(error)
     sys.__excepthook__(kind, error, trace)
 
 
-def _thread_hook(arguments: Any) -> None:
+def _thread_hook(arguments: "Any") -> None:
+    import threading
+
     # Other threads may fail while the program ends.
     if _received is None:
         threading.__excepthook__(arguments)
 
 
-def _unraisable_hook(arguments: Any) -> None:
+def _unraisable_hook(arguments: "Any") -> None:
     # The exception of the signal came up where Python ignores exceptions, such as in a destructor.
     if isinstance(arguments.exc_value, KeyboardInterrupt):
         end_if_interrupted()

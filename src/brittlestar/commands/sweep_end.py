@@ -123,6 +123,7 @@ def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     from brittlestar.reports.terminal_text import print_text
     from brittlestar.results.baseline_check import objections
     from brittlestar.sweeps import workers
+    from brittlestar.sweeps.missing import missing_cells
 
     workers.stop()
     folder = Path(str(config.hydra.sweep.dir))
@@ -132,10 +133,13 @@ def _aggregate(config: Any, requirements: list[Requirement]) -> None:
     print_text(f"\n{models_table(tables) if config.check == 'models' else overview}", folder)
     if config.get("videos") and tables.finished:
         _film(folder, int(config.videos))
-    code = run_gate(requirements, tables, folder) if requirements else 0
+    missing = sum(len(sweep.numbers) for sweep in missing_cells(folder))
+    code = run_gate(requirements, tables, folder, missing) if requirements else 0
     _track(config, folder, tables)
     if failures and config.check == "models":
         raise UserError(f"{len(failures)} of {counted(len(failures) + len(tables.cells), 'cell')} failed")
+    if missing:
+        errors.insert(0, f"{counted(missing, 'cell')} without a record: the launcher ended before them")
     if failures or errors:
         raise UserError("\n".join([failure_lines(failures)] * bool(failures) + errors))
     mismatches = objections([check for _, check in tables.baseline_checks]) if config.check == "baseline" else []

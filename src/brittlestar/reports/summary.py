@@ -25,8 +25,10 @@ from brittlestar.results.load import Cell, Row, load_cells
 from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
-from brittlestar.sweeps.index import INDEX, count_missing, read_header
+from brittlestar.statistics.resampling import forget_draws
+from brittlestar.sweeps.index import INDEX
 from brittlestar.sweeps.memory import no_garbage_collection
+from brittlestar.sweeps.missing import missing_cells
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
 
@@ -57,6 +59,7 @@ def summarise(
     studies = [(study, every)] if study else studies_of(every, settings or {})
     cells = [cell for cell in every if cell.role is None]
     tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
+    forget_draws()
     try:
         make_folder(out)
         sections, errors = analyse(studies, out)
@@ -98,12 +101,9 @@ def _text(report: Report, notes: list[str], plots: list[str], files: str) -> str
 def _missing(folders: list[str]) -> list[str]:
     """Returns a line on cells without a record: of a sweep that runs, was stopped, or lost some."""
     lines = []
-    for folder in folders:
-        missing, total = count_missing(Path(folder)), read_header(Path(folder))[0]
-        state = "the sweep runs" if _runs(folder) else "the command of the sweep computes them"
-        lines += [f"note: partial tables: {missing} of {total} cells of {folder} have no record; {state}"] * (
-            missing > 0
-        )
+    for missing in (sweep for folder in folders for sweep in missing_cells(Path(folder))):
+        state = "the sweep runs" if _runs(str(missing.folder)) else "the command of the sweep computes them"
+        lines.append(f"note: partial tables: {missing}; {state}")
     return lines
 
 

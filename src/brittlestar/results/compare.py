@@ -1,14 +1,16 @@
 """Is A more robust than B? Strength by strength and over the curve, paired where the episodes are shared."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from brittlestar.errors import UserError, nearest
+from brittlestar.results.curve_grid import CurveGrid, backend_of, grid_sides
 from brittlestar.results.difference import Difference, LevelDifference, Sides, curve_difference, level_difference
 from brittlestar.results.grouping import group
+from brittlestar.results.left_out import unshared_notes
 from brittlestar.results.load import RATES, ROW_KEYS, Cell, load_cells
-from brittlestar.results.ranges import range_of
 from brittlestar.statistics.hypothesis_tests import holm
 
 HIGHER_IS_BETTER = (*RATES, "dwell", "return", "normalised_return", "completion_fraction")
@@ -38,10 +40,14 @@ def compare(folder_a: str, folder_b: str, where_a: list[str], where_b: list[str]
     return compare_cells(choose_curve(folder_a, where_a), choose_curve(folder_b, where_b), names, measure)
 
 
-def compare_cells(a: list[Cell], b: list[Cell], names: tuple[str, str], measure: str | None = None) -> Comparison:
-    """Compares the finished cells of two curves; see `compare`."""
+def compare_cells(
+    a: list[Cell], b: list[Cell], names: tuple[str, str], measure: str | None = None, notes: Sequence[str] = ()
+) -> Comparison:
+    """Compares the finished cells of two curves; see `compare`. `notes` go before those on the curves."""
     measure = measure or str(a[0].manifest["measure"])
-    return compare_values(shared_values(a, b, measure), names, measure, _note(a, b))
+    sides = shared_values(a, b, measure)
+    notes = [*notes, *unshared_notes(a, b, sides.paired), *_backend_notes(a, b)]
+    return compare_values(sides, names, measure, "; ".join(notes))
 
 
 def compare_values(sides: Sides, names: tuple[str, str], measure: str, note: str = "") -> Comparison:
@@ -54,6 +60,12 @@ def compare_values(sides: Sides, names: tuple[str, str], measure: str, note: str
 
 def shared_values(a: list[Cell], b: list[Cell], measure: str) -> Sides:
     """Returns the values of two curves at the strengths that both have, over all seeds without a hole."""
+    check_axes(a, b, measure)
+    return sides_of(a, b, measure)
+
+
+def check_axes(a: list[Cell], b: list[Cell], measure: str) -> None:
+    """Raises a `UserError` if two curves are not over one axis, or lack the measure."""
     axes = [{"environment": cells[0].config["env"].get("id"), "strength": cells[0].strength_name} for cells in (a, b)]
     for axis in axes[0]:
         if axes[0][axis] != axes[1][axis]:
@@ -61,27 +73,19 @@ def shared_values(a: list[Cell], b: list[Cell], measure: str) -> Sides:
     metrics = [name for name in a[0].manifest["columns"] if name not in ROW_KEYS]
     if measure not in metrics:
         raise UserError(f"`measure` {measure!r} is not a metric; {nearest(measure, metrics)}")
-    return sides_of(a, b, measure)
 
 
 def sides_of(a: list[Cell], b: list[Cell], measure: str, names: tuple[str, str] = ("A", "B")) -> Sides:
     """Returns a measure of the cells of two curves at the strengths that both have."""
-    strengths = sorted({c.strength for c in a} & {c.strength for c in b})
-    if not strengths:
-        raise UserError(f"{names[0]} and {names[1]} share no strength: sweep both over the same levels")
-    return _sides(strengths, _complete(a, strengths, names[0]), _complete(b, strengths, names[1]), measure)
+    return grid_sides(CurveGrid(a, measure), CurveGrid(b, measure), names)
 
 
-def _note(a: list[Cell], b: list[Cell]) -> str:
+def _backend_notes(a: list[Cell], b: list[Cell]) -> list[str]:
     """Returns a note on two sides that ran on different backends."""
-    backends = [" and ".join(sorted({_backend(cell) for cell in cells})) for cells in (a, b)]
+    backends = [" and ".join(sorted({backend_of(cell) for cell in cells})) for cells in (a, b)]
     if backends[0] == backends[1]:
-        return ""
-    return f"A ran on {backends[0]}, B on {backends[1]}, which have other start states: the tests are unpaired"
-
-
-def _backend(cell: Cell) -> str:
-    return str(cell.config["env"].get("backend", "gymnasium"))
+        return []
+    return [f"A ran on {backends[0]}, B on {backends[1]}, which have other start states: the tests are unpaired"]
 
 
 def verdict(comparison: Comparison) -> str:
@@ -94,9 +98,13 @@ def verdict(comparison: Comparison) -> str:
     return f"{higher} {kind} than {lower} over the curve"
 
 
-def choose_curve(folder: str, where: list[str]) -> list[Cell]:
-    """Returns the finished cells of the one curve of a folder that fulfils conditions `column=value`."""
-    cells = [cell for cell in load_cells([folder], mixed=True) if cell.done and cell.role is None]
+def choose_curve(folder: str, where: list[str], every: list[Cell] | None = None) -> list[Cell]:
+    """Returns the finished cells of the one curve of a folder that fulfils conditions `column=value`.
+
+    `every` are the cells of the folder, if they are loaded.
+    """
+    every = load_cells([folder], mixed=True) if every is None else every
+    cells = [cell for cell in every if cell.done and cell.role is None]
     if not cells:
         raise UserError(f"{folder} holds no finished cell")
     grouping = group(cells)
@@ -125,45 +133,6 @@ def _equal(value: object, wanted: str) -> bool:
         return str(value) == wanted or (isinstance(value, int | float) and value == float(wanted))
     except ValueError:
         return False
-
-
-def _complete(cells: list[Cell], strengths: list[float], side: str) -> dict[int, list[Cell]]:
-    """Returns the cells of every seed that has all strengths: a hole would tilt the curve."""
-    places = {(cell.seed, cell.strength): cell for cell in cells}
-    seeds = sorted({cell.seed for cell in cells})
-    complete = [seed for seed in seeds if all((seed, strength) in places for strength in strengths)]
-    if not complete:
-        raise UserError(f"no seed of {side} has all of the strengths {strengths}: rerun the missing cells first")
-    return {seed: [places[seed, strength] for strength in strengths] for seed in complete}
-
-
-def _sides(strengths: list[float], a: dict[int, list[Cell]], b: dict[int, list[Cell]], measure: str) -> Sides:
-    shared = a.keys() & b.keys()
-    paired = len(shared) == min(len(a), len(b)) and all(
-        _same_start(*pair) for seed in shared for pair in zip(a[seed], b[seed], strict=True)
-    )
-    if not paired:
-        return Sides(strengths, _array(a, measure), _array(b, measure), False, range_of(measure))
-    left, right = (_array({seed: side[seed] for seed in sorted(shared)}, measure) for side in (a, b))
-    episodes = min(left.shape[2], right.shape[2])
-    left, right = left[..., :episodes], right[..., :episodes]
-    missing = np.isnan(left + right)
-    return Sides(strengths, np.where(missing, np.nan, left), np.where(missing, np.nan, right), True, range_of(measure))
-
-
-def _same_start(a: Cell, b: Cell) -> bool:
-    if _backend(a) != _backend(b):
-        return False
-    starts_a, starts_b = a.column("reset_seed"), b.column("reset_seed")
-    episodes = min(len(starts_a), len(starts_b))
-    return np.array_equal(starts_a[:episodes], starts_b[:episodes])
-
-
-def _array(side: dict[int, list[Cell]], measure: str) -> np.ndarray:
-    columns = [[cell.column(measure) for cell in cells] for cells in side.values()]
-    longest = max(len(values) for cells in columns for values in cells)
-    padded = [[np.pad(v, (0, longest - len(v)), constant_values=np.nan) for v in cells] for cells in columns]
-    return np.array(padded).transpose(1, 0, 2)
 
 
 def _over_curve(sides: Sides) -> Difference:

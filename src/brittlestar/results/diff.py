@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brittlestar.errors import UserError, counted, nearest
+from brittlestar.errors import UserError, nearest
 from brittlestar.results.aggregate import split_cells
 from brittlestar.results.compare import HIGHER_IS_BETTER, sides_of
 from brittlestar.results.difference import Sides, curve_difference, curve_test, level_difference
 from brittlestar.results.format import text
 from brittlestar.results.gate_curves import metrics_of
 from brittlestar.results.grouping import BACKEND, CellValues, group, sort_key
+from brittlestar.results.left_out import missing_notes
 from brittlestar.results.load import Cell, Row, read_cells
 from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE, holm
-from brittlestar.sweeps.index import count_missing
 
 REGRESSION, GAIN, CHANGED, UNDECIDED_CHANGE, SAME = "regression", "gain", "changed", "not decided", "same"
 WHOLE_CURVE = "all"
@@ -55,8 +55,7 @@ def diff(old: Path, new: Path, measures: list[str] | None = None) -> SweepDiff:
     """
     sweeps, result = [read_cells(folder) for folder in (old, new)], SweepDiff()
     for folder, cells in zip((old, new), sweeps, strict=True):
-        counts = {"failed": sum(not cell.done for cell in cells), "without a record yet": count_missing(folder)}
-        result.notes += [f"{counted(n, 'cell')} of {folder} {how}, left out" for how, n in counts.items() if n]
+        result.notes += missing_notes(folder, cells)
     old_curves, new_curves = _curves(old, new, *sweeps)
     pairs = [(curve, new_curves[key]) for key, curve in old_curves.items() if key in new_curves]
     result.only_old = [f"curve {curve.name}" for key, curve in old_curves.items() if key not in new_curves]

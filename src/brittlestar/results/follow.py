@@ -10,8 +10,9 @@ from typing import Any
 from brittlestar.cells.claims import holder_of
 from brittlestar.cells.record import DamagedCellError
 from brittlestar.errors import UserError, nearest_file
-from brittlestar.results.load import Cell, is_planned
+from brittlestar.results.load import Cell
 from brittlestar.sweeps.index import INDEX, IndexReader, find_indexes
+from brittlestar.sweeps.missing import is_planned
 
 
 class SweepFollower:

@@ -35,34 +35,59 @@ def group(cells: list[Cell]) -> Grouping:
     the alpha of another are not comparable. The name of a model covers the settings of its policy and environment.
     """
     values = CellValues(cells)
-    first = [*ALWAYS, LABEL] if any(values.of(LABEL)) else [*ALWAYS]
+    first = [*ALWAYS, LABEL] if any(values.distinct(LABEL)) else [*ALWAYS]
     columns = first + sorted((key for key in values.keys - {*ALWAYS, LABEL} if _varies(key, values)), key=_rank)
-    return Grouping(columns, list(zip(*(values.of(key) for key in columns), strict=True)))
+    return Grouping(columns, values.labels(columns))
 
 
 class CellValues:
     """The options and config values of many cells, of which most are the same for all; see `Cell.layers`."""
 
     def __init__(self, cells: list[Cell]) -> None:
-        self._layers = [cell.layers for cell in cells]
-        self._strengths = [sys.intern(f"perturbation.{cell.strength_name}") for cell in cells]
-        shared = list({id(part): part for part, _ in self._layers}.values())
+        self._kinds: list[tuple[dict[str, Any], dict[str, Any], str]] = []
+        """The layers of cells and the key of their strength: the same for all cells of a curve and a strength."""
+        self._codes: list[int] = []
+        """The kind of each cell."""
+        done = self._read(cells)
+        shared = list({id(part): part for part, _, _ in self._kinds}.values())
         same = {key for part in shared for key in part if len({other.get(key, _ABSENT) for other in shared}) == 1}
-        varied = (set().union(*shared) - same).union(*(own for _, own in self._layers))
+        varied = (set().union(*shared) - same).union(*(own for _, own, _ in self._kinds))
         # A failed cell may have keys that no result has: its strength, when the perturbation could not be built.
-        done = [i for i, cell in enumerate(cells) if cell.done] or list(range(len(cells)))
-        parts = {(id(self._layers[i][0]), self._strengths[i]): self._layers[i][0] for i in done}
+        kinds = [self._kinds[code] for code in sorted(done)] or self._kinds
+        parts = {(id(part), strength): part for part, _, strength in kinds}
         keys = set().union(*(part.keys() - {strength} for (_, strength), part in parts.items()))
-        self.keys = varied & keys.union(*(self._layers[i][1].keys() - {self._strengths[i]} for i in done))
+        self.keys = varied & keys.union(*(own.keys() - {strength} for _, own, strength in kinds))
         """Keys that may have several values."""
 
-    def of(self, key: str) -> list[Any]:
-        """Returns the value of every cell; None for a cell that has none, or whose strength it is."""
-        values = (
-            None if key == strength else own.get(key, shared.get(key))
-            for (shared, own), strength in zip(self._layers, self._strengths, strict=True)
-        )
+    def _read(self, cells: list[Cell]) -> set[int]:
+        """Finds the kinds of cells, and returns which of them have a result."""
+        known, layers, done = dict[tuple[int, str], int](), list[Any](), set[int]()
+        for cell in cells:
+            # They remain in the list, so that no two have the same id.
+            layers.append(cell.layers)
+            place = id(layers[-1]), sys.intern(f"perturbation.{cell.strength_name}")
+            if place not in known:
+                known[place] = len(self._kinds)
+                self._kinds.append((*layers[-1], place[1]))
+            self._codes.append(known[place])
+            if cell.done:
+                done.add(known[place])
+        return done
+
+    def distinct(self, key: str) -> list[Any]:
+        """Returns the value of every kind of cell; None for one that has none, or whose strength it is."""
+        values = (None if key == strength else own.get(key, shared.get(key)) for shared, own, strength in self._kinds)
         return [None if value is GONE else value for value in values]
+
+    def of(self, key: str) -> list[Any]:
+        """Returns the value of every cell, see `distinct`."""
+        values = self.distinct(key)
+        return [values[code] for code in self._codes]
+
+    def labels(self, columns: list[str]) -> list[tuple]:
+        """Returns the values of every cell in some columns; cells of one kind have the same object."""
+        labels = list(zip(*(self.distinct(key) for key in columns), strict=True))
+        return [labels[code] for code in self._codes]
 
 
 def sort_key(values: Iterable[Any]) -> list[tuple]:
@@ -80,8 +105,12 @@ def _varies(key: str, values: CellValues) -> bool:
     top, _, inner = key.partition(".")
     inside = bool(inner) and top in GROUPS
     owners = (top, LABEL) if top in ("env", "policy") else (top,)
-    options = list(zip(*(values.of(owner) for owner in owners), strict=True)) if inside else [()] * len(values.of(key))
-    pairs = set(zip(options, values.of(key), strict=True))
+    options = (
+        list(zip(*(values.distinct(owner) for owner in owners), strict=True))
+        if inside
+        else [()] * len(values.distinct(key))
+    )
+    pairs = set(zip(options, values.distinct(key), strict=True))
     if key == BACKEND:
         # A cell that failed before it chose a backend differs in none.
         pairs = {(option, value) for option, value in pairs if value != "auto"}

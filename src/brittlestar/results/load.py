@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.cells.identity import NEUTRAL
 from brittlestar.cells.record import EPISODES, REWARDS
-from brittlestar.config import GROUPS
 from brittlestar.errors import UserError
-from brittlestar.sweeps.index import INDEX, ArrayFile, find_indexes, overrides_digest, read_header, read_index
-from brittlestar.sweeps.layers import GONE, Base, Layered, flatten
+from brittlestar.results.manifest_values import choice_of, derived, facts_of, hash_of_layers, layers_of
+from brittlestar.sweeps.index import INDEX, ArrayFile, find_indexes, read_header, read_index
+from brittlestar.sweeps.layers import GONE, Layered
+from brittlestar.sweeps.missing import is_planned
 
 RATES = ("success_any", "success_final")
 ROW_KEYS = ("episode", "reset_seed", "phase")
@@ -24,7 +23,7 @@ ROW_KEYS = ("episode", "reset_seed", "phase")
 Row = dict[str, Any]
 
 
-@dataclass
+@dataclass(slots=True)
 class Cell:
     """A recorded cell. Its rows are on disk (or in memory, for the Python API) until `rows` reads them."""
 
@@ -46,25 +45,30 @@ class Cell:
         """Returns one top-level value of the config; much faster than `config` for the cells of a large sweep."""
         return self.manifest.setting(key) if isinstance(self.manifest, Layered) else self.config.get(key)
 
-    @functools.cached_property
+    @property
     def done(self) -> bool:
         """Whether the cell has a result."""
-        return self.manifest["status"] == "done"
+        return self._facts[0]
 
-    @functools.cached_property
+    @property
     def seed(self) -> int:
         """The cell's seed."""
         return self.setting("seed")
 
-    @functools.cached_property
+    @property
     def strength(self) -> float:
         """The perturbation's strength: the x axis."""
-        return self.manifest.get("strength", {}).get("value") or 0.0
+        return self._facts[1]
 
-    @functools.cached_property
+    @property
     def strength_name(self) -> str | None:
         """The name of the strength field."""
-        return self.manifest.get("strength", {}).get("name")
+        return self._facts[2]
+
+    @property
+    def _facts(self) -> tuple[bool, float, str | None]:
+        """Whether the cell has a result, the value of its strength, and the name of the strength field."""
+        return derived(self.manifest, "facts", facts_of)
 
     @property
     def notes(self) -> list[str]:
@@ -83,8 +87,7 @@ class Cell:
 
     def choice(self, group: str) -> str:
         """Returns the option chosen in a config group, or the class name where there is no Hydra."""
-        chosen = self.manifest.get("choices", {}).get(group)
-        return chosen or str((self.setting(group) or {}).get("_target_", "none")).rpartition(".")[2]
+        return choice_of(self.manifest, group)
 
     @property
     def flat(self) -> dict[str, Any]:
@@ -96,14 +99,13 @@ class Cell:
 
     @property
     def layers(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The values of `flat` in two parts: those of many cells, always the same object, and those of this cell."""
-        manifest = self.manifest
-        if isinstance(manifest, Layered):
-            shared, own = _shared_values(manifest.base), _kept(manifest.changed_config())
-            if "choices" in manifest.changes:
-                own |= {name: self.choice(name) for name in GROUPS}
-        else:
-            shared, own = {}, _kept(flatten(self.config)) | {name: self.choice(name) for name in GROUPS}
+        """The values of `flat` in two parts: those of many cells, always the same object, and those of few cells."""
+        if self.phase is None and self.direction is None:
+            return derived(self.manifest, "layers", layers_of)
+        return derived(self.manifest, ("layers", self.phase, self.direction), self._sided_layers)
+
+    def _sided_layers(self, manifest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        shared, own = layers_of(manifest)
         sides = {"phase": self.phase, "direction": self.direction}
         return shared, own | {name: side for name, side in sides.items() if side is not None}
 
@@ -150,39 +152,42 @@ class Cell:
         return rows[rows[:, list(self.manifest["columns"]).index("phase")] == code]
 
 
-_WITH_SEED = ("seed", "env.lanes", "policy.training")
-"""Keys that distinguish no curves: seeds, the trainings that `policy.training=${seed}` chooses, and lanes."""
-
-
-def _kept(flat: dict[str, Any]) -> dict[str, Any]:
-    """Returns the values that distinguish curves."""
-    return {key: value for key, value in flat.items() if key not in _WITH_SEED and key.partition(".")[0] not in NEUTRAL}
-
-
-@functools.lru_cache(maxsize=4096)
-def _shared_values(base: Base) -> dict[str, Any]:
-    cell = Cell(base.manifest)
-    return _kept(base.flat) | {name: cell.choice(name) for name in GROUPS}
-
-
 def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]:
     """Reads the cells of the sweeps in some folders; a cell with two records counts once.
 
     Sweeps of different studies are an error, unless they may be `mixed` in one table.
     """
-    loaded, studies = dict[int, list[Cell]](), dict[str, str]()
+    loaded, studies = _CellSet(), dict[str, str]()
     for folder in map(Path, folders):
         cells = read_cells(folder)
         studies.setdefault(_study(cells), str(folder))
         for cell in cells:
-            twins = loaded.setdefault(_quick_hash(cell), [])
-            same = [i for i, twin in enumerate(twins) if _identity(twin) == _identity(cell)]
-            place = same[0] if same else len(twins)
-            twins[place : place + 1] = [_better(twins[place] if same else None, cell)]
+            loaded.add(cell)
     if len(studies) > 1 and not mixed:
         contents = "; ".join(f"{folder} is {study}" for study, folder in studies.items())
         raise UserError(f"these are different studies: {contents}. Aggregate sweeps of one study, or pass --mixed")
-    return [cell for twins in loaded.values() for cell in twins]
+    return loaded.cells
+
+
+class _CellSet:
+    """Cells of which no two have the same identity: the better one of two remains."""
+
+    def __init__(self) -> None:
+        self.cells: list[Cell] = []
+        self._places: dict[int, int | list[int]] = {}
+        """Places of cells by hash; a list where several have the same one."""
+
+    def add(self, cell: Cell) -> None:
+        """Adds a cell, or compares it with its twin."""
+        key = _quick_hash(cell)
+        known = self._places.get(key, [])
+        places = [known] if isinstance(known, int) else known
+        for place in places:
+            if _identity(self.cells[place]) == _identity(cell):
+                self.cells[place] = _better(self.cells[place], cell)
+                return
+        self._places[key] = [*places, len(self.cells)] if places else len(self.cells)
+        self.cells.append(cell)
 
 
 def _identity(cell: Cell) -> tuple:
@@ -191,19 +196,7 @@ def _identity(cell: Cell) -> tuple:
 
 def _quick_hash(cell: Cell) -> int:
     """Returns a hash that is the same for cells of the same identity, without a look at all values of each cell."""
-    shared, own = cell.layers
-    total = _hash_of_shared(cell.manifest.base) if isinstance(cell.manifest, Layered) else 0
-    for key, value in own.items():
-        if key in shared:
-            total -= hash((key, shared[key]))
-        if value is not GONE:
-            total += hash((key, value))
-    return hash((total, cell.strength, cell.seed))
-
-
-@functools.lru_cache(maxsize=4096)
-def _hash_of_shared(base: Base) -> int:
-    return sum(map(hash, _shared_values(base).items()))
+    return hash((derived(cell.manifest, "hash", hash_of_layers), cell.strength, cell.seed))
 
 
 def read_cells(folder: Path) -> list[Cell]:
@@ -220,12 +213,6 @@ def read_cells(folder: Path) -> list[Cell]:
     return sorted(cells, key=lambda cell: cell.manifest.get("number", 0))
 
 
-def is_planned(manifest: Mapping[str, Any], plan: list[str] | None) -> bool:
-    """Whether a cell belongs to the sweep whose folder it is in, and not to an earlier one whose jobs still run."""
-    number = manifest.get("number", 0)
-    return plan is None or (number < len(plan) and plan[number] == overrides_digest(manifest["overrides"]))
-
-
 def _study(cells: list[Cell]) -> str:
     """Names the environments and perturbations of a sweep."""
     cells = [cell for cell in cells if cell.role is None] or cells
@@ -234,9 +221,9 @@ def _study(cells: list[Cell]) -> str:
     return f"{', '.join(sorted(noises)) or 'no perturbation'} on {', '.join(envs)}"
 
 
-def _better(other: Cell | None, cell: Cell) -> Cell:
+def _better(other: Cell, cell: Cell) -> Cell:
     """Chooses between two records of the same config: a result replaces a failure."""
-    if other is None or (cell.done and not other.done):
+    if cell.done and not other.done:
         return cell
     # 1 and 1.0 have two hashes and one result.
     twins = not cell.done or cell.manifest["cell"] == other.manifest["cell"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, listed
 from brittlestar.results.compare import HIGHER_IS_BETTER, shared_values
 from brittlestar.results.difference import Sides
 from brittlestar.results.load import Cell, Row
@@ -99,5 +99,4 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _listed(strengths: list[Any]) -> str:
-    word = "strength" if len(strengths) == 1 else "strengths"
-    return f"{word} {', '.join(f'{strength:g}' for strength in strengths)}"
+    return listed("strength", (f"{strength:g}" for strength in strengths), most=len(strengths))

@@ -1,13 +1,16 @@
 """Checks that recorded cells are what was written."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from brittlestar.cells.claims import holder_of
 from brittlestar.cells.record import DamagedCellError
 from brittlestar.cells.store import load_cell, stored_cells
 from brittlestar.errors import UserError
-from brittlestar.sweeps.index import INDEX, count_missing, find_indexes, read_header, read_index
+from brittlestar.sweeps.index import INDEX, IndexReader, find_indexes, read_header
+from brittlestar.sweeps.missing import MissingCells, missing_cells
 
 
 class Check(NamedTuple):
@@ -15,8 +18,8 @@ class Check(NamedTuple):
 
     name: str
     problem: str = ""
-    is_missing: bool = False
-    """Whether the cell is not damaged but not there: the sweep was not finished."""
+    missing: MissingCells | None = None
+    """The cells of a sweep without a record, in place of one checked cell."""
 
 
 def verify(folder: Path) -> Iterator[Check]:
@@ -30,6 +33,7 @@ def verify(folder: Path) -> Iterator[Check]:
     indexes, empty = find_indexes(folder), True
     for place in indexes:
         yield from _verify_sweep(place)
+    yield from _missing(folder)
     for cell, path in stored_cells(folder):
         empty = False
         yield Check(str(path), _problem_of_stored(folder, cell))
@@ -46,11 +50,10 @@ def _problem_of_stored(store: Path, cell: str) -> str:
 
 
 def _verify_sweep(folder: Path) -> Iterator[Check]:
-    numbers = set[int]()
+    reader = IndexReader(folder)
     try:
-        for entry in read_index(folder):
+        for entry in reader.read():
             number, problem = int(entry.manifest.get("number", 0)), ""
-            numbers.add(number)
             files = entry.manifest.get("files", {})
             try:
                 for name in files:
@@ -61,11 +64,15 @@ def _verify_sweep(folder: Path) -> Iterator[Check]:
     except DamagedCellError as error:
         yield Check(f"{folder / INDEX}", str(error))
         return
-    planned, jobs = read_header(folder)
-    if planned is None:
+    if read_header(folder)[0] is None:
         yield Check(f"{folder / INDEX}", "it is empty, or its first line was cut")
-        return
-    # The cells of a sweep with a plan are in folders of their own.
-    missing = planned - len(numbers) if jobs is None else count_missing(folder)
-    if missing > 0:
-        yield Check(str(folder), f"{missing} of its cells have no result: the sweep runs or was ended", True)
+    elif not reader.is_ended and not reader.missing and holder_of(folder) is None:
+        yield Check(f"{folder / INDEX}", "it lacks its last line, and no cell: run the command of the sweep again")
+
+
+def _missing(folder: Path) -> Iterator[Check]:
+    with contextlib.suppress(DamagedCellError):
+        # The check of the index that is damaged has the reason.
+        for sweep in missing_cells(folder):
+            state = "the sweep runs" if sweep.runs else "the sweep was ended; its command computes them"
+            yield Check(str(sweep.folder / INDEX), f"{sweep}: {state}", sweep)

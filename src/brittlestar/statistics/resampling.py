@@ -120,6 +120,12 @@ def _cluster_weights(seeds: int, episodes: int) -> Array:
     return counts.reshape(RESAMPLES, -1).astype(np.float64)
 
 
+def forget_draws() -> None:
+    """Frees the draws that are kept for the next curve, up to 64 MB for each number of seeds and episodes."""
+    _cluster_weights.cache_clear()
+    _shared_blocks.cache_clear()
+
+
 def _average_neighbours(values: Array) -> Array:
     """Averages neighbouring episodes where there are many: the mean of their means spreads like their own mean."""
     *leading, seeds, episodes = values.shape

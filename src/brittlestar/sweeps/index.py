@@ -1,7 +1,7 @@
 """The cells of a sweep in two files of its folder: a line of JSON per cell, and their arrays in one file.
 
 Most cells of a sweep differ in a few values, so a line holds the differences from an earlier manifest, its base.
-Every line has a digest of its own, and every array one in its line.
+Every line has a digest of its own, and every array one in its line. The last line says how many lines came before it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brittlestar.cells.record import DamagedCellError, digest, read_arrays, size
-from brittlestar.sweeps.layers import Base, Layered, slim
+from brittlestar.errors import listed
+from brittlestar.sweeps.layers import Base, ChangePool
 
 INDEX, ARRAYS = "cells.jsonl", "cells.bin"
 SUM = ', "sum": "'
 """What is before the digest of a line."""
 _LINE_BYTES = 4096
 """Most lines are shorter."""
-_DIGEST_BYTES = 19
-"""The digest at the end of a line, with what is behind it."""
 _REMEDY = "run the command of the sweep again"
 
 
@@ -106,17 +105,6 @@ def read_header(folder: Path) -> tuple[int | None, list[str] | None]:
     return cells, plan
 
 
-def count_missing(folder: Path) -> int:
-    """Returns how many cells of the sweep in a folder have no record yet; 0 where that is not known."""
-    recorded = 0
-    for place in find_indexes(folder):
-        with open(place / INDEX, "rb") as file:
-            # A line that is cut is no record. A line that is there twice is one: its end is its digest.
-            lines = (line for line in file if line.startswith(b'{"of"') and line.endswith(b"\n"))
-            recorded += len({line[-_DIGEST_BYTES:] for line in lines})
-    return max(0, (read_header(folder)[0] or 0) - recorded)
-
-
 def read_index(folder: Path) -> Iterator[Entry]:
     """Yields the cells of an index in the order of its lines; raises `DamagedCellError` where a line is damaged."""
     return IndexReader(folder).read()
@@ -128,10 +116,13 @@ class IndexReader:
     def __init__(self, folder: Path) -> None:
         self.path = folder / INDEX
         self._arrays, self._changes = ArrayFile(folder / ARRAYS), _LineFile(self.path).changes
-        self._bases: dict[str, Base] = {}
+        self._bases, self._pool = dict[str, Base](), ChangePool()
         self.stop, self._number = 0, 0
         self.header: dict[str, Any] = {}
         """The lines on the whole sweep: its number of cells, and their plan."""
+        self._recorded, self._lines, self._is_repeated = bytearray(), 0, False
+        self._whole_bytes: int | None = None
+        """Where the arrays end, behind the last line of a part."""
 
     def read(self) -> Iterator[Entry]:
         """Yields the cells of the lines that were not read before."""
@@ -145,15 +136,53 @@ class IndexReader:
                 line = _checked(text, self.path, f" in line {self._number}")
                 if self._number == 1 and "sweep" not in line:
                     raise DamagedCellError(f"{self.path} lacks its first line: {_REMEDY}")
-                if "sweep" in line or "plan" in line:
+                self._lines, self._whole_bytes = self._lines + 1, None
+                if "sweep" in line:
                     self.header |= line
+                    self._recorded, self._lines = self._recorded.ljust(line["sweep"]["cells"], b"\0"), 1
+                elif "plan" in line:
+                    self.header |= line
+                elif "end" in line:
+                    self._check_part(line["end"])
                 elif "manifest" in line:
                     self._bases[line["base"]] = Base(line["manifest"])
                 elif "changes" in line:
                     if line["of"] not in self._bases:
                         raise DamagedCellError(f"{self.path} lacks a line that line {self._number} needs: {_REMEDY}")
-                    manifest = Layered(self._bases[line["of"]], slim(line["changes"]), self._changes, start)
+                    manifest = self._pool.manifest(self._bases[line["of"]], line["changes"], self._changes, start)
+                    if (number := manifest.get("number", 0)) < len(self._recorded):
+                        self._is_repeated |= bool(self._recorded[number])
+                        self._recorded[number] = 1
                     yield Entry(manifest, self._arrays, line["offset"])
+        self._check_end()
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the last line that was read is the last one of a sweep, or of a part of it."""
+        return self._whole_bytes is not None
+
+    @property
+    def missing(self) -> list[int]:
+        """The numbers of the cells without a line, so far."""
+        return [number for number, count in enumerate(self._recorded) if not count]
+
+    def _check_part(self, end: dict[str, int]) -> None:
+        """Refuses a part of a sweep whose lines are not those that were written."""
+        if self._is_repeated or self._lines != end["lines"] + 1:
+            # The index of one cell of a larger sweep has another number than its own 0.
+            cells = f", of {listed('cell', self.missing)}" if self.missing and any(self._recorded) else ""
+            raise DamagedCellError(f"{self.path} lacks lines that were written{cells}: {_REMEDY}")
+        self._whole_bytes = end["bytes"]
+
+    def _check_end(self) -> None:
+        """Refuses an index that ends with a whole part although its arrays go on: it had more lines."""
+        if self._whole_bytes is None:
+            return
+        with contextlib.suppress(OSError):
+            # In this order: the first line of another part comes before its arrays.
+            arrays, lines = os.path.getsize(self._arrays.path), os.path.getsize(self.path)
+            if arrays > self._whole_bytes and lines == self.stop:
+                raise DamagedCellError(f"{self.path} lacks lines at its end: {_REMEDY}")
 
 
 def _checked(text: bytes, path: Path, where: str = "") -> dict[str, Any]:

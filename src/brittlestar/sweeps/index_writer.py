@@ -39,6 +39,7 @@ class IndexWriter:
             raise UserError(f"cannot write to {folder}: {error.strerror}") from None
         self._bases: dict[tuple, tuple[str, dict[str, Any]]] = {}
         self._first, self._count, self._offset = first, 0, self._arrays.tell()
+        self._cells, self._written, self._line_count = cells, 0, 0
         self._pending: list[str] = []
         self._lock, self._flushed = threading.Lock(), 0.0
         self._timer: threading.Timer | None = None
@@ -56,6 +57,8 @@ class IndexWriter:
         if self._timer is not None:
             self._timer.cancel()
         files = self._arrays, self._lines
+        if kind is None and self._written == self._cells:
+            self.write_end()
         try:
             self._flush()
             for file in files:
@@ -80,6 +83,7 @@ class IndexWriter:
                 for array in arrays.values():
                     self._offset += self._arrays.write(np.ascontiguousarray(array).tobytes())
             self.write_line(self._line(manifest) | {"offset": offset})
+            self._written += 1
             self._flush_soon()
         except OSError as error:
             raise UserError(f"cannot write {self._lines.name}: {error.strerror}") from None
@@ -100,6 +104,11 @@ class IndexWriter:
         text = json.dumps(line)[:-1]
         with self._lock:
             self._pending.append(f'{text}{SUM}{digest(text.encode())[:16]}"}}\n')
+            self._line_count += 1
+
+    def write_end(self) -> None:
+        """Writes the last line, by which a reader notices that others were lost."""
+        self.write_line({"end": {"lines": self._line_count, "bytes": self._offset}})
 
     def _flush(self) -> None:
         with self._lock:
@@ -133,3 +142,4 @@ def write_plan(folder: Path, cells: Sequence[Sequence[str]], first: int = 0) -> 
     """
     with IndexWriter(folder, len(cells) - first, first) as index:
         index.write_line({"plan": [overrides_digest(overrides) for overrides in cells]})
+        index.write_end()

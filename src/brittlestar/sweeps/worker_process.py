@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brittlestar.sweeps.memory import trim_memory
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 _TRIM_SECONDS = 5.0
 _is_stopped = False
 """Whether this process is a worker that is to end."""
+
+
+class LastResult(NamedTuple):
+    """A result of a worker whose process other cells should not have."""
+
+    result: Any
 
 
 class Stopped(KeyboardInterrupt):

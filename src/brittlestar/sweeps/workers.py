@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
 from brittlestar.sweeps.fork_server import start_fork_server, whole_start
 from brittlestar.sweeps.worker_output import OutputEnd, open_worker_output
-from brittlestar.sweeps.worker_process import Stopped, serve_tasks
+from brittlestar.sweeps.worker_process import LastResult, Stopped, serve_tasks
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -52,6 +52,8 @@ class Worker:
         other.close()
         self.task: Any = None
         self.started = 0.0
+        self.is_spent = False
+        """Whether it should get no other task."""
         self._oom_kills = count_oom_kills()
 
     def give(self, function: Callable[[Any], Any], task: Any) -> None:
@@ -64,7 +66,9 @@ class Worker:
     def result(self) -> Any:
         """Returns the result of the task, or a `Death`."""
         with contextlib.suppress(EOFError, OSError):
-            return self.pipe.recv()
+            result = self.pipe.recv()
+            self.is_spent = isinstance(result, LastResult)
+            return result.result if isinstance(result, LastResult) else result
         self.process.join()
         return Death(cause_of_death(self.process.exitcode, count_oom_kills() > self._oom_kills))
 
@@ -117,7 +121,7 @@ class Pool:
                     task, worker.task = worker.task, None
                     late = Death(f"it ran for longer than `timeout_minutes={minutes:g}`" if minutes else "", True)
                     result = worker.result() if worker.pipe.poll() else late
-                    if isinstance(result, Death):
+                    if isinstance(result, Death) or worker.is_spent:
                         self._remove([worker])
                     yield task, result
         finally:
@@ -194,13 +198,15 @@ def stop() -> None:
 atexit.register(stop)
 
 
-def _run(job: Job) -> Outcome:
+def _run(job: Job) -> Outcome | LastResult:
     from brittlestar.cells import run as cell
+    from brittlestar.cells.process_state import is_altered
 
     try:
-        return cell.run(job)
+        outcome = cell.run(job)
     except Stopped:
         raise
     except KeyboardInterrupt as error:
         # No signal raises it in a worker, so the code of a policy or an environment did.
-        return cell.fail(job, getattr(job, "cell", ""), error)
+        outcome = cell.fail(job, getattr(job, "cell", ""), error)
+    return LastResult(outcome) if is_altered() else outcome

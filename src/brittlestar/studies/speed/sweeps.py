@@ -98,6 +98,9 @@ def write_cells(folder: Path, seeds: int, episodes: int) -> int:
     with IndexWriter(folder, len(grid)) as index:
         for number, values in enumerate(grid):
             rows = _rows(record.arrays[EPISODES], columns, number, values[2], episodes)
+            # As in a real sweep, cells of one seed share their start states.
+            starts = generator(int(values[3]), "bench").integers(2**53, size=episodes)
+            rows[:, columns.index("reset_seed")] = starts
             made = decode(encode(_manifest(job, values, episodes), {EPISODES: rows}))
             index.write(made.manifest | {"number": number}, made.arrays)
     return len(grid)
@@ -131,5 +134,4 @@ def _rows(real: np.ndarray, columns: list[str], number: int, sigma: float, episo
     for name in RATES:
         rows[:, columns.index(name)] = rng.random(episodes) < np.exp(-4 * sigma)
     rows[:, columns.index("episode")] = np.arange(episodes)
-    rows[:, columns.index("reset_seed")] = rng.integers(2**53, size=episodes)
     return rows
