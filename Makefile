@@ -28,7 +28,7 @@ test-all: setup setup-trackers ## All tests, also the slow ones
 	$(BIN)/python -m pytest -q -n 2 -m "not cluster"
 
 test-cluster: setup-cluster ## Fault tests on a real Slurm and a real Ray, set up on this machine (Debian, root)
-	$(BIN)/python -m pytest -q -m cluster tests/cluster
+	$(BIN)/python -m pytest -q -m "cluster or slow" tests/cluster tests/sweeps/test_fault_matrix.py
 
 test-cluster-short: setup-cluster ## The part of the cluster tests that takes two minutes
 	$(BIN)/python -m pytest -q -m "cluster and short" tests/cluster

@@ -168,7 +168,7 @@ def _words(pid: int) -> list[str]:
         return []
 
 
-def wait_until(condition: Callable[[], object], text: str, seconds: float = 90) -> None:
+def wait_until(condition: Callable[[], object], text: str, seconds: float = 600) -> None:
     """Waits for a condition."""
     end = time.monotonic() + seconds
     while not condition():

@@ -116,7 +116,7 @@ class SlurmBed:
         """Ends jobs, then all processes, the last started first."""
         if self.is_running("slurmctld"):
             subprocess.run(["scancel", "--user", "root"], env=self.env, check=False, capture_output=True)
-            self.wait_until(lambda: not self.output("squeue", "-h"), "the queue is empty", 60)
+            self.wait_until(lambda: not self.output("squeue", "-h"), "the queue is empty")
         for name in reversed(SERVICES):
             self.end(name)
 
@@ -157,6 +157,11 @@ class SlurmBed:
             os.kill(pid, signal.SIGKILL)
         self._forget(name)
 
+    def workers(self) -> list[int]:
+        """Returns the ids of the processes that compute cells in jobs: those that the fork server of a job started."""
+        pids = [pid for node in NODES for pid in _processes_of(node, self.folder)]
+        return sorted(pid for pid in pids if "multiprocessing.forkserver" in _words(_parent(pid)))
+
     def pid(self, name: str) -> int | None:
         """Returns the id of a process that runs."""
         file = self.folder / "pids" / name
@@ -176,7 +181,7 @@ class SlurmBed:
         result = subprocess.run(words, env=self.env, capture_output=True, text=True, check=False)
         return result.stdout.strip() if result.returncode == 0 else ""
 
-    def wait_until(self, condition: Callable[[], bool], text: str, seconds: float = 60) -> None:
+    def wait_until(self, condition: Callable[[], object], text: str, seconds: float = 300) -> None:
         """Waits for a condition."""
         end = time.monotonic() + seconds
         while not condition():

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -15,9 +20,20 @@ from typing import Any
 
 import pytest
 import ray_bed
+import slurm_bed
 
 ROOT = Path(__file__).parents[2]
 TABLES = (".csv", ".json", ".md", ".parquet")
+SECONDS = 600
+"""How long a test waits for what must happen. It is no promise: a busy machine may need minutes."""
+_PROGRESS = re.compile(r"[\d,]+/[\d,]+ (cells|trainings|jobs|steps)\b")
+GRID = "env=cartpole", "perturbation.sigma=0,0.05,0.1,0.2,0.4,0.8", "episodes=4"
+"""The start of every sweep; with a slow policy, a cell takes about half a second, most of it asleep."""
+SLOW = "policy=callable", "policy.path=far_agents:slow", "seed=range(8)"
+"""48 cells with a slow policy that can travel to other nodes."""
+RAY = "hydra/launcher=ray", f"hydra.launcher.address={ray_bed.ADDRESS}"
+APART = "unshare", "--pid", "--fork", "--kill-child", "--mount-proc"
+"""Runs a command as in a container of its own: its process ids are those of other containers too."""
 
 
 @dataclass
@@ -35,7 +51,7 @@ class Started:
                 command, cwd=self.folder, env=env, stdout=output, stderr=output, stdin=subprocess.DEVNULL
             )
 
-    def end(self, code: int = 0, seconds: float = 300) -> str:
+    def end(self, code: int = 0, seconds: float = SECONDS) -> str:
         """Waits for the end of the command, and returns what it printed."""
         try:
             returned = self.process.wait(seconds)
@@ -55,7 +71,7 @@ class Started:
         """Returns the state of the cluster, for a message."""
         return ""
 
-    def wait_for(self, condition: Callable[[], object], text: str, seconds: float = 120) -> None:
+    def wait_for(self, condition: Callable[[], object], text: str, seconds: float = SECONDS) -> None:
         """Waits for a state while the command runs."""
         end = time.monotonic() + seconds
         while not condition():
@@ -94,26 +110,41 @@ class RayCommand(Started):
     bed: ray_bed.RayBed
     words: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
+    apart: bool = False
+    """Whether it runs in a process namespace of its own."""
 
     def start(self) -> RayCommand:
-        command = self.bed.command(sys.executable, "-m", "brittlestar.commands.main", *self.words)
+        words = *(APART if self.apart else ()), sys.executable, "-m", "brittlestar.commands.main", *self.words
+        command = self.bed.command(*words)
         self.begin(command, self.bed.env | {"PYTHONPATH": ray_bed.SOURCE} | self.env, "far_agents.py")
         return self
 
     def again(self, *more: str) -> RayCommand:
         """Starts the same command in the same folder, with more words."""
         (self.folder / "output").unlink()
-        return RayCommand(self.folder, self.bed, (*self.words, *more), self.env).start()
+        return RayCommand(self.folder, self.bed, (*self.words, *more), self.env, self.apart).start()
+
+    def kill_a_worker(self, chance: random.Random | None = None) -> None:
+        """Kills a process that runs a task, once there is one."""
+        self.wait_for(lambda: kill_a_worker(self.bed, chance or random.Random(0)), "a worker is killed")
 
     @property
     def lines(self) -> list[str]:
         """What it printed, without progress."""
-        return [line for line in self.output.splitlines() if " cells: " not in line and " trainings: " not in line]
+        return [line for line in self.output.splitlines() if not _PROGRESS.search(line)]
+
+
+def kill_a_worker(bed: ray_bed.RayBed | slurm_bed.SlurmBed, chance: random.Random) -> bool:
+    """Kills a process that computes cells, and returns whether there was one: it may end while it is listed."""
+    with contextlib.suppress(IndexError, ProcessLookupError):
+        os.kill(chance.choice(bed.workers()), signal.SIGKILL)
+        return True
+    return False
 
 
 def wait_until_idle(bed: ray_bed.RayBed) -> None:
     """Waits until no task runs and no process of a driver is left."""
-    ray_bed.wait_until(lambda: not bed.workers() and not bed.drivers(), "no task and no driver is left", 60)
+    ray_bed.wait_until(lambda: not bed.workers() and not bed.drivers(), "no task and no driver is left", SECONDS)
 
 
 def networks(command: Started) -> dict[str, bytes]:

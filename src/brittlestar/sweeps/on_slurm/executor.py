@@ -23,6 +23,7 @@ from brittlestar.sweeps.packing import Durations, TaskLimits, kind_of, pack
 from brittlestar.sweeps.screen import is_screen
 
 if TYPE_CHECKING:
+    from brittlestar.sweeps.on_slurm.submission import Submission
     from brittlestar.sweeps.on_slurm.work import Work
     from brittlestar.sweeps.progress import Progress
 
@@ -120,20 +121,27 @@ class SlurmSweep:
         return [[jobs[i] for i in task] for task in pack(seconds, limits)] + [[job] for job in alone]
 
     def _submit_tasks(self, tasks: list[list[Any]]) -> None:
-        submission = write_submission(self._store, tasks, self._losses, self._work.run)
         try:
-            submit(submission, self._options)
+            submission = self._submitted(tasks)
         except UserError as error:
-            submission.close()
             if not self._follower.tasks:
                 raise
-            # With jobs in the queue this is most likely a limit on their number, or a busy Slurm.
+            # With jobs in the queue this is most likely a limit on their number, a busy Slurm, or a full disk.
             self._note(f"{error}; tries again while {counted(len(self._follower.tasks), 'job')} run or wait")
             self._next_submit = time.monotonic() + _SUBMIT_AGAIN_SECONDS
             return
         self._follower.follow(submission, range(len(tasks)))
         for cell in (job.cell for task in tasks for job in task):
             del self._waiting[cell]
+
+    def _submitted(self, tasks: list[list[Any]]) -> Submission:
+        submission = write_submission(self._store, tasks, self._losses, self._work.run)
+        try:
+            submit(submission, self._options)
+        except UserError:
+            submission.close()
+            raise
+        return submission
 
     def _look(self) -> Iterator[Outcome]:
         """Yields the new outcomes of all tasks; the cells of a task that ended without them wait again, or fail."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brittlestar.errors import UserError
-from brittlestar.sweeps.on_slurm.slurm_commands import max_array_size, usable_cpus
+from brittlestar.sweeps.on_slurm.slurm_commands import cancel, max_array_size, usable_cpus
 from brittlestar.sweeps.on_slurm.submission import Submission, run_task
 from brittlestar.sweeps.packing import TaskLimits
 
@@ -81,10 +81,17 @@ def submit(submission: Submission, options: SlurmOptions) -> None:
         # The message of the error has what submitit would print.
         with contextlib.redirect_stderr(io.StringIO()):
             jobs = executor.map_array(run_task, [str(submission.folder)] * count, range(count), [options.cpus] * count)
+        submission.ids = [str(job.job_id) for job in jobs]
+        # On a full disk, Slurm may have the jobs before an error says so.
+        submission.save()
     except (FailedJobError, FailedSubmissionError) as error:
         raise UserError(f"sbatch refused the jobs: {_reason(str(error))}") from None
-    submission.ids = [str(job.job_id) for job in jobs]
-    submission.save()
+    except OSError as error:
+        cancel([submission.name])
+        raise UserError(f"cannot write to {submission.folder}: {error.strerror}") from None
+    except UserError:
+        cancel([submission.name])
+        raise
 
 
 def minutes_of(time: int | str) -> float:

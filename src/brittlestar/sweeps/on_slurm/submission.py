@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import json
 import os
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, BinaryIO
 
 from brittlestar.cells.files import make_folder, write_file
 from brittlestar.cells.job import Outcome
@@ -81,18 +82,31 @@ class Submission:
 
 
 def write_submission(store: str, tasks: Sequence[Sequence[Any]], losses: Mapping[str, int], run: Runner) -> Submission:
-    """Writes tasks to a new folder in the store, before they are submitted; a node runs them by `run`."""
+    """Writes tasks to a new folder in the store, before they are submitted; a node runs them by `run`.
+
+    Raises:
+        UserError: if the store cannot be written to; then nothing of the submission is left.
+    """
     name = f"brittlestar-{time.strftime('%m%d-%H%M%S')}-{os.urandom(3).hex()}"
     folder = Path(store).absolute() / FOLDER / name
-    make_folder(folder)
-    for number, jobs in enumerate(tasks):
-        with gzip.open(folder / f"{number}.task", "wb", compresslevel=1) as file:
-            pickle.dump((os.getcwd(), sys.path, sys.argv, run, list(jobs)), file)
     cells = [[job.cell for job in jobs] for jobs in tasks]
     mine = {cell for task in cells for cell in task}
     submission = Submission(folder, cells, {cell: n for cell, n in losses.items() if cell in mine})
-    submission.save()
+    make_folder(folder)
+    try:
+        for number, jobs in enumerate(tasks):
+            task = os.getcwd(), sys.path, sys.argv, run, list(jobs)
+            write_file(folder / f"{number}.task", functools.partial(_dump, task))
+        submission.save()
+    except BaseException:
+        submission.close()
+        raise
     return submission
+
+
+def _dump(task: tuple[Any, ...], file: BinaryIO) -> None:
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1) as packed:
+        pickle.dump(task, packed)
 
 
 def find_submissions(store: str) -> Iterator[Submission]:
