@@ -24,7 +24,7 @@ def say(curve):
 
 def test_an_axis_below_all_others_breaks_it_first(say):
     text = say((0.5, 0.4, 0.6), (0.1, 0.05, 0.2), (0.9, 0.8, 1.0), (2, 1.9, 2.1))
-    assert text == "breaks first under b (0.1 [0.05, 0.2]); then under a (0.5 [0.4, 0.6]); minds d least"
+    assert text == "breaks first under b (0.1 [0.05, 0.2]); then under a (0.5 [0.4, 0.6]); minds least: d"
 
 
 def test_axes_whose_intervals_overlap_have_no_order(say):
@@ -50,7 +50,7 @@ def test_what_it_does_not_mind_is_what_holds_up_to_the_largest_level(say, curve)
 
 
 def test_levels_have_units(curve):
-    assert in_units(curve(2.4, 2, 3, whole=True), STEPS) == "3 (holds at 2) steps"
+    assert in_units(curve(2.4, 2, 3, whole=True), STEPS) == "3 steps (holds at 2)"
     assert in_units(curve(2.4, 1, 3, whole=True), STEPS) == "2.4 [1, 3] steps"
     assert in_units(curve(0.4, 0.3, 0.5, sign=-1), FRICTION) == "-40 [-50, -30] % friction"
     assert in_units(curve(status="robust", most=0.8, sign=-1), FRICTION) == "none up to -80 % friction"

@@ -21,6 +21,7 @@ AXIS_DIFFERENCE_METHODS = [
     "axes and pairs of policies (Holm). Where a policy has no critical level, the intervals must not overlap.",
 ]
 _OPEN, _SAME = "not decided", "neither breaks"
+_LEAST_P = 0.0001
 
 
 def axis_difference_rows(prints: dict[str, Print], axes: list[FingerprintAxis]) -> list[Row]:
@@ -77,10 +78,14 @@ def axis_differences_table(rows: list[Row]) -> str:
                 "axis": row["axis"],
                 gap: bounded_column(row, "difference", f"+{LEVEL_STYLE}"),
                 "unit": row["unit"],
-                "p (Holm)": "" if math.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}",
+                "p (Holm)": _p_text(row["p_holm"]),
                 "tolerates more": row["tolerates_more"],
             }
             for row in own
         ]
         tables.append(markdown(shown, shown[0]))
     return "\n\n".join(tables)
+
+
+def _p_text(p: float) -> str:
+    return "" if math.isnan(p) else f"{p:.2g}" if p >= _LEAST_P else f"< {_LEAST_P:g}"

@@ -57,12 +57,12 @@ def _inside(share: float) -> float:
 def _dress(panel: Axes, axes: list[FingerprintAxis]) -> None:
     panel.set_xscale("log")
     panel.set_xlim(_LEAST * 0.9, _MOST * 1.25)
-    panel.set_xticks(list(_TICKS), labels=list(_TICKS.values()))
+    panel.set_xticks(list(_TICKS), labels=list(_TICKS.values()), fontsize=8)
     panel.minorticks_off()
     panel.axvline(1, color="0.6", linewidth=0.8, linestyle=":")
     names = [f"{axis.name} ({axis.large_text})" for axis in axes]
     panel.set_yticks(range(len(axes)), labels=names, fontsize=8)
     panel.set_ylim(len(axes) - 0.4, -0.6)
-    text = "critical level, relative to the large level in brackets (an arrow: holds up to there; ?: not decided)"
+    text = "critical level, relative to the large level in brackets\n(an arrow: holds up to there; ?: not decided)"
     panel.set_xlabel(text, fontsize=8)
     open_frame(panel)

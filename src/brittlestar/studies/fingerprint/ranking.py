@@ -42,7 +42,8 @@ def level_text(curve: CriticalCurve, axis: FingerprintAxis) -> str:
 
 def in_units(curve: CriticalCurve, axis: FingerprintAxis) -> str:
     """Writes the critical level of an axis in its unit."""
-    return f"{level_text(curve, axis)} {axis.unit}".rstrip()
+    level, bracket, holds = level_text(curve, axis).partition(" (")
+    return f"{level} {axis.unit}".rstrip() + bracket + holds
 
 
 def lowest(bounds: dict[str, Interval]) -> list[str]:
@@ -76,7 +77,7 @@ def sentence(own: Print, axes: Iterable[FingerprintAxis]) -> str:
         parts.append(f"does not mind {', '.join(calm)}")
     elif len(broken) > len(first) + len(later):
         last = lowest({name: Interval(-high, -low) for name, (low, high) in reversed(broken.items())})
-        parts.append(f"minds {_listed(last)} least")
+        parts.append(f"minds least: {_listed(last)}")
     return "; ".join(parts) or "nothing is decided yet"
 
 

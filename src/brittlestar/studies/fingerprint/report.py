@@ -78,8 +78,10 @@ def _names(labels: list[Row]) -> list[str]:
 
 def _clean_texts(cells: list[Cell]) -> dict[str, str]:
     """Returns the success rate, or the mean return, of each combination without perturbation."""
+    if not cells:
+        return {}
     grouping, texts = group(cells), dict[str, str]()
-    names = _names([grouping.label(i) for i in range(len(cells))]) if cells else []
+    names = _names([grouping.label(i) for i in range(len(cells))])
     for name, cell in zip(names, cells, strict=True):
         measure = str(cell.manifest["measure"])
         values = cell.column(measure if measure in RATES else "return")
