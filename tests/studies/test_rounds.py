@@ -12,7 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PARTS = "perturbation=[gaussian_observation,delayed_action]"
 SIGMA, DELAY = (f"perturbation.parts.{key}" for key in ("gaussian_observation.sigma", "delayed_action.delay_steps"))
-FEW = "{noise: {perturbation: gaussian_observation, large: 0.4}, delay: {perturbation: delayed_action, large: 8}}"
 PPO, TWO = "policy=zoo/cartpole_ppo", "policy=zoo/cartpole_ppo,zoo/cartpole_dqn"
 STUDIES = {
     "race": (
@@ -30,7 +29,7 @@ STUDIES = {
         ["sensitivity.json", "sensitivity_points.csv"],
     ),
     "fingerprint": (
-        ["experiment=fingerprint", PPO, f"study.axes={FEW}", "episodes=10", "study.budget=150"],
+        ["experiment=fingerprint", PPO, "study.only=[sensor_noise,action_delay]", "episodes=10", "study.budget=150"],
         ["fingerprint.csv", "critical.json"],
     ),
 }  # fmt: skip

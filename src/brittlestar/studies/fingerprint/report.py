@@ -52,7 +52,7 @@ def fingerprint_section(
     methods = [*levels.methods, *(AXIS_DIFFERENCE_METHODS if gaps else [])]
     return Section(
         "Fingerprint", "\n\n".join(body), [_PICTURE, *levels.pictures], tables, methods, [*levels.limits, *_LIMITS],
-        [_radar(prints, axes), *levels.charts], sentences,
+        [_radar(prints, axes), *levels.charts], sentences, answers=True,
     )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def _radar(prints: dict[str, Print], axes: list[FingerprintAxis]) -> Chart:
     for name, own in prints.items():
         values = [_spoke(own[axis.name], axis) if axis.name in own else None for axis in used]
         rows.append({"name": name, "values": values})
-    title = "Critical level as a share of a large one (1: as much or more)"
+    title = "Critical level / large level (1: as much or more)"
     return Chart("radar", title, {"panels": [{"title": "", "axes": [a.name for a in used], "rows": rows}]}, [_PICTURE])
 
 

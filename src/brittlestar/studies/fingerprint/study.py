@@ -9,7 +9,7 @@ from typing import Any
 
 from brittlestar.cells.identity import NO_PERTURBATION
 from brittlestar.cells.job import Job
-from brittlestar.errors import UserError
+from brittlestar.errors import UserError, require_choice
 from brittlestar.reports.sections import Section
 from brittlestar.results.grouping import BACKEND
 from brittlestar.results.load import Cell
@@ -34,17 +34,22 @@ class Fingerprint(CriticalLevel):
     Attributes:
         axes: name to `perturbation`, `large` (a level that most people call large), `unit`, and `set`, other fields of
             the perturbation; null leaves an axis out.
+        only: names of the axes to use; None for all.
     """
 
     axes: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    only: list[str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.key is not None or self.range is not None:
             raise UserError("a fingerprint varies the strengths of its axes: leave `study.key` and `study.range` out")
-        self._axes = read_fingerprint_axes(self.axes)
+        for name in self.only or []:
+            require_choice("study.only", name, self.axes)
+        chosen = self.axes if self.only is None else {name: self.axes[name] for name in self.only}
+        self._axes = read_fingerprint_axes(chosen)
         if not self._axes:
-            raise UserError("`study.axes` must have at least one axis")
+            raise UserError("a fingerprint needs at least one axis: `study.axes` and `study.only` leave none")
 
     def rounds(self, cells: Iterable[Job]) -> Rounds:
         """Returns rounds with cells of all axes that the environments do not refuse."""
