@@ -14,7 +14,7 @@ PARTING = 0.1
 """Any-step and final-step success that differ by more than this get a note."""
 _MOST_INCAPABLE = 5
 _MOST_OF_CELLS = 20
-_MOST_NAMES = 50
+_MOST_NAMES = 5
 
 
 def mismatches(tables: Tables) -> list[str]:

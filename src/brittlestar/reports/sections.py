@@ -40,6 +40,8 @@ class Section:
     limits: list[str] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
+    answers: bool = False
+    """Whether the findings replace those on single curves, which ask the same by another method."""
 
 
 def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:

@@ -64,7 +64,7 @@ def summarise(
         make_folder(out)
         sections, errors = analyse(studies, out)
         curve = _curve(tables, sections)
-        rewards = reward_curves(tables) if curve else []
+        rewards = reward_curves(tables) if curve and not any(section.answers for section in sections) else []
         draw = draw_apart(draw_pictures, shown_part(tables, curve), rewards, out)
         with writing_tables(tables, out):
             notes = of_cells(tables) + on_servers(tables) + other_records(tables) + (remarks(tables) if curve else [])

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import gc
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,18 @@ def launch(launcher: Any, job_overrides: Sequence[Sequence[str]], first: int, ex
     """Runs the cells of a sweep and returns their outcomes, in order."""
     with unchanging_files(), no_garbage_collection():
         jobs = compose_jobs(launcher, job_overrides, first)
+    print_round(launcher)
     # The jobs live until the sweep ends: the collector need not search them.
     gc.freeze()
     in_rounds = getattr(launcher, "in_rounds", False)
     outcomes = run_jobs(jobs, Path(str(launcher.config.hydra.sweep.dir)), executor, in_rounds)
     return [JobReturn(_return_value=outcome, status=JobStatus.COMPLETED) for outcome in outcomes]
+
+
+def print_round(launcher: Any) -> None:
+    """Prints what the next round of a sweep is about, after the refusals of its cells; nothing without rounds."""
+    sys.stderr.write(getattr(launcher, "round_note", ""))
+    launcher.round_note = ""
 
 
 def compose_jobs(launcher: Any, job_overrides: Sequence[Sequence[str]], first: int = 0) -> list[Job]:

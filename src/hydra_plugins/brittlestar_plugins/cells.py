@@ -93,6 +93,10 @@ class CellSweeper(BasicSweeper):
         return is_last
 
     def get_job_batch(self) -> Sequence[Sequence[str]]:
+        if self._rounds is not None and not isinstance(self.launcher, CellLauncher):
+            from brittlestar.sweeps.launch import print_round
+
+            print_round(self.launcher)
         return super().get_job_batch() if self._rounds is None else self._rounds.batch
 
     def _plan(self, jobs: list[list[str]], first: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ class RoundsOfSweep:
     """
 
     def __init__(self, rounds: Any, launcher: Any, folder: Path) -> None:
-        self._rounds, self._folder = rounds, folder
+        self._rounds, self._launcher, self._folder = rounds, launcher, folder
         self._readers: dict[Path, IndexReader] = {}
         self._cells: dict[int, Cell] = {}
         self._count = 0
@@ -48,7 +47,7 @@ class RoundsOfSweep:
         self.jobs += self.batch
         if chosen.note:
             self._count += 1
-            sys.stderr.write(f"round {self._count}: {chosen.note}\n")
+            self._launcher.round_note = f"round {self._count}: {chosen.note}\n"
         return bool(self.batch)
 
     def _finished(self) -> list[Cell]:

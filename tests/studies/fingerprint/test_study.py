@@ -4,15 +4,13 @@ import json
 
 import pytest
 
+from brittlestar.commands.run import main
 from brittlestar.config import plain_config
 from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import UserError
 from brittlestar.studies.fingerprint.axes import FingerprintAxis, read_fingerprint_axes
 
-FEW = (
-    "study.axes={noise: {perturbation: gaussian_observation, large: 0.4}, "
-    "delay: {perturbation: delayed_action, large: 8, unit: steps}, mass: {perturbation: body_mass, large: 1.0}}"
-)
+FEW = "study.only=[sensor_noise,action_delay,heavier_bodies]"
 
 
 def test_every_axis_of_the_study_is_built_at_any_level():
@@ -55,17 +53,39 @@ def test_a_fingerprint_names_what_fits_what_breaks_first_and_what_is_left_out(sh
     done, folder = shell.sweep(*words)
     rows = shell.table("sweep", "fingerprint")
     assert {(row["policy"], row["axis"]) for row in rows} == {
-        (policy, axis) for policy in ("zoo/cartpole_ppo", "zoo/cartpole_a2c") for axis in ("noise", "delay")
+        (policy, axis)
+        for policy in ("zoo/cartpole_ppo", "zoo/cartpole_a2c")
+        for axis in ("sensor noise", "action delay")
     }
-    assert "left out: mass: BodyMass needs a MuJoCo model" in done.stderr and "left out: mass" in done.stdout
+    assert (
+        "left out: heavier bodies: BodyMass needs a MuJoCo model" in done.stderr
+        and "left out: heavier bodies" in done.stdout
+    )
     assert done.stdout.count("breaks first under") == 2 and "steps" in done.stdout
     assert len(json.loads((folder / "critical.json").read_text())["differences"]) == 2
+    gaps = shell.table("sweep", "fingerprint_differences")
+    assert [row["axis"] for row in gaps] == ["sensor noise", "action delay"] and "without perturbation" in done.stdout
+    assert "holds 50 % success" not in (folder / "report.html").read_text(), "one answer to one question"
     first = (folder / "fingerprint.csv").read_bytes()
-    assert "left out: mass: BodyMass needs a MuJoCo model" in shell("sweep", script="scripts/aggregate.py").stdout
+    assert (
+        "left out: heavier bodies: BodyMass needs a MuJoCo model"
+        in shell("sweep", script="scripts/aggregate.py").stdout
+    )
     assert (folder / "fingerprint.csv").read_bytes() == first
 
 
-@pytest.mark.slow
-def test_a_perturbation_on_the_command_line_is_refused(shell):
-    done, _ = shell.sweep("experiment=fingerprint", "perturbation=push", check=False)
-    assert done.returncode == 1 and "leave `perturbation=none`" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["perturbation=push"], "leave `perturbation=none`"),
+        (["seed=0,1"], "takes one seed"),
+        (["study.budget=0"], "`budget` must be at least 1, got 0"),
+        (["study.range=[0,1]"], "leave `study.key` and `study.range` out"),
+        (["study.only=[sensor_nose]"], "did you mean `sensor_noise`?"),
+        (["study.only=[]"], "needs at least one axis"),
+        (["study.axes.less_frction=null"], "did you mean `study.axes.less_friction`?"),
+    ],
+)
+def test_mistakes_are_one_line_before_anything_runs(call, words, message):
+    code, output, error = call(main, "-m", "experiment=fingerprint", *words)
+    assert code != 0 and message in error and error.count("\n") == 1 and output == ""

@@ -1,12 +1,6 @@
 """Races as sweeps: real policies, tables and files, refusals, and the same result after any interruption."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +8,8 @@ import pytest
 from brittlestar.errors import UserError
 from brittlestar.studies.race.study import Race
 
-ROOT = Path(__file__).parents[3]
 PPO, DQN = "zoo/cartpole_ppo", "zoo/cartpole_dqn"
 WORDS = "hydra/sweeper=race", "env=cartpole", f"policy={PPO},constant", "perturbation.sigma=0.05"
-LONG = "hydra/sweeper=race", "env=cartpole", f"policy={PPO},{DQN}", "perturbation.sigma=0.1", "study.batch=15"
 FILES = ("race.json", "race.csv", "race_pairs.csv", "curve.csv", "race_differences.pdf")
 
 
@@ -54,40 +46,6 @@ def test_a_race_names_the_winner_and_the_loser_leaves_early(shell):
     before = {name: (folder / name).read_bytes() for name in FILES}
     shell("sweep", script="scripts/aggregate.py")
     assert {name: (folder / name).read_bytes() for name in FILES} == before
-
-
-@pytest.mark.slow
-def test_workers_and_launchers_change_no_byte(shell):
-    folders = [
-        shell.sweep(*LONG, *words, f"store={name}", name=name)[1]
-        for name, words in {
-            "one": ["hydra.launcher.n_jobs=1"], "two": ["hydra.launcher.n_jobs=2"], "basic": ["hydra/launcher=basic"],
-        }.items()
-    ]  # fmt: skip
-    assert (folders[0] / "race.json").read_text().count("is_decided") == 1
-    for name in FILES:
-        contents = [(folder / name).read_bytes() for folder in folders]
-        assert contents[0] == contents[1] == contents[2], name
-
-
-@pytest.mark.slow
-def test_a_race_that_is_killed_at_random_ends_as_an_undisturbed_one(shell):
-    _, undisturbed = shell.sweep(*LONG, "store=whole", name="whole")
-    command = [sys.executable, str(ROOT / "run.py"), "-m", *LONG, "store=cut", "hydra.sweep.dir=cut"]
-    chance, kills = np.random.default_rng(0), 0
-    for _ in range(4):
-        process = subprocess.Popen(
-            command, cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        time.sleep(chance.uniform(1.5, 8))
-        kills += process.poll() is None
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    assert kills
-    _, resumed = shell.sweep(*LONG, "store=cut", name="cut")
-    for name in FILES:
-        assert (resumed / name).read_bytes() == (undisturbed / name).read_bytes(), name
 
 
 @pytest.mark.slow

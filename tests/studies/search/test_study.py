@@ -1,18 +1,12 @@
 """The smallest combination that breaks a policy, by one command."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from brittlestar.commands import aggregate
 from brittlestar.commands.run import main
 
-ROOT = Path(__file__).parents[3]
 COMMON = ["hydra/sweeper=search", "env=cartpole"]
 PARTS = "perturbation=[gaussian_observation,delayed_action]"
 SIGMA = "perturbation.parts.gaussian_observation.sigma"
@@ -95,27 +89,3 @@ def test_a_policy_that_never_fails_in_the_box_is_reported(shell):
     done, folder = shell.sweep(*COMMON, *words, "study.budget=6")
     assert "nothing breaks it within the ranges: no combination among 12 points" in done.stdout
     assert not (folder / "found").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [["hydra.launcher.n_jobs=2"], ["hydra/launcher=basic"]])
-def test_workers_and_launchers_change_no_byte(shell, words):
-    results = []
-    for name, own in (("one", ["hydra.launcher.n_jobs=1"]), ("other", words)):
-        shell.sweep(*SMALL, *own, f"store={name}_store", name=name)
-        results.append((shell.folder / name / "search.json").read_bytes())
-    assert results[0] == results[1]
-
-
-@pytest.mark.slow
-def test_killed_searches_that_are_resumed_give_the_same_result(shell):
-    shell.sweep(*SMALL, "store=whole", name="whole")
-    command = [sys.executable, str(ROOT / "run.py"), "-m", *SMALL, "store=parts", "hydra.sweep.dir=parts"]
-    for seconds in (4.0, 6.5, 9.0):
-        process = subprocess.Popen(command, cwd=shell.folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    shell.sweep(*SMALL, "store=parts", name="parts")
-    whole, parts = ((shell.folder / name / "search.json").read_bytes() for name in ("whole", "parts"))
-    assert whole == parts

@@ -1,18 +1,12 @@
 """Which factor drives failure, by one command."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from brittlestar.commands import aggregate
 from brittlestar.commands.run import main
 
-ROOT = Path(__file__).parents[3]
 COMMON = ["hydra/sweeper=sensitivity", "env=cartpole", "perturbation=[gaussian_observation,delayed_action]"]
 SIGMA = "perturbation.parts.gaussian_observation.sigma"
 DELAY = "perturbation.parts.delayed_action.delay_steps"
@@ -71,27 +65,3 @@ def test_keys_of_environment_and_mitigation_are_factors_too(shell):
     (policy,) = json.loads((folder / "sensitivity.json").read_text())["policies"]
     assert {row["factor"] for row in policy["factors"]} == {"env.max_steps", "mitigation.alpha"}
     assert policy["factors"][0]["effect"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [["hydra.launcher.n_jobs=2"], ["hydra/launcher=basic"]])
-def test_workers_and_launchers_change_no_byte(shell, words):
-    results = []
-    for name, own in (("one", ["hydra.launcher.n_jobs=1"]), ("other", words)):
-        shell.sweep(*SMALL, *own, f"store={name}_store", name=name)
-        results.append((shell.folder / name / "sensitivity.json").read_bytes())
-    assert results[0] == results[1]
-
-
-@pytest.mark.slow
-def test_killed_studies_that_are_resumed_give_the_same_result(shell):
-    shell.sweep(*SMALL, "store=whole", name="whole")
-    command = [sys.executable, str(ROOT / "run.py"), "-m", *SMALL, "store=parts", "hydra.sweep.dir=parts"]
-    for seconds in (3.0, 4.5):
-        process = subprocess.Popen(command, cwd=shell.folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    shell.sweep(*SMALL, "store=parts", name="parts")
-    whole, parts = ((shell.folder / name / "sensitivity.json").read_bytes() for name in ("whole", "parts"))
-    assert whole == parts

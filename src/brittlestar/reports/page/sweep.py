@@ -60,13 +60,14 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
     cells = _held(_cells_of_curves(tables))
     homes = list(dict.fromkeys(folder_of(cell) for part in cells for cell in part))
     shown = findings.is_swept and bool(tables.curve)
+    judged = shown and not any(section.answers for section in findings.sections)
     return PageContent(
         title=title,
         facts=label_facts(common, varied),
-        verdicts=curve_verdicts(tables) if shown else [],
+        verdicts=curve_verdicts(tables) if judged else [],
         warnings=[f"{_plain(note)} {_MISSED}" for note in findings.missed],
         checks=_checks(tables, varied),
-        questions=open_questions(tables) if shown else [],
+        questions=open_questions(tables) if judged else [],
         notes=_failed(tables) + [_plain(note) for note in findings.notes],
         sections=findings.sections,
         phases=phase_section(tables, findings.sections) if shown else None,

@@ -24,6 +24,7 @@ class FingerprintAxis:
     """One perturbation of a fingerprint."""
 
     name: str
+    """The key of the axis with spaces in place of underscores."""
     perturbation: str
     large: float
     """A level that most people would call large, in the unit of the strength."""
@@ -31,6 +32,11 @@ class FingerprintAxis:
     """What one unit of the strength is; `%` shows the strength times 100."""
     set: dict[str, Any] = field(default_factory=dict)
     """Other fields of the perturbation."""
+
+    @property
+    def key(self) -> str:
+        """The key in the config."""
+        return f"study.axes.{self.name.replace(' ', '_')}"
 
     @property
     def is_percentage(self) -> bool:
@@ -45,9 +51,9 @@ class FingerprintAxis:
     def node(self, share: float = 0.25) -> dict[str, Any]:
         """Returns the config of the perturbation at a share of the large level; the search starts at a quarter."""
         node = plain_config(read_option("perturbation", self.perturbation)) | self.set
-        strength = build(node, f"study.axes.{self.name}").strength_field
+        strength = build(node, self.key).strength_field
         if strength is None:
-            raise UserError(f"`study.axes.{self.name}`: `perturbation={self.perturbation}` has no strength")
+            raise UserError(f"`{self.key}`: `perturbation={self.perturbation}` has no strength")
         start = self.large * share
         whole = isinstance(node[strength], int)
         return node | {strength: max(round(start), 1) if whole else start}
@@ -77,10 +83,10 @@ def read_fingerprint_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Finge
         require_choice(f"study.axes.{name}.perturbation", str(node["perturbation"]), options("perturbation"))
         if isinstance(node["large"], bool) or not isinstance(node["large"], int | float) or node["large"] == 0:
             raise UserError(f"`study.axes.{name}.large` must be a number other than 0, got {node['large']!r}")
-        axes.append(FingerprintAxis(name, **node))
+        axes.append(FingerprintAxis(name.replace("_", " "), **node))
     twice = [axis for i, axis in enumerate(axes) if axis.perturbation in {other.perturbation for other in axes[:i]}]
     if twice:
-        raise UserError(f"`study.axes.{twice[0].name}`: another axis has the perturbation {twice[0].perturbation}")
+        raise UserError(f"`{twice[0].key}`: another axis has the perturbation {twice[0].perturbation}")
     return axes
 
 

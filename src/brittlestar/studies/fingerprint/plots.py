@@ -13,8 +13,9 @@ from brittlestar.studies.fingerprint.axes import FingerprintAxis
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LEAST, _MOST = 1 / 256, 16.0
-_TICKS = {1 / 256: "1/256", 1 / 64: "1/64", 1 / 16: "1/16", 1 / 4: "1/4", 1: "large", 4: "4 ×", 16: "16 ×"}
+_LEAST, _MOST = 1 / 256, 4.0
+_TICKS = {1 / 256: "1/256", 1 / 64: "1/64", 1 / 16: "1/16", 1 / 4: "1/4", 1: "large", 4: "4 ×"}
+_UNDECIDED = "$?$"
 
 
 def draw_fingerprint(prints: dict[str, dict[str, CriticalCurve]], axes: list[FingerprintAxis], path: Path) -> None:
@@ -39,9 +40,9 @@ def draw_fingerprint(prints: dict[str, dict[str, CriticalCurve]], axes: list[Fin
 def _draw_level(panel: Axes, curve: CriticalCurve, axis: FingerprintAxis, height: float, style: dict) -> None:
     value, large = curve.estimate, abs(axis.large)
     if value is None:
-        # No critical level: an arrow from the largest level, or a cross at 0.
+        # No critical level: an arrow from the largest level, a cross at 0, or a question mark.
         most = 0.0 if curve.look.status == "incapable" else float(curve.outcomes.trials.levels.max()) / large
-        mark = ">" if most else "x"
+        mark = {"robust": ">", "incapable": "x"}.get(curve.look.status, _UNDECIDED)
         panel.plot(_inside(most), height, **(style | {"marker": mark, "linestyle": "", "fillstyle": "none"}))
         return
     x, low, high = (_inside(number / large) for number in value)
@@ -55,12 +56,13 @@ def _inside(share: float) -> float:
 
 def _dress(panel: Axes, axes: list[FingerprintAxis]) -> None:
     panel.set_xscale("log")
-    panel.set_xlim(_LEAST * 0.9, _MOST * 1.15)
-    panel.set_xticks(list(_TICKS), labels=list(_TICKS.values()))
+    panel.set_xlim(_LEAST * 0.9, _MOST * 1.25)
+    panel.set_xticks(list(_TICKS), labels=list(_TICKS.values()), fontsize=8)
     panel.minorticks_off()
     panel.axvline(1, color="0.6", linewidth=0.8, linestyle=":")
     names = [f"{axis.name} ({axis.large_text})" for axis in axes]
     panel.set_yticks(range(len(axes)), labels=names, fontsize=8)
     panel.set_ylim(len(axes) - 0.4, -0.6)
-    panel.set_xlabel("critical level, relative to the large level in brackets; an arrow: holds up to there", fontsize=8)
+    text = "critical level, relative to the large level in brackets\n(an arrow: holds up to there; ?: not decided)"
+    panel.set_xlabel(text, fontsize=8)
     open_frame(panel)

@@ -83,7 +83,7 @@ def _point_rows(name: str, finding: Finding) -> list[Row]:
 
 
 def sensitivity_verdict(rows: list[Row], question: Question) -> str:
-    """Returns what drives the metric in a sentence, and whether the order of the first two factors is decided."""
+    """Returns what drives the metric in a sentence: one factor only where no other interval reaches its own."""
     measure, what = (
         INDEX_COLUMNS[question.method][0],
         "the failure rate" if question.metric == FAILURE else question.metric,
@@ -92,13 +92,15 @@ def sensitivity_verdict(rows: list[Row], question: Question) -> str:
         return f"{what} is the same at all points, so that no factor drives it"
     words = {"total": "total index", "effect": "effect over its range"}[measure]
     first, *others = rows
-    text = f"{first['factor']} drives {what} most ({words} {bounded_column(first, measure, '.2f')})"
+    rivals = [row for row in others if row[f"{measure}_high"] >= first[f"{measure}_low"]]
+    leaders = [f"{row['factor']} {bounded_column(row, measure, '.2f')}" for row in (first, *rivals)]
+    if rivals:
+        text = f"which factor drives {what} most is not decided between {', '.join(leaders)} ({words})"
+    else:
+        text = f"{first['factor']} drives {what} most ({words} {bounded_column(first, measure, '.2f')})"
     # Never -0.00.
-    followers = [f"{row['factor']} {round(row[measure], 2) + 0.0:.2f}" for row in others]
-    text += f"; then {', '.join(followers)}" if followers else ""
-    if others and first[f"{measure}_low"] <= others[0][f"{measure}_high"]:
-        text += "; the intervals of the first two overlap, so their order is not decided"
-    return text
+    followers = [f"{row['factor']} {round(row[measure], 2) + 0.0:.2f}" for row in others if row not in rivals]
+    return text + (f"; then {', '.join(followers)}" if followers else "")
 
 
 def _table(rows: list[Row], measures: tuple[str, ...]) -> str:
