@@ -27,7 +27,15 @@ def session(folder, **settings) -> Session:
     return Session(spec, folder)
 
 
-@pytest.mark.parametrize("settings", [{"frames": 3}, {"past_actions": True}, {"frames": 3, "past_actions": True}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"frames": 3},
+        {"past_actions": True},
+        {"frames": 3, "past_actions": True},
+        {"frames": 3, "past_actions": "summed"},
+    ],
+)
 def test_an_evaluation_gives_the_network_what_it_saw_in_training(tmp_path, settings):
     one = session(tmp_path, **settings)
     one.run()

@@ -1,5 +1,7 @@
 """SAC with updates that cost less."""
 
+import io
+import zipfile
 from typing import Any
 
 import gymnasium as gym
@@ -8,6 +10,7 @@ import pytest
 import torch
 from stable_baselines3 import SAC
 
+from brittlestar.training.export import export_policy
 from brittlestar.training.lean_sac import LeanSac
 
 _OPTIONS: dict[str, Any] = {"seed": 3, "learning_starts": 40, "batch_size": 32, "device": "cpu"}
@@ -50,3 +53,38 @@ def test_normalised_critics_are_saved_and_loaded(tmp_path: Any) -> None:
     for name, weights in model.policy.state_dict().items():
         assert torch.equal(loaded.policy.state_dict()[name], weights)
     loaded.learn(5)
+
+
+def test_the_exported_actor_is_the_mean_of_its_last_updates(tmp_path: Any) -> None:
+    model = LeanSac("MlpPolicy", gym.make("Pendulum-v1"), **_OPTIONS, actor_average=4)
+    mean = {name: weights.clone() for name, weights in model.actor.state_dict().items()}
+    improve = model._improve
+
+    def follow(*args: Any) -> None:
+        improve(*args)
+        for name, weights in model.actor.state_dict().items():
+            mean[name] += (weights - mean[name]) / 4
+
+    model._improve = follow
+    model.learn(60)
+    del model._improve
+    export_policy(model, tmp_path / "policy.zip")
+    weights = read_weights(tmp_path / "policy.zip")
+    assert sorted(weights) == sorted(f"actor.{name}" for name in mean)
+    for name, values in mean.items():
+        torch.testing.assert_close(weights[f"actor.{name}"], values)
+    assert not torch.equal(weights["actor.mu.weight"], model.actor.mu.weight)
+
+
+def test_a_saved_model_keeps_its_averaged_actor(tmp_path: Any) -> None:
+    model = _train(LeanSac, actor_average=4)
+    model.save(tmp_path / "model.zip")
+    loaded = LeanSac.load(tmp_path / "model.zip", env=model.get_env())
+    for name, weights in model.acting_weights().items():
+        assert torch.equal(loaded.acting_weights()[name], weights)
+    loaded.learn(5)
+
+
+def read_weights(path: Any) -> dict[str, torch.Tensor]:
+    with zipfile.ZipFile(path) as archive:
+        return dict(torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True))

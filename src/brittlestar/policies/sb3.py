@@ -22,7 +22,7 @@ from brittlestar.envs.ids import first_known, registered_limit, split_id, versio
 from brittlestar.errors import MissingFileError, UserError, require, require_choice
 from brittlestar.policies.base import DelegatingPolicy, Policy, RecordedReturn
 from brittlestar.policies.inputs import Inputs
-from brittlestar.policies.past_actions import LAST_ACTION, RememberingPolicy
+from brittlestar.policies.past_actions import ACTION_SUM, LAST_ACTION, RememberingPolicy
 from brittlestar.policies.rebuilding import rebuild
 from brittlestar.policies.scaling import Fit, Scaling
 from brittlestar.policies.trained_spaces import AdaptedPolicy
@@ -199,9 +199,10 @@ def _load(
         policy = load_with_sb3(checkpoint, algorithm, inputs)
     else:
         policy = rebuild(checkpoint, inputs)
-    remembers = isinstance(observed, spaces.Dict) and LAST_ACTION in observed.spaces
+    entries = observed.spaces if isinstance(observed, spaces.Dict) else {}
+    remembers = LAST_ACTION in entries
     if remembers:
-        policy = RememberingPolicy(policy, checkpoint.action_space)
+        policy = RememberingPolicy(policy, checkpoint.action_space, ACTION_SUM in entries)
     seen = observed if settings.is_plain and not remembers else None
     return AdaptedPolicy(policy, checkpoint.action_space, seen, outputs, checkpoint.path), inputs
 

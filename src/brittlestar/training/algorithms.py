@@ -15,7 +15,7 @@ from brittlestar.config.build import locate
 from brittlestar.envs import EnvSpec
 from brittlestar.errors import UserError, require, require_choice
 
-POOLED, DEMONSTRATED = "pooled", "demonstrated"
+POOLED, DEMONSTRATED, SUMMED = "pooled", "demonstrated", "summed"
 CLASS_ARGUMENTS = ("features_extractor_class", "activation_fn", "optimizer_class")
 """Arguments in `policy_kwargs` that are classes, which a config names: `package.module.Class`."""
 _BY_ENV = ("steps", "envs", "normalise", "frames", "past_actions", "coach")
@@ -46,8 +46,9 @@ class Algorithm:
     divide all numbers of a key by one fixed unit, that of random actions; `demonstrated`: by that of a demonstrator."""
     frames: int = 1
     """Observations that the network sees together: the last ones, oldest first, zeros before the first."""
-    past_actions: bool = False
-    """Whether the network sees the action before each of these observations."""
+    past_actions: bool | str = False
+    """True: the network sees the action before each of these observations. `summed`: and the sum of all actions since
+    the start of the episode, which shows where they have led."""
     coach: Any = None
     """A `Coach` for the actor."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -68,6 +69,8 @@ class Algorithm:
 
     def _check_frames(self) -> None:
         require(self.frames >= 1, "frames", "at least 1", self.frames)
+        choices = (False, True, SUMMED)
+        require(self.past_actions in choices, "past_actions", f"false, true or {SUMMED}", self.past_actions)
         if (self.frames > 1 or self.past_actions) and (self.goals or self.coach is not None):
             raise UserError("`algo.frames` above 1 and `algo.past_actions` do not go with `algo.goals` or `algo.coach`")
 

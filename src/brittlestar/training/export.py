@@ -20,7 +20,8 @@ def export_policy(model: Any, path: Path) -> None:
 
     whole, tensors = io.BytesIO(), io.BytesIO()
     model.save(whole)
-    torch.save(actor_weights(model.policy.state_dict()), tensors)
+    weights = model.acting_weights() if hasattr(model, "acting_weights") else model.policy.state_dict()
+    torch.save(actor_weights(weights), tensors)
     with zipfile.ZipFile(whole) as archive:
         data = json.loads(archive.read("data"))
         entries = {name: archive.read(name) for name in ("system_info.txt", "_stable_baselines3_version")}

@@ -1,5 +1,6 @@
 """Soft actor-critic whose updates cost less than those of Stable-Baselines3."""
 
+import copy
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ class LeanSac(SAC):
         soft_values: whether the values of the critics contain the entropy of later actions.
         value_range: bounds of the critics' targets, as the rewards imply them; None for no bounds.
         layer_norm: whether the hidden layers of the critics are normalised (Ball et al. 2023).
+        actor_average: updates over which the weights of the exported actor are averaged; 0 for the last weights.
         options: other arguments of SAC.
     """
 
@@ -30,10 +32,11 @@ class LeanSac(SAC):
         soft_values: bool = True,
         value_range: tuple[float, float] | None = None,
         layer_norm: bool = False,
+        actor_average: int = 0,
         **options: Any,
     ) -> None:
         self.actor_every, self.soft_values = actor_every, soft_values
-        self.value_range, self.layer_norm = value_range, layer_norm
+        self.value_range, self.layer_norm, self.actor_average = value_range, layer_norm, actor_average
         super().__init__(policy, env, **options)
 
     def _setup_model(self) -> None:
@@ -44,6 +47,9 @@ class LeanSac(SAC):
                     _normalise_layers(network)  # type: ignore[arg-type]
         for part in (self.actor, self.critic):
             part.optimizer = self._optimizer(part)
+        if self.actor_average:
+            # A part of the policy, so that it is saved and loaded with it.
+            self.policy.actor_target = copy.deepcopy(self.actor).requires_grad_(False)
 
     def _optimizer(self, part: nn.Module) -> torch.optim.Optimizer:
         """Returns an optimizer as SAC makes it, with new layers among its weights; Adam changes all in one call."""
@@ -84,6 +90,8 @@ class LeanSac(SAC):
         values = torch.cat(self.critic(rows.observations, actions), dim=1).amin(dim=1, keepdim=True)
         self.critic.requires_grad_(True)
         _descend(self.actor.optimizer, (temperature * log_probability - values).mean())
+        if self.actor_average:
+            self._average()
 
     def _improve_critics(self, rows: Any, temperature: torch.Tensor) -> None:
         with torch.no_grad():
@@ -102,6 +110,18 @@ class LeanSac(SAC):
         assert self.ent_coef_optimizer is not None and self.log_ent_coef is not None
         assert isinstance(self.target_entropy, float)
         _descend(self.ent_coef_optimizer, -(self.log_ent_coef * (log_probability + self.target_entropy)).mean())
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        """Moves the averaged actor towards the actor."""
+        averaged: Any = self.policy.actor_target
+        torch._foreach_lerp_(list(averaged.parameters()), list(self.actor.parameters()), 1 / self.actor_average)
+
+    def acting_weights(self) -> dict[str, torch.Tensor]:
+        """Returns the weights of the policy, with those of the averaged actor in place of the last ones."""
+        weights, averaged = self.policy.state_dict(), "actor_target."
+        own = {name: values for name, values in weights.items() if not name.startswith(averaged)}
+        return own | {f"actor.{name.removeprefix(averaged)}": weights[name] for name in weights if name not in own}
 
     @torch.no_grad()
     def _follow(self) -> None:

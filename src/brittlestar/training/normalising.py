@@ -17,7 +17,7 @@ from brittlestar.policies.base import Policy
 from brittlestar.policies.input_entry import is_image
 from brittlestar.policies.simple import RandomPolicy
 from brittlestar.training.action_memory import ActionMemory
-from brittlestar.training.algorithms import DEMONSTRATED, POOLED
+from brittlestar.training.algorithms import DEMONSTRATED, POOLED, SUMMED
 from brittlestar.training.spec import TrainingSpec
 
 _EPISODES = 16
@@ -29,7 +29,7 @@ def network_view(lanes: Any, spec: TrainingSpec, statistics: Path | None = None)
     """Returns the vector environment as the network sees it: normalised, with past actions, then stacked."""
     view = normalised(lanes, spec, statistics)
     if spec.algo.past_actions:
-        view = ActionMemory(view)
+        view = ActionMemory(view, spec.algo.past_actions == SUMMED)
     return view if spec.algo.frames == 1 else VecFrameStack(view, spec.algo.frames)
 
 
