@@ -13,15 +13,19 @@ from brittlestar.statistics.arrays import Array
 from brittlestar.statistics.intervals import LEVEL, Interval
 from brittlestar.statistics.trials import Threshold, Trials
 
-SKEWS = (0.0, 1.0, 2.0)
+SKEWS = (0.0, 0.5, 1.0, 2.0)
 """Exponents of the strength in the logit; 0 is its logarithm."""
 _FIRST, _THEN = (33, 15, 3, 3), (25, 9, 5, 5)
 _SLOPES = math.log(0.5), math.log(1e4)
 _MOST_FLOOR, _SHARPEST = 0.8, 40.0
 _RARE_CROSSING, _RARE = 1e-4, 2e-3
 """Densities, relative to the largest, below which the next grid leaves values out."""
-_TAIL_SCALE = 0.15
+_TAIL_SCALE = 0.6
 _FIRST_OUTCOMES = 200
+_FAR = 4.0
+"""Outcomes count less from so many times their median distance from the crossing on."""
+_STEEP = 0.3
+"""Fall of a curve between two neighbouring levels, as a share of its top, of which nothing shows the place."""
 _STRICTER = 0.4
 """Share of the errors that the posterior makes of those allowed: it ends when it is narrow, and shapes differ."""
 
@@ -48,18 +52,24 @@ class CrossingFit:
         ends = np.cumsum(self.masses) - self.masses / 2
         return float(np.exp(np.interp(share, ends, np.log(self.crossings))))
 
+    def ends(self, level: float = LEVEL) -> tuple[float, float]:
+        """Returns the quantiles that an interval of this level starts from."""
+        tail = _STRICTER * (1 - level) / 2
+        return self.quantile(tail), self.quantile(1 - tail)
+
     def interval(self, levels: ArrayLike, level: float = LEVEL) -> Interval:
         """Returns the interval of the crossing.
 
         No outcome distinguishes crossings between two neighbouring levels, but the shape of the fit may. So an interval
-        without a level inside it is widened to both of its neighbours.
+        without a level inside it is widened to both of its neighbours, and an end in a gap where the curve falls
+        steeply to the outer end of the gap.
         """
-        tail = _STRICTER * (1 - level) / 2
-        low, high = self.quantile(tail), self.quantile(1 - tail)
-        x = np.unique(np.asarray(levels, dtype=np.float64))
-        if ((x >= low) & (x <= high)).any():
-            return Interval(low, high)
-        return Interval(float(x[x < low].max(initial=0.0)), float(x[x > high].min(initial=np.inf)))
+        low, high = self.ends(level)
+        x = np.unique(np.concatenate([[0.0], np.ravel(levels), [np.inf]]))
+        first, last = int(np.searchsorted(x, low, "right")) - 1, int(np.searchsorted(x, high)) - 1
+        values = self.mean(x)
+        steep = (values[:-1] - values[1:] > _STEEP * values[0]) | (first == last)
+        return Interval(float(x[first]) if steep[first] else low, float(x[last + 1]) if steep[last] else high)
 
     def mean(self, levels: ArrayLike) -> Array:
         """Returns the mean curve at some levels."""
@@ -115,8 +125,26 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
         axes = _finer(axes, _posterior(axes, data, threshold, share))
         share = min(1.0, 4 * share)
     for _ in range(2):
-        axes = _finer(axes, _posterior(axes, data, threshold))
+        posterior = _posterior(axes, data, threshold)
+        data = _local(trials.merged(), _fit(axes, posterior, threshold).estimate, threshold)
+        axes = _finer(axes, posterior)
     return _fit(axes, _posterior(axes, data, threshold), threshold)
+
+
+def _local(data: Trials, crossing: float, threshold: Threshold) -> Trials:
+    """Returns trials in which outcomes far from the crossing count less, by the square of their distance.
+
+    The fit has no bumps, so outcomes on one bend it. Far is several times the median distance of all outcomes, which
+    come closer to the crossing as a search goes on.
+    """
+    distances = np.maximum(np.abs(data.levels / crossing - 1), 1e-9)
+    order = np.argsort(distances)
+    middle = int(np.searchsorted(np.cumsum(data.counts[order]), data.counts.sum() / 2))
+    weights = np.minimum(1.0, (_FAR * distances[order[middle]] / distances) ** 2)
+    if threshold.relative:
+        # The threshold is a share of the value at level 0.
+        weights[data.levels == 0] = 1.0
+    return Trials(data.levels, weights * data.sums, weights * data.counts, data.dispersion)
 
 
 def _with_gaps(axis: Array, levels: Array) -> Array:
