@@ -11,16 +11,17 @@ from numpy.typing import ArrayLike
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array
 from brittlestar.statistics.intervals import LEVEL, Interval
+from brittlestar.statistics.posterior_grid import Parameter, finer_grid, is_fine_grid, marginal
 from brittlestar.statistics.trials import Threshold, Trials
 
 SKEWS = (0.0, 0.5, 1.0, 2.0)
 """Exponents of the strength in the logit; 0 is its logarithm."""
 _FIRST, _THEN = (33, 15, 3, 3), (25, 9, 5, 5)
+_RARE = 1e-4, 2e-3, 0.02, 0.02
 _SLOPES = math.log(0.5), math.log(1e4)
 _MOST_FLOOR, _SHARPEST = 0.8, 40.0
-_RARE_CROSSING, _RARE = 1e-4, 2e-3
-"""Densities, relative to the largest, below which the next grid leaves values out."""
 _TAIL_SCALE = 0.6
+_LOCAL_GRIDS, _MOST_GRIDS = 2, 6
 _FIRST_OUTCOMES = 200
 _FAR = 4.0
 """Outcomes count less from so many times their median distance from the crossing on."""
@@ -115,20 +116,24 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
     require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
     require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)
     data, lapse = trials.merged(), 1 - threshold.value if not threshold.relative else 1.0
-    logs = tuple(math.log(bound) for bound in bounds)
-    limits: list[tuple[float, ...]] = [logs, _SLOPES, (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
-    axes = [np.linspace(ends[0], ends[1], count) for ends, count in zip(limits, _FIRST, strict=True)]
+    ends = [(math.log(bounds[0]), math.log(bounds[1])), _SLOPES, (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
+    parameters = [Parameter(*end, count, rare) for end, count, rare in zip(ends, _THEN, _RARE, strict=True)]
+    axes = [np.linspace(*end, count) for end, count in zip(ends, _FIRST, strict=True)]
     axes[0] = _with_gaps(axes[0], data.levels)
     # Many outcomes make a peak that a coarse grid misses: they count little on the first grids.
     share = min(1.0, _FIRST_OUTCOMES * trials.dispersion / max(trials.total, 1))
     while share < 1:
-        axes = _finer(axes, _posterior(axes, data, threshold, share))
+        axes = finer_grid(axes, _posterior(axes, data, threshold, share), parameters)
         share = min(1.0, 4 * share)
-    for _ in range(2):
+    posterior = _posterior(axes, data, threshold)
+    for number in range(_MOST_GRIDS):
+        if number < _LOCAL_GRIDS:
+            data = _local(trials.merged(), _fit(axes, posterior, threshold).estimate, threshold)
+        axes = finer_grid(axes, posterior, parameters)
         posterior = _posterior(axes, data, threshold)
-        data = _local(trials.merged(), _fit(axes, posterior, threshold).estimate, threshold)
-        axes = _finer(axes, posterior)
-    return _fit(axes, _posterior(axes, data, threshold), threshold)
+        if number >= _LOCAL_GRIDS - 1 and is_fine_grid(axes, posterior, parameters):
+            break
+    return _fit(axes, posterior, threshold)
 
 
 def _local(data: Trials, crossing: float, threshold: Threshold) -> Trials:
@@ -158,7 +163,7 @@ def _fit(axes: list[Array], posterior: Array, threshold: Threshold) -> CrossingF
     likely = np.nonzero(posterior > 1e-3 * posterior.max())
     curves = tuple(axis[places] for axis, places in zip([*axes, np.array(SKEWS)], likely, strict=True))
     weights = posterior[likely] / posterior[likely].sum()
-    return CrossingFit(threshold, np.exp(axes[0]), _marginal(posterior, 0), curves, weights)
+    return CrossingFit(threshold, np.exp(axes[0]), marginal(posterior, 0), curves, weights)
 
 
 def _posterior(axes: list[Array], data: Trials, threshold: Threshold, share: float = 1.0) -> Array:
@@ -177,22 +182,6 @@ def _posterior(axes: list[Array], data: Trials, threshold: Threshold, share: flo
     logs += np.log(np.gradient(axes[0]))[:, None, None, None, None]
     masses = np.exp(logs - logs.max())
     return masses / masses.sum()
-
-
-def _finer(axes: list[Array], posterior: Array) -> list[Array]:
-    """Returns a grid on the likely part of another one."""
-    finer = []
-    for place, axis in enumerate(axes):
-        density = _marginal(posterior, place)
-        likely = np.flatnonzero(density > (_RARE if place else _RARE_CROSSING) * density.max())
-        low = axis[likely[0] - 1] if likely[0] else axis[0]
-        high = axis[min(likely[-1] + 1, len(axis) - 1)]
-        finer.append(np.linspace(low, high, _THEN[place]))
-    return finer
-
-
-def _marginal(posterior: Array, place: int) -> Array:
-    return posterior.sum(axis=tuple(axis for axis in range(posterior.ndim) if axis != place))
 
 
 def _values(log_levels: Array, curves: tuple[Array, ...], threshold: Threshold) -> Array:
