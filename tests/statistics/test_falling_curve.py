@@ -43,6 +43,33 @@ def test_a_share_of_the_value_at_0_is_crossed_where_half_of_it_is_left():
     assert fit(levels, curve, 2000).estimate < 0.108, "a rate of one half is crossed earlier"
 
 
+def test_outcomes_on_a_bump_far_away_hardly_move_the_crossing():
+    """As in a search: few outcomes at the first levels, many around the crossing."""
+    levels = np.concatenate([[0, 0.025, 0.05, 0.2], np.linspace(0.1, 0.12, 9)])
+    counts, rates = np.repeat([25, 100], [4, 9]), curves.CURVES["logistic"](levels)
+    plain, bumped = (
+        fit_crossing(Trials.of(levels, y * counts, counts), curves.HALF, BOUNDS)
+        for y in (rates, np.where(levels == 0.2, 0.3, rates))
+    )
+    low, high = plain.interval([*levels, plain.estimate])
+    assert abs(bumped.estimate - plain.estimate) < 0.05 * (high - low)
+
+
+def test_the_grid_holds_the_posterior_of_a_share_of_a_value_that_is_known_well():
+    """Many clean episodes with returns that hardly vary: a coarse grid of lapses had cut the crossings off."""
+    levels = np.array([0, *np.linspace(0.14, 0.5, 12)])
+    sums, counts = 0.96 / (1 + (levels / 0.45) ** 1.8), np.where(levels == 0, 450, 100)
+    found = fit_crossing(Trials.of(levels, sums * counts, counts, 0.3), Threshold(0.8, relative=True), BOUNDS)
+    assert max(found.masses[0], found.masses[-1]) < 0.01 * found.masses.max()
+    assert found.interval(levels).low < 0.45 * 0.25 ** (1 / 1.8) < found.interval(levels).high
+
+
+def test_an_end_in_a_gap_where_the_curve_falls_steeply_is_a_level():
+    """Levels inside the interval say nothing about where between two others a cliff is."""
+    found = fit([0, 0.1, 0.13, 0.131, 0.15, 0.2], [0.92, 0.92, 0.92, 0.88, 0.04, 0], 25, Threshold(0.8))
+    assert found.interval([0, 0.1, 0.13, 0.131, 0.15, 0.2]).high == 0.15
+
+
 def test_outcomes_that_vary_less_than_successes_give_a_narrower_interval():
     levels = np.linspace(0, 0.3, 13)
     sums = 100 * curves.CURVES["logistic"](levels)

@@ -13,7 +13,8 @@ from brittlestar.statistics.trials import Trials
 _NEAR = 0.03
 """Distance of levels, in logarithms, at which earlier outcomes count for a bet."""
 _MOST_PRIOR = 30.0
-_GROUPS = 8
+_TOGETHER = 1.1
+"""Ratio of levels up to which their outcomes are compared as one group."""
 RISE_LEVEL = 0.01
 """False-alarm rate of the check for a curve that rises."""
 
@@ -110,8 +111,8 @@ def mean_at_every_look(total: float, count: float, level: float = LEVEL) -> Inte
 def find_rise(trials: Trials, level: float = RISE_LEVEL) -> Rise | None:
     """Returns the surest rise of a curve that should fall; None if there is none at this false-alarm rate.
 
-    Levels are put into at most eight groups of about the same number of outcomes, and all pairs of groups are compared
-    by a one-sided test of their means, with Bonferroni's correction.
+    Levels that differ by at most a tenth are one group, and all pairs of groups are compared by a one-sided test of
+    their means, with Bonferroni's correction.
 
     Example:
         >>> rise = find_rise(Trials.of([0, 0.1, 0.2, 0.3], [50, 5, 40, 0], [50, 50, 50, 50]))
@@ -119,9 +120,7 @@ def find_rise(trials: Trials, level: float = RISE_LEVEL) -> Rise | None:
         ((0.1, 0.1), (0.2, 0.2))
     """
     data = trials.merged()
-    middles = np.cumsum(data.counts) - data.counts / 2
-    labels = np.minimum((middles / data.counts.sum() * _GROUPS).astype(int), _GROUPS - 1)
-    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    groups = _groups(data.levels)
     counts = np.array([data.counts[group].sum() for group in groups])
     sums = np.array([data.sums[group].sum() for group in groups])
     surest = None
@@ -134,7 +133,20 @@ def find_rise(trials: Trials, level: float = RISE_LEVEL) -> Rise | None:
     return surest
 
 
+def _groups(levels: Array) -> list[list[int]]:
+    """Returns the places of the levels of each group."""
+    groups: list[list[int]] = []
+    for place, level in enumerate(levels):
+        if groups and level <= _TOGETHER * levels[groups[-1][0]]:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
 def _p_of_rise(sums: Array, counts: Array, dispersion: float) -> float:
+    """Returns the p value of a pooled z test with continuity correction: groups may have few outcomes."""
     pooled = (sums.sum() + 0.5) / (counts.sum() + 1)
     error = math.sqrt(dispersion * pooled * (1 - pooled) * (1 / counts).sum())
-    return float(special().ndtr((sums[0] / counts[0] - sums[1] / counts[1]) / error))
+    rise = sums[1] / counts[1] - sums[0] / counts[0] - (1 / counts).sum() / 2
+    return float(special().ndtr(-rise / error))

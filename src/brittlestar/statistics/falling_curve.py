@@ -11,17 +11,22 @@ from numpy.typing import ArrayLike
 from brittlestar.errors import require
 from brittlestar.statistics.arrays import Array
 from brittlestar.statistics.intervals import LEVEL, Interval
+from brittlestar.statistics.posterior_grid import Parameter, finer_grid, is_fine_grid, marginal
 from brittlestar.statistics.trials import Threshold, Trials
 
-SKEWS = (0.0, 1.0, 2.0)
+SKEWS = (0.0, 0.5, 1.0, 2.0)
 """Exponents of the strength in the logit; 0 is its logarithm."""
 _FIRST, _THEN = (33, 15, 3, 3), (25, 9, 5, 5)
+_RARE = 1e-4, 2e-3, 0.02, 0.02
 _SLOPES = math.log(0.5), math.log(1e4)
 _MOST_FLOOR, _SHARPEST = 0.8, 40.0
-_RARE_CROSSING, _RARE = 1e-4, 2e-3
-"""Densities, relative to the largest, below which the next grid leaves values out."""
-_TAIL_SCALE = 0.15
+_TAIL_SCALE = 0.6
+_LOCAL_GRIDS, _MOST_GRIDS = 2, 6
 _FIRST_OUTCOMES = 200
+_FAR = 4.0
+"""Outcomes count less from so many times their median distance from the crossing on."""
+_STEEP = 0.3
+"""Fall of a curve between two neighbouring levels, as a share of its top, of which nothing shows the place."""
 _STRICTER = 0.4
 """Share of the errors that the posterior makes of those allowed: it ends when it is narrow, and shapes differ."""
 
@@ -48,18 +53,24 @@ class CrossingFit:
         ends = np.cumsum(self.masses) - self.masses / 2
         return float(np.exp(np.interp(share, ends, np.log(self.crossings))))
 
+    def ends(self, level: float = LEVEL) -> tuple[float, float]:
+        """Returns the quantiles that an interval of this level starts from."""
+        tail = _STRICTER * (1 - level) / 2
+        return self.quantile(tail), self.quantile(1 - tail)
+
     def interval(self, levels: ArrayLike, level: float = LEVEL) -> Interval:
         """Returns the interval of the crossing.
 
         No outcome distinguishes crossings between two neighbouring levels, but the shape of the fit may. So an interval
-        without a level inside it is widened to both of its neighbours.
+        without a level inside it is widened to both of its neighbours, and an end in a gap where the curve falls
+        steeply to the outer end of the gap.
         """
-        tail = _STRICTER * (1 - level) / 2
-        low, high = self.quantile(tail), self.quantile(1 - tail)
-        x = np.unique(np.asarray(levels, dtype=np.float64))
-        if ((x >= low) & (x <= high)).any():
-            return Interval(low, high)
-        return Interval(float(x[x < low].max(initial=0.0)), float(x[x > high].min(initial=np.inf)))
+        low, high = self.ends(level)
+        x = np.unique(np.concatenate([[0.0], np.ravel(levels), [np.inf]]))
+        first, last = int(np.searchsorted(x, low, "right")) - 1, int(np.searchsorted(x, high)) - 1
+        values = self.mean(x)
+        steep = (values[:-1] - values[1:] > _STEEP * values[0]) | (first == last)
+        return Interval(float(x[first]) if steep[first] else low, float(x[last + 1]) if steep[last] else high)
 
     def mean(self, levels: ArrayLike) -> Array:
         """Returns the mean curve at some levels."""
@@ -105,18 +116,40 @@ def fit_crossing(trials: Trials, threshold: Threshold, bounds: tuple[float, floa
     require(0 < bounds[0] < bounds[1], "bounds", "two rising numbers above 0", bounds)
     require(0 < threshold.value < 1, "threshold", "between 0 and 1", threshold.value)
     data, lapse = trials.merged(), 1 - threshold.value if not threshold.relative else 1.0
-    logs = tuple(math.log(bound) for bound in bounds)
-    limits: list[tuple[float, ...]] = [logs, _SLOPES, (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
-    axes = [np.linspace(ends[0], ends[1], count) for ends, count in zip(limits, _FIRST, strict=True)]
+    ends = [(math.log(bounds[0]), math.log(bounds[1])), _SLOPES, (0.0, _MOST_FLOOR), (0.0, _MOST_FLOOR * lapse)]
+    parameters = [Parameter(*end, count, rare) for end, count, rare in zip(ends, _THEN, _RARE, strict=True)]
+    axes = [np.linspace(*end, count) for end, count in zip(ends, _FIRST, strict=True)]
     axes[0] = _with_gaps(axes[0], data.levels)
     # Many outcomes make a peak that a coarse grid misses: they count little on the first grids.
     share = min(1.0, _FIRST_OUTCOMES * trials.dispersion / max(trials.total, 1))
     while share < 1:
-        axes = _finer(axes, _posterior(axes, data, threshold, share))
+        axes = finer_grid(axes, _posterior(axes, data, threshold, share), parameters)
         share = min(1.0, 4 * share)
-    for _ in range(2):
-        axes = _finer(axes, _posterior(axes, data, threshold))
-    return _fit(axes, _posterior(axes, data, threshold), threshold)
+    posterior = _posterior(axes, data, threshold)
+    for number in range(_MOST_GRIDS):
+        if number < _LOCAL_GRIDS:
+            data = _local(trials.merged(), _fit(axes, posterior, threshold).estimate, threshold)
+        axes = finer_grid(axes, posterior, parameters)
+        posterior = _posterior(axes, data, threshold)
+        if number >= _LOCAL_GRIDS - 1 and is_fine_grid(axes, posterior, parameters):
+            break
+    return _fit(axes, posterior, threshold)
+
+
+def _local(data: Trials, crossing: float, threshold: Threshold) -> Trials:
+    """Returns trials in which outcomes far from the crossing count less, by the square of their distance.
+
+    The fit has no bumps, so outcomes on one bend it. Far is several times the median distance of all outcomes, which
+    come closer to the crossing as a search goes on.
+    """
+    distances = np.maximum(np.abs(data.levels / crossing - 1), 1e-9)
+    order = np.argsort(distances)
+    middle = int(np.searchsorted(np.cumsum(data.counts[order]), data.counts.sum() / 2))
+    weights = np.minimum(1.0, (_FAR * distances[order[middle]] / distances) ** 2)
+    if threshold.relative:
+        # The threshold is a share of the value at level 0.
+        weights[data.levels == 0] = 1.0
+    return Trials(data.levels, weights * data.sums, weights * data.counts, data.dispersion)
 
 
 def _with_gaps(axis: Array, levels: Array) -> Array:
@@ -130,7 +163,7 @@ def _fit(axes: list[Array], posterior: Array, threshold: Threshold) -> CrossingF
     likely = np.nonzero(posterior > 1e-3 * posterior.max())
     curves = tuple(axis[places] for axis, places in zip([*axes, np.array(SKEWS)], likely, strict=True))
     weights = posterior[likely] / posterior[likely].sum()
-    return CrossingFit(threshold, np.exp(axes[0]), _marginal(posterior, 0), curves, weights)
+    return CrossingFit(threshold, np.exp(axes[0]), marginal(posterior, 0), curves, weights)
 
 
 def _posterior(axes: list[Array], data: Trials, threshold: Threshold, share: float = 1.0) -> Array:
@@ -149,22 +182,6 @@ def _posterior(axes: list[Array], data: Trials, threshold: Threshold, share: flo
     logs += np.log(np.gradient(axes[0]))[:, None, None, None, None]
     masses = np.exp(logs - logs.max())
     return masses / masses.sum()
-
-
-def _finer(axes: list[Array], posterior: Array) -> list[Array]:
-    """Returns a grid on the likely part of another one."""
-    finer = []
-    for place, axis in enumerate(axes):
-        density = _marginal(posterior, place)
-        likely = np.flatnonzero(density > (_RARE if place else _RARE_CROSSING) * density.max())
-        low = axis[likely[0] - 1] if likely[0] else axis[0]
-        high = axis[min(likely[-1] + 1, len(axis) - 1)]
-        finer.append(np.linspace(low, high, _THEN[place]))
-    return finer
-
-
-def _marginal(posterior: Array, place: int) -> Array:
-    return posterior.sum(axis=tuple(axis for axis in range(posterior.ndim) if axis != place))
 
 
 def _values(log_levels: Array, curves: tuple[Array, ...], threshold: Threshold) -> Array:

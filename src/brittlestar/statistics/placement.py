@@ -123,8 +123,12 @@ def next_levels(trials: Trials, search: Search, seen: SearchState, batch: int) -
 
 
 def _missing(trials: Trials, search: Search, seen: SearchState) -> float:
-    """Returns how many more outcomes the width needs, if it falls by their square root."""
-    ratio = float(seen.interval.high - seen.interval.low) / search.wanted(seen.fit.estimate)
+    """Returns how many more outcomes the width of the fit needs, if it falls by their square root.
+
+    A gap between two levels, which may widen the interval, needs other levels and not more outcomes.
+    """
+    low, high = seen.fit.ends()
+    ratio = (high - low) / search.wanted(seen.fit.estimate)
     return trials.total * min(ratio**2 - 1, 1e6)
 
 

@@ -50,6 +50,8 @@ def test_two_policies_are_searched_on_the_same_episodes_at_any_number_of_workers
     ("words", "message"),
     [
         (["study.budget=0"], "`budget` must be at least 1, got 0"),
+        (["study.budget=20", "episodes=25"], "`study.budget` must be at least the 25 episodes of one cell, got 20"),
+        (["episodes=0"], "`episodes` must be at least 1, got 0"),
         (["study.width=0"], "`width` must be above 0, got 0"),
         (["perturbation.sigma=0.1,0.2"], "chooses the values of `perturbation.sigma` by itself"),
         (["seed=0,1"], "a critical search takes one seed"),

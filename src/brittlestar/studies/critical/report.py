@@ -26,8 +26,9 @@ from brittlestar.studies.critical.plots import draw_curves, panels_of
 _RESULT, _TABLE, _DIFFERENCES, _PICTURE = "critical.json", "critical", "critical_differences", "critical_curves"
 _METHODS = [
     "Critical level: median and 95 % interval of the posterior of the crossing, of falling curves with slope, floor, "
-    "lapse and skewness; cells were placed around the crossing until the interval was narrow enough. An interval "
-    "between two neighbouring levels is widened to both.",
+    "lapse and skewness, in which outcomes far from the crossing count less. Cells were placed around the crossing "
+    "until the interval was narrow enough. An end in a gap between two levels where the curve falls steeply is moved "
+    "to the outer level.",
     "Surely between: levels that enclose the crossing with 95 % at every look (betting, Ville's inequality). It "
     "assumes only that the curve falls.",
     "Episodes of a grid: what 11 even levels from 0 to twice the critical level need for the same standard error "

@@ -82,10 +82,15 @@ def _note(searches: list[CurveSearch], rounds: list[tuple[CurveSearch, list[Job]
     return line
 
 
-def episodes_of(cell: Job) -> int:
-    """Returns the episodes of each cell: those of the command line, or few."""
+def episodes_of(cell: Job, budget: int) -> int:
+    """Returns the episodes of each cell: those of the command line, or few; refuses a budget below one cell."""
     is_named = any(text.lstrip("+").startswith("episodes=") for text in cell.overrides)
-    return int(cell.config["episodes"]) if is_named else CELL_EPISODES
+    episodes = int(cell.config["episodes"]) if is_named else min(CELL_EPISODES, budget)
+    if episodes < 1:
+        raise UserError(f"`episodes` must be at least 1, got {episodes}")
+    if budget < episodes:
+        raise UserError(f"`study.budget` must be at least the {episodes} episodes of one cell, got {budget}")
+    return episodes
 
 
 def refuse_swept(cells: Iterable[Job], keys: set[str]) -> None:

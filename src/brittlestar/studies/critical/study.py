@@ -63,7 +63,9 @@ class CriticalLevel(Study):
             if cell.config["episode_seeds"] != "independent":
                 raise UserError("a critical search needs independent episodes: leave `episode_seeds=independent`")
         return [
-            CurveSearch(cell, knob, self.settings(knob.reach), CurveOutcomes(self.metric), episodes_of(cell))
+            CurveSearch(
+                cell, knob, self.settings(knob.reach), CurveOutcomes(self.metric), episodes_of(cell, self.budget)
+            )
             for cell, knob in zip(cells, knobs, strict=True)
         ]
 
