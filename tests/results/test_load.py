@@ -108,3 +108,18 @@ def test_a_changed_copy_of_a_cell_has_its_own_seed_and_strength(make_cell):
     other = {"config": cell.config | {"seed": 7}, "strength": {"name": "sigma", "value": 0.3}, "status": "failed"}
     copy = dataclasses.replace(cell, manifest={**cell.manifest, **other})
     assert (copy.seed, copy.strength, copy.done) == (7, 0.3, False)
+
+
+def test_a_cell_of_a_large_sweep_takes_little_memory(make_cell, save_cells, tmp_path):
+    import tracemalloc
+
+    cells = [make_cell([1.0], strength=level, seed=seed) for level in (0.0, 0.1, 0.2, 0.3) for seed in range(500)]
+    save_cells(tmp_path, cells)
+    tracemalloc.start()
+    try:
+        loaded = load_cells([tmp_path])
+        used = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(loaded) == 2000 and used / 2000 < 800
+    assert [(cell.strength, cell.seed) for cell in loaded] == [(cell.strength, cell.seed) for cell in cells]

@@ -6,7 +6,7 @@ and when the exception gets lost, as in a library that catches everything.
 """
 
 # Python has these already when it starts. Any other import would delay the first answer to a signal.
-import _signal
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
 

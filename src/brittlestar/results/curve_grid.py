@@ -47,12 +47,12 @@ class CurveGrid:
 
     def complete_seeds(self, strengths: Sequence[float], side: str) -> list[int]:
         """Returns the seeds that have all of some strengths: a hole would tilt the curve."""
-        has_all = self.present[self.rows_of(strengths)].all(axis=0)
+        has_all = np.asarray(self.present[self.rows_of(strengths)].all(axis=0))
         if not has_all.any():
             raise UserError(
                 f"no seed of {side} has all of the strengths {list(strengths)}: rerun the missing cells first"
             )
-        return [seed for seed, ok in zip(self.seeds, has_all.tolist(), strict=True) if ok]
+        return [seed for seed, ok in zip(self.seeds, has_all, strict=True) if ok]
 
     def part(self, array: np.ndarray, strengths: Sequence[float], seeds: Sequence[int]) -> np.ndarray:
         """Returns the part of an array at some strengths and seeds."""
@@ -76,9 +76,11 @@ def grid_sides(a: CurveGrid, b: CurveGrid, names: tuple[str, str] = ("A", "B"), 
     shared, span = sorted({*seeds[0]} & {*seeds[1]}), range_of(a.measure)
     paired = len(shared) == min(map(len, seeds)) and _share_starts(a, b, strengths, shared)
     if not paired:
-        sides = [grid.part(grid.values, strengths, own) for grid, own in zip((a, b), seeds, strict=True)]
-        empty = np.empty((len(strengths), 0, 0))
-        return Sides(strengths, *([empty, empty] if only_paired else sides), False, span)
+        left, right = (
+            np.empty((len(strengths), 0, 0)) if only_paired else grid.part(grid.values, strengths, own)
+            for grid, own in zip((a, b), seeds, strict=True)
+        )
+        return Sides(strengths, left, right, False, span)
     episodes = min(a.values.shape[2], b.values.shape[2])
     left, right = (grid.part(grid.values, strengths, shared)[..., :episodes] for grid in (a, b))
     missing = np.isnan(left + right)

@@ -27,6 +27,6 @@ def unshared_notes(a: Sequence[Cell], b: Sequence[Cell], paired: bool) -> list[s
         seeds.append({seed for seed in every if all((seed, strength) in places for strength in strengths)})
         partial = sorted(every - seeds[-1])
         notes += [f"{listed('seed', partial)} of {side} lacks some strength, left out"] if partial else []
-    for side, own, other in (("A", *seeds), ("B", *reversed(seeds))):
-        notes += [f"only {side} has {listed('seed', sorted(own - other))}, left out"] if paired and own - other else []
+    for side, alone_seeds in (("A", seeds[0] - seeds[1]), ("B", seeds[1] - seeds[0])):
+        notes += [f"only {side} has {listed('seed', sorted(alone_seeds))}, left out"] if paired and alone_seeds else []
     return notes

@@ -10,7 +10,7 @@ import pytest
 from brittlestar.reports.page.curves import curves_data
 from brittlestar.reports.page.episodes import FLIPPED, MEDIAN, WORST, episodes_data
 from brittlestar.reports.page.facts import films_beside, sweep_commands
-from brittlestar.reports.page.pairs import MOST_COMPARED, pairs_data
+from brittlestar.reports.page.pairs import MOST_COMPARED, _cost, pairs_data
 from brittlestar.reports.page.sweep import SweepFindings, sweep_page
 from brittlestar.reports.page.write import refresh_films, write_page
 from brittlestar.results.aggregate import aggregate
@@ -72,6 +72,25 @@ def test_curves_without_shared_episodes_are_not_paired(cells):
     others = [cell for cell in cells[6:] if cell.seed == 1]
     first = [cell for cell in cells[:6] if cell.seed == 0]
     assert pairs_data([first, others], ["a", "b"], ["success_any"])["pairs"] == []
+
+
+@pytest.mark.parametrize("are_paired", [True, False])
+def test_each_curve_is_read_once_for_a_metric_and_unpaired_ones_once_at_all(cells, monkeypatch, are_paired):
+    from brittlestar.results.load import Cell
+
+    parts = [cells[:6], cells[6:], cells[6:]]
+    curves = [[cell for cell in part if are_paired or cell.seed == bool(i)] for i, part in enumerate(parts)]
+    read, count = Cell.rows, []
+    monkeypatch.setattr(Cell, "rows", lambda cell: count.append(cell) or read(cell))
+    data = pairs_data(curves, list("abc"), ["success_any", "return"])
+    pairs = {(pair["a"], pair["b"]) for pair in data["pairs"]}
+    assert pairs == ({(0, 1), (0, 2), (1, 2)} if are_paired else {(1, 2)})
+    assert len(count) == (2 * 18 if are_paired else 3 * 3 + 2 * 3)
+
+
+def test_large_levels_take_more_of_the_budget(make_cell):
+    few, many = ([make_cell([1, 0], strength=s, config={"episodes": n}) for s in (0, 1)] for n in (100, 10_000))
+    assert _cost(few) == 1 and _cost(many) > 100
 
 
 def test_directions_of_a_sweep_are_no_pair(make_cell):
