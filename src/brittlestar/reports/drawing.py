@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -34,6 +35,8 @@ def make_figure(width: float, height: float, **pads: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    # A busy machine needs more than a second for it, which is no concern of the user.
+    warnings.filterwarnings("ignore", 'Creating legend with loc="best"', UserWarning)
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(**pads)  # type: ignore[union-attr]
