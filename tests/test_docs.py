@@ -42,6 +42,8 @@ REPEATED = (
     "-m experiment=perception policy=random",
     # tests/studies/fingerprint runs this.
     "experiment=fingerprint policy=zoo",
+    # Fine grids of one policy each, the same path as other sweeps.
+    "episodes=3000",
     # tests/reports/trackers runs this.
     "tracker=tensorboard",
     # tests/studies/search and tests/studies/sensitivity run these.

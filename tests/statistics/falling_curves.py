@@ -103,10 +103,9 @@ def simulate_drawn(shape, rng, threshold, **settings):
     return trials, seen, truth
 
 
-def grid_width(curve, rng, episodes, most=0.3):
-    """Returns the width of the same interval from an even grid of 11 levels with so many episodes in all."""
+def grid_interval(curve, rng, episodes, most=0.3):
+    """Returns the same interval from an even grid of 11 levels with so many episodes in all."""
     levels, count = np.linspace(0, most, 11), episodes // 11
     sums = rng.binomial(count, np.clip(curve(levels), 0, 1))
     fit = fit_crossing(Trials.of(levels, sums, [count] * 11), HALF, (0.003, 0.6))
-    low, high = fit.interval(levels)
-    return high - low
+    return fit.interval(levels)

@@ -70,17 +70,19 @@ def test_intervals_cover_the_crossings_of_curves_drawn_at_random(shape, threshol
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", curves.CURVES)
 def test_a_grid_with_three_times_the_episodes_has_a_wider_interval(shape):
-    """Both by the interval of the tables, which has levels as its ends, and by the fit of the search itself."""
-    curve = curves.CURVES[shape]
+    """By the interval of the tables, whose coverage is honest on a grid; the fit of the search is printed beside it."""
+    curve, truth = curves.CURVES[shape], curves.crossing(curves.CURVES[shape])
     intervals, _, episodes = searches(shape, 20, width=0.05, budget=4000)
     width, count = np.median(np.diff(intervals)), 3 * int(np.median(episodes))
-    fits = [curves.grid_width(curve, rng(12, seed), count) for seed in range(20)]
     levels = np.linspace(0, 0.3, 11)
     sums = rng(13).binomial(count // 11, np.clip(curve(levels), 0, 1), size=(20, 11))
     low, high = crossing_bracket(levels, *wilson(sums, count // 11))
-    ratios = np.median(fits) / width, np.median(high - low) / width
-    print(f"{shape}: a grid of {count} episodes is {ratios[0]:.1f} times as wide by the fit, {ratios[1]:.1f} in tables")
-    assert min(ratios) >= 1
+    fits = np.array([curves.grid_interval(curve, rng(12, seed), count) for seed in range(20)])
+    covered = np.mean((fits[:, 0] <= truth) & (truth <= fits[:, 1]))
+    ratios = np.median(high - low) / width, np.median(np.diff(fits)) / width
+    print(f"{shape}: a grid of {count} episodes is {ratios[0]:.1f} times as wide in tables, {ratios[1]:.1f} by the fit")
+    print(f"the fit of the grid covers {covered:.2f}")
+    assert ratios[0] >= 1 and np.mean((low <= truth) & (truth <= high)) >= 0.9
 
 
 def test_a_curve_that_holds_everywhere_is_robust_and_one_that_never_works_incapable():

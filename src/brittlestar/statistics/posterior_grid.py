@@ -18,7 +18,7 @@ class Parameter(NamedTuple):
 
     low: float
     high: float
-    count: int
+    size: int
     rare: float
     """Mass, relative to that of the likeliest value, below which the next grid leaves values out."""
 
@@ -52,7 +52,7 @@ def finer_grid(axes: Sequence[Array], posterior: Array, parameters: Sequence[Par
             low = max(axis[0] - beyond, parameter.low)
         if _is_cut(masses, -1, parameter):
             high = min(axis[-1] + beyond, parameter.high)
-        finer.append(np.linspace(low, high, parameter.count))
+        finer.append(np.linspace(low, high, parameter.size))
     return finer
 
 

@@ -37,7 +37,8 @@ _METHODS = [
 _LIMITS = [
     "Both answers assume that success falls with the strength. A rise that the outcomes show is a warning; one between "
     "the levels that were tried is not seen.",
-    "The interval of the critical level is that of fitted shapes; its coverage was checked by simulation.",
+    "The interval of the critical level is that of fitted shapes; its coverage was checked by simulation. The fitted "
+    "curve describes the outcomes near the crossing, and may miss those far from it.",
 ]
 
 
