@@ -39,13 +39,19 @@ def test_axes_whose_intervals_overlap_have_no_order(say):
 def test_an_axis_without_a_result_may_be_the_first(say, curve):
     text = say((0.3, 0.2, 0.4), f=curve(low=0.1, status="budget"))
     assert text == ("breaks first under a (0.3 [0.2, 0.4]) or f (not decided up to 4) (their order is not decided)")
-    assert say((0.3, 0.2, 0.4), f=curve(low=0.5, status="budget")) == "breaks first under a (0.3 [0.2, 0.4])"
+    assert (
+        say((0.3, 0.2, 0.4), f=curve(low=0.5, status="budget"))
+        == "breaks first under a (0.3 [0.2, 0.4]); not decided: f"
+    )
 
 
 def test_what_it_does_not_mind_is_what_holds_up_to_the_largest_level(say, curve):
     robust = curve(status="robust")
-    assert say((0.3, 0.2, 0.4), f=robust) == "breaks first under a (0.3 [0.2, 0.4]); does not mind f"
-    assert say(f=robust) == "does not mind f"
+    assert (
+        say((0.3, 0.2, 0.4), f=robust)
+        == "breaks first under a (0.3 [0.2, 0.4]); does not mind f up to 4 times a large level"
+    )
+    assert say(f=robust, e=curve(status="budget")) == "does not mind f up to 4 times a large level; not decided: e"
     assert say(f=curve(status="incapable")).startswith("fails without any perturbation (0.1 [0.05, 0.2])")
 
 

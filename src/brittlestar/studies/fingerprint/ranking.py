@@ -74,11 +74,14 @@ def sentence(own: Print, axes: Iterable[FingerprintAxis]) -> str:
     parts = [f"breaks first under {_listed([levels[name] for name in first])}"] if broken else []
     parts += [f"then under {_listed([levels[name] for name in later])}"] if broken and later else []
     if calm:
-        parts.append(f"does not mind {', '.join(calm)}")
+        least = min(bounds[name].low for name in calm)
+        parts.append(f"does not mind {', '.join(calm)} up to {least:.3g} times a large level")
     elif len(broken) > len(first) + len(later):
         last = lowest({name: Interval(-high, -low) for name, (low, high) in reversed(broken.items())})
         parts.append(f"minds least: {_listed(last)}")
-    return "; ".join(parts) or "nothing is decided yet"
+    named = [*broken, *calm, *(first if broken else [])]
+    parts += [f"not decided: {', '.join(name for name in ranked if name not in named)}"] * (set(named) != set(own))
+    return "; ".join(parts)
 
 
 def _listed(names: list[str]) -> str:
