@@ -62,9 +62,8 @@ def critical_section(curves: list[CriticalCurve], out: Path) -> Section:
     pictures = draw_curves(curves, out / _PICTURE)
     findings = [(curve.name, "; ".join(filter(None, [curve.statement(), curve.warning()]))) for curve in curves]
     text = "\n\n".join([*body, "\n".join(f"- {line}" for line in lines)])
-    return Section(
-        "Critical level", text, pictures, tables, methods, _LIMITS, critical_charts(curves, pictures), findings
-    )
+    charts = critical_charts(curves, pictures)
+    return Section("Critical level", text, pictures, tables, methods, _LIMITS, charts, findings, answers=True)
 
 
 def _table(curves: list[CriticalCurve], rows: list[Row]) -> str:

@@ -24,7 +24,7 @@ from brittlestar.studies.fingerprint.report import fingerprint_section
 CLEAN = "clean"
 _CLEAN_EPISODES = 100
 _FARTHEST = 4.0
-"""An axis ends at so many times its large level: nobody asks about more, and a simulator may be slow there."""
+"""An axis ends at so many times its large level: more is of no use to a person, and a simulator may be slow there."""
 
 
 @dataclass
