@@ -64,7 +64,7 @@ def test_missing_policies_are_named_with_the_command(plan, tmp_path, monkeypatch
     monkeypatch.setattr(plans.zoo, "is_shipped", lambda name: name == "fetch_reach_sac_1")
     fill(plan)
     text = results_page(plan, tmp_path)
-    assert "SAC: not measured, not trained yet: `brittlestar zoo train fetch_push_sac_0`." in text
+    assert "SAC: not measured, not trained yet: `brittlestar zoo train fetch_push_sac_2`." in text
     assert policy_table(text, "FetchReach-v4", "Observation", "SAC")[0]["episodes"] == "60"
     verdicts = bars(plan)
     assert verdicts["FetchPush-v4, gain at sigma = 0.05, any step"] == "-"
