@@ -103,6 +103,11 @@ class _Scene:
     cut: np.ndarray
     """-1 where the upper wall hides a part of the paddle, 1 where the lower one does, else 0."""
 
+    def __post_init__(self) -> None:
+        lanes = len(self.centre)
+        self.row, self.ball_speed = self._rows()[:, 0], np.zeros((lanes, 2))
+        self.speed, self.command, self.late, self.advice = np.zeros((4, lanes))
+
     @classmethod
     def read(cls, pictures: np.ndarray) -> Self:
         """Finds ball and paddle in `(lanes, rows, columns)`."""
@@ -118,9 +123,9 @@ class _Scene:
         """Derives what one picture does not show from the scene before: speeds, and the last command."""
         begins = np.full(len(self.centre), before is self)
         begins = begins if first is None else begins | first
-        last_row = np.where(begins, self._rows()[:, 0], getattr(before, "row", np.nan))
+        last_row = np.where(begins, self._rows()[:, 0], before.row)
         last_speed, last_command, self.late = (
-            np.where(begins, 0.0, getattr(before, name, 0.0)) for name in ("speed", "command", "late")
+            np.where(begins, 0.0, part) for part in (before.speed, before.command, before.late)
         )
         now, following = self.response
         coast = last_row + following * last_command + _KEPT * last_speed
@@ -128,7 +133,7 @@ class _Scene:
         # Where the paddle moved between the two frames of a picture, only its past tells which end is the later one.
         gaps = np.abs(self._rows()[:, :, None] - expected[:, None])
         # Another policy may have acted, as in DAgger.
-        gaps += 1.5 * (getattr(before, "advice", np.zeros(len(gaps)))[:, None] != _COMMANDS)[:, None]
+        gaps += 1.5 * (before.advice[:, None] != _COMMANDS)[:, None]
         best = gaps.reshape(len(gaps), -1).argmin(axis=1)
         self.row = np.take_along_axis(self._rows(), best[:, None] // len(_COMMANDS), axis=1)[:, 0]
         self.row = np.where(np.isnan(self.centre), np.clip(coast, _FIRST, _LAST), self.row)
