@@ -5,6 +5,7 @@ import math
 from brittlestar.results.load import Row
 from brittlestar.studies.pages import three_digits, with_interval
 from brittlestar.studies.stress.page.tables import BenchmarkTables, mean
+from brittlestar.studies.stress.tables import MOST_RATE_SD
 
 TEXT = """\
 Policies of which each seed is a training of its own. Standard deviations of the collapse rate of a training, mean over
@@ -19,8 +20,12 @@ def training_rows(tables: BenchmarkTables) -> list[Row]:
     for agent, by_stressor in tables.agents().items():
         split = [by_stressor[name] for name in tables.acting if _is_split(by_stressor.get(name, {}))]
         if split:
-            names = ("training_sd", "training_sd_low", "training_sd_high", "evaluation_sd")
-            means = {name: mean(_known(row.get(name)) for row in split) for name in names}
+            means = {
+                name: mean(row[name] for row in split) for name in ("training_sd", "training_sd_low", "evaluation_sd")
+            }
+            # Trainings that all collapse always have no upper bound.
+            highs = [_known(row.get("training_sd_high")) for row in split]
+            means["training_sd_high"] = mean(MOST_RATE_SD if high is None else high for high in highs)
             label: Row = dict(zip(("environment", "policy", "mode"), agent, strict=True))
             label |= {"trainings": split[0]["trainings"], "stressors": len(split)}
             label |= {"training": with_interval(means, "training_sd")}
