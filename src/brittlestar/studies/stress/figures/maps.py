@@ -167,7 +167,7 @@ def _write(axes: Axes, x: int, y: int, mean: Mean, below: str) -> None:
 
 
 def _interval(rows: list[Row], mean: Mean) -> str:
-    return "" if math.isnan(mean.low) else brackets(mean.low, mean.high, canvas.two_digits)
+    return "" if math.isnan(mean.low + mean.high) else brackets(mean.low, mean.high, canvas.two_digits)
 
 
 def _chance(rows: list[Row], mean: Mean) -> str:
