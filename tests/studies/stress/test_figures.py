@@ -8,10 +8,11 @@ import pytest
 from matplotlib.text import Text
 from PIL import Image
 
+from brittlestar.results.format import brackets
 from brittlestar.results.load import load_cells
+from brittlestar.statistics.variance_split import split_variance
 from brittlestar.studies.stress.agents import score_agents, split_passes
-from brittlestar.studies.stress.figures import FIGURES, draw_figures
-from brittlestar.studies.stress.figures.maps import _variation
+from brittlestar.studies.stress.figures import FIGURES, canvas, draw_figures
 from brittlestar.studies.stress.figures.rows import Mean, UnsuitedError, prepare_tables
 from brittlestar.studies.stress.leaderboard import make_leaderboard
 from brittlestar.studies.stress.plots import plot_stress
@@ -357,23 +358,12 @@ def test_variation_over_seeds_is_set_beside_chance(rows):
     assert "not how much trainings differ" in notes(figure)
     trained = [row | {"training": f"cartpole_ppo_{row['seed']}"} for row in runs]
     figure = FIGURES["seed_variation"](prepare_tables(rows[0], trained, *rows[2:]))
-    between = math.sqrt((rates.std(ddof=1) / rates.mean()) ** 2 - 0.5 / (0.5 * 8))
-    assert texts_at(figure, "cartpole ppo", "trust violation")[1].splitlines()[1:] == [f"training {between:.2f}"]
+    split = split_variance([np.arange(8) < 8 * rate for rate in rates], most=0.5)
+    value, low, high = (number / 0.5 for number in (split.between, split.between_low, split.between_high))
+    lines = texts_at(figure, "cartpole ppo", "trust violation")[1].splitlines()
+    assert lines[1:] == [f"training {value:.2f} {brackets(low, high, canvas.two_digits)}"]
     assert "the variance over seeds minus that of chance" in notes(figure)
     assert "Each seed has a training of its own" in notes(figure)
-
-
-def test_the_variation_between_trainings_is_found_in_simulated_ones():
-    """A rate of each training, and binomial events in its episodes: on average the two variances are found."""
-    rng, episodes, spread = np.random.default_rng(0), 40, 0.12
-    shares = []
-    for _ in range(600):
-        rates = rng.binomial(episodes, np.clip(rng.normal(0.5, spread, 5), 0, 1)) / episodes
-        rows = [{"rate_shock": rate, "n_shock": episodes, "training": str(i)} for i, rate in enumerate(rates)]
-        found = _variation(rows)
-        shares.append((found["variation"] ** 2 - found["chance"] ** 2) * rates.mean() ** 2)
-    # Without the cut at 0 the variance of trainings is unbiased, up to the few rates whose spread lowers their chance.
-    assert np.mean(shares) == pytest.approx(spread**2, rel=0.1)
 
 
 def test_profiles_have_a_panel_per_algorithm_and_a_mark_per_policy(rows):

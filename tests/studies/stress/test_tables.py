@@ -1,6 +1,10 @@
-import numpy as np
+from types import SimpleNamespace
 
-from brittlestar.studies.stress.tables import Shock, shock_effects
+import numpy as np
+import pytest
+
+from brittlestar.studies.stress.agents import StressorRuns
+from brittlestar.studies.stress.tables import Shock, _trainings, shock_effects
 
 
 def shock(*events: int, alarms: int = 2) -> Shock:
@@ -30,3 +34,29 @@ def test_shocks_without_a_twin_have_no_effect():
     nothing = np.empty(0)
     (row,) = shock_effects([Shock((nothing, nothing), (nothing, nothing), "")])
     assert np.isnan([row["excess"], row["p_holm"], row["excess_level"], row["return_effect"]]).all()
+
+
+def trained(counts: list[int], names: list[str]) -> StressorRuns:
+    """Runs of 40 episodes in the shock, with a number of events and the name of a training each."""
+
+    class Scored:
+        def __init__(self, count: int) -> None:
+            self.event = np.arange(40) < count
+
+        def within(self, phase: str) -> np.ndarray:
+            return np.full(40, phase == "shock")
+
+    runs = [SimpleNamespace(scored=Scored(count), training=name) for count, name in zip(counts, names, strict=True)]
+    return SimpleNamespace(runs=runs)
+
+
+def test_trainings_and_episodes_are_told_apart():
+    same, apart = (_trainings(trained(counts, ["a", "b", "c"])) for counts in ([20, 21, 19], [2, 20, 38]))
+    assert same["trainings"] == apart["trainings"] == 3
+    assert same["training_sd"] == same["training_sd_low"] == 0 and same["evaluation_sd"] > 0.07
+    assert apart["training_sd_low"] > 0.15 and apart["training_sd_high"] == 0.5, "no rates differ more than that"
+
+
+@pytest.mark.parametrize("names", [["", "", ""], ["a", "a", "b"], ["a", "", "b"]], ids=["none", "twice", "mixed"])
+def test_seeds_without_a_training_of_their_own_have_no_split(names):
+    assert _trainings(trained([2, 20, 38], names)) == {}

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from brittlestar.cells.job import Job
 from brittlestar.cells.record import BEHAVIOUR
@@ -87,7 +87,13 @@ def reference_pass(cell: Job, episodes: int) -> Job:
     """Returns the reference pass of the agent of a cell."""
     seed = _REFERENCE_SEEDS + cell.config["seed"]
     values = {"episodes": episodes, "seed": seed, "record": "behaviour", "divergence": False}
-    return with_keys(cell, **values, clean=True, role=REFERENCE)
+    job = with_keys(cell, **values, clean=True, role=REFERENCE)
+    training = cell.config["policy"].get("training")
+    if training is None:
+        return job
+    # `policy.training=${seed}` would choose another training by the seed of the pass.
+    others = [text for text in job.overrides if text.lstrip("+").partition("=")[0] != "policy.training"]
+    return replace(job, overrides=[*others, f"++policy.training={training}"])
 
 
 def agent_key(config: Row) -> str:

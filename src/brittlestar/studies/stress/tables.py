@@ -12,6 +12,7 @@ from brittlestar.statistics.arrays import without_nan
 from brittlestar.statistics.effects import Effect, event_effect, paired_effect
 from brittlestar.statistics.hypothesis_tests import holm, holm_levels
 from brittlestar.statistics.intervals import LEVEL, Interval, at_least_wilson, t_half_width, t_interval
+from brittlestar.statistics.variance_split import split_variance
 from brittlestar.studies.stress.agent_scores import calm_events
 from brittlestar.studies.stress.agents import Agent, StressorRuns
 from brittlestar.studies.stress.compat_channels import CHANNELS
@@ -24,6 +25,8 @@ COLLAPSE = "collapse"
 """Verdict on a stressor under which more episodes collapse than without stress, beyond chance."""
 CALM = "no stress"
 """Verdict on the baseline."""
+MOST_RATE_SD = 0.5
+"""Numbers between 0 and 1 have no larger standard deviation."""
 _DROPS = tuple(f"{name}_drop" for name in ("identity", *CHANNELS, "return"))
 _TAILS = {"cvar_05": 0.05, "cvar_25": 0.25}
 _RESAMPLES = 1000
@@ -55,7 +58,7 @@ def _agent_rows(agent: Agent, scoring: str) -> list[Row]:
     for stressor, shock, effects in zip(stressors, shocks, shock_effects(shocks), strict=True):
         counts = {"n_seeds": len(stressor.runs), "n_episodes": sum(len(run.names) for run in stressor.runs)}
         verdict = CALM if stressor.is_baseline else shock.proof or _verdict(effects)
-        row = agent.label | stressor.label | counts | _summary(stressor) | alarms | effects
+        row = agent.label | stressor.label | counts | _summary(stressor) | _trainings(stressor) | alarms | effects
         rows.append(row | {"verdict": verdict} | _loss(agent, effects))
     return rows
 
@@ -77,6 +80,20 @@ def _summary(stressor: StressorRuns) -> Row:
         row[column] = mean_or_nan(without_nan([summary[column] for summary in summaries]))
     recovered = [not math.isnan(summary["recovery_episodes"]) for summary in summaries]
     return row | {"recovered": float(np.mean(recovered))}
+
+
+def _trainings(stressor: StressorRuns) -> Row:
+    """Returns how much the collapse rates of trainings differ, and how much they would by chance; only with several.
+
+    Each seed must be a training of its own, or trainings and episodes would not be told apart.
+    """
+    names = {run.training for run in stressor.runs}
+    events = [run.scored.event[run.scored.within("shock")] for run in stressor.runs]
+    if "" in names or not 1 < len(names) == len(events) or min(map(len, events)) < 2:
+        return {}
+    split = split_variance(events, most=MOST_RATE_SD)
+    row = {"training_sd": split.between, "training_sd_low": split.between_low, "training_sd_high": split.between_high}
+    return {"trainings": len(names), "evaluation_sd": split.within} | row
 
 
 def _bounds(interval: Interval) -> tuple[float, float]:

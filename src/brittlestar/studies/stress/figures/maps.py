@@ -14,12 +14,14 @@ from brittlestar.reports.drawing import COLOURS
 from brittlestar.results.format import brackets
 from brittlestar.results.load import Row
 from brittlestar.statistics.arrays import without_nan
+from brittlestar.statistics.variance_split import split_variance
 from brittlestar.studies.stress.compat_channels import CHANNELS
 from brittlestar.studies.stress.figures import canvas
 from brittlestar.studies.stress.figures.rows import FigureTables, Mean, UnsuitedError, grouped, number_in
 from brittlestar.studies.stress.plots import GREY, frame_radar
 from brittlestar.studies.stress.runs import OWN_RETURN, SILENT
 from brittlestar.studies.stress.scoring import BASELINE
+from brittlestar.studies.stress.tables import MOST_RATE_SD
 
 _MOST_AGENTS = 40
 """More agents than this are drawn by environment."""
@@ -27,7 +29,8 @@ _MOST_ROWS, _MOST_PANELS = 60, 16
 _BOUNDS = "Intervals: 95 %, over seeds and episodes, of these very policies: the mean of their bounds."
 _ONE_POLICY = "So this is how well the rate of one policy is known, not how much trainings differ."
 _TRAININGS = (
-    "Training: the variation between trainings, that is, the variance over seeds minus that of chance, at least 0."
+    "Training: the variation between trainings, that is, the variance over seeds minus that of chance, at least 0, "
+    "with its 95 % interval (Williams and Tukey)."
 )
 _LINES = "Line: mean in the shock, with its interval as a band. Dotted: the same episodes without stress."
 
@@ -164,28 +167,31 @@ def _write(axes: Axes, x: int, y: int, mean: Mean, below: str) -> None:
 
 
 def _interval(rows: list[Row], mean: Mean) -> str:
-    return "" if math.isnan(mean.low) else brackets(mean.low, mean.high, canvas.two_digits)
+    return "" if math.isnan(mean.low + mean.high) else brackets(mean.low, mean.high, canvas.two_digits)
 
 
 def _chance(rows: list[Row], mean: Mean) -> str:
     names = {"chance": "chance", "between": "training"}
     means = {text: Mean.of_policies(rows, column) for column, text in names.items()}
-    return "\n".join(f"{text} {canvas.two_digits(mean.value)}" for text, mean in means.items() if mean)
+    lines = [(text, canvas.two_digits(mean.value), _interval(rows, mean)) for text, mean in means.items() if mean]
+    return "\n".join(" ".join(filter(None, line)) for line in lines)
 
 
 def _variation(rows: list[Row]) -> Row:
     """Returns the coefficient of variation over the seeds of one agent, and that of binomial rates; nan at rate 0.
 
-    `between` is that of trainings, if each seed has its own: the root of the variance that chance does not explain.
+    `between` is that of trainings with its interval, if each seed has its own: what chance does not explain.
     """
     rates, episodes = without_nan([number_in(row, "rate_shock") for row in rows]), number_in(rows[0], "n_shock")
     mean = float(np.mean(rates)) if len(rates) > 1 else 0.0
     if mean == 0 or not episodes > 0:
         return {"variation": math.nan, "chance": math.nan}
     variation, chance = float(np.std(rates, ddof=1)) / mean, math.sqrt((1 - mean) / (mean * episodes))
-    several = len({row.get("training") for row in rows}) == len(rows)
-    between = {"between": math.sqrt(max(0.0, variation**2 - chance**2))} if several else {}
-    return {"variation": variation, "chance": chance} | between
+    if len({row.get("training") for row in rows}) < len(rows) or episodes < 2:
+        return {"variation": variation, "chance": chance}
+    split = split_variance([np.arange(int(episodes)) < round(rate * episodes) for rate in rates], most=MOST_RATE_SD)
+    between = {"between": split.between, "between_low": split.between_low, "between_high": split.between_high}
+    return {"variation": variation, "chance": chance} | {name: value / mean for name, value in between.items()}
 
 
 def _counts(tables: FigureTables, bounds: str = _BOUNDS) -> str:

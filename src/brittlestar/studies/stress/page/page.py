@@ -14,6 +14,7 @@ from brittlestar.studies.stress.agents import MODES
 from brittlestar.studies.stress.page.findings import SIGNIFICANT, alarm_rows, findings
 from brittlestar.studies.stress.page.plan import COMMAND, BenchmarkPlan
 from brittlestar.studies.stress.page.tables import BenchmarkTables, agent_columns, collapsed, mean, read_tables
+from brittlestar.studies.stress.page.trainings import TEXT, training_rows
 from brittlestar.studies.stress.runs import is_silent
 from brittlestar.studies.stress.scoring import BASELINE
 from brittlestar.studies.stress.study import StressPhases
@@ -85,12 +86,13 @@ def _print(line: str) -> None:
 def benchmark_page(plan: BenchmarkPlan, tables: BenchmarkTables) -> str:
     """Returns the page, and writes its pictures next to it."""
     alpha = StressPhases().alpha
-    alarms = alarm_rows(tables, plan.reference, alpha)
+    alarms, trained = alarm_rows(tables, plan.reference, alpha), training_rows(tables)
     sections = {
         "Findings": ["\n".join(f"- {line}" for line in findings(tables, alarms, alpha))],
         "Leaderboard": [_LEADERBOARD, _table(map(_leaderboard_row, tables.leaderboard))],
         "Stressors": [_STRESSORS, _table(_stressor_row(name, tables.under(name)) for name in tables.stressors)],
         "Collapse rates": [_RATES, _table(_rate_row(agent, tables) for agent in tables.agents())],
+        **({"Trainings": [TEXT, _table(trained)]} if trained else {}),
         "False alarms": [_ALARMS, _table(_alarm_row(row, alpha) for row in alarms)],
         "Correlations": [_CORRELATIONS, _table(map(_correlation_row, tables.correlations))],
         "Figures": _figures(plan),
