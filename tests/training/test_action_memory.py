@@ -68,6 +68,8 @@ def test_settings_without_a_meaning_are_refused(tmp_path):
         Algorithm("sac", goals=True, frames=2)
     with pytest.raises(ValueError, match="`frames` must be at least 1, got 0"):
         Dagger(expert="p_controller", frames=0)
+    with pytest.raises(ValueError, match="`past_actions` must be false, true or summed, got sum"):
+        Dagger(expert="p_controller", past_actions="sum")
     spec = TrainingSpec(EnvSpec(id="Pendulum-v1"), Algorithm("ppo", past_actions=True))
     with pytest.raises(UserError, match="`last_action` needs observations by name"):
         Session(spec, tmp_path)
