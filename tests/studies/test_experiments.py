@@ -182,7 +182,8 @@ def test_smoke_models_takes_a_list_and_names_what_does_not_run(shell):
 
 
 def zoo_options():
-    return {f"zoo/{name}" for name in zoo.recipes() if zoo.is_shipped(name)}
+    """The first trainings: `policy.training` chooses the others."""
+    return {f"zoo/{name}" for name in zoo.recipes() if zoo.is_shipped(name)} & set(options("policy"))
 
 
 def test_smoke_models_alone_means_the_zoo():

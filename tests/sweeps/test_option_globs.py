@@ -6,12 +6,14 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from brittlestar.config import config_folder, register
+from brittlestar.config import options as option_names
 from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.studies.stress.page import plan as plans
 from brittlestar.sweeps.option_globs import expand_options
 
-SHIPPED = [name for name in zoo.recipes() if zoo.is_shipped(name)]
+SHIPPED = [name for name in zoo.recipes() if zoo.is_shipped(name) and f"zoo/{name}" in option_names("policy")]
+"""The first trainings: `policy.training` chooses the others."""
 
 
 @pytest.fixture

@@ -19,25 +19,7 @@ if TYPE_CHECKING:
 @command
 def main() -> None:
     """Compares two curves and prints the table and the verdict."""
-    parser = Parser("brittlestar compare", __doc__)
-    parser.add_argument("a", metavar="DIR_A", help="sweep folder")
-    parser.add_argument("b", metavar="DIR_B", help="sweep folder; may be DIR_A with other conditions")
-    parser.add_argument("--where-a", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of A")
-    parser.add_argument("--where-b", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of B")
-    parser.add_argument("--measure", help="metric to compare (default: the headline metric of the environment)")
-    parser.add_argument("--sequential", action="store_true", help="tests that hold at every look, pair by pair")
-    parser.add_argument(
-        "--range",
-        nargs=2,
-        type=float,
-        metavar=("LOW", "HIGH"),
-        help="of the metric, for --sequential",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="folder of the page, report.html (default DIR_A/comparison)"
-    )
-    options = parser.parse_args()
+    options = _parser().parse_args()
     from brittlestar.results.compare import choose_curve, compare_cells
     from brittlestar.results.left_out import missing_notes
     from brittlestar.results.load import load_cells
@@ -62,6 +44,28 @@ def main() -> None:
         print(json.dumps(vars(result), indent=1))
         return
     _print(result, page)
+
+
+def _parser() -> Parser:
+    parser = Parser("brittlestar compare", __doc__)
+    parser.add_argument("a", metavar="DIR_A", help="sweep folder")
+    parser.add_argument("b", metavar="DIR_B", help="sweep folder; may be DIR_A with other conditions")
+    parser.add_argument("--where-a", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of A")
+    parser.add_argument("--where-b", action="append", default=[], metavar="COLUMN=VALUE", help="choose a curve of B")
+    parser.add_argument("--measure", help="metric to compare (default: the headline metric of the environment)")
+    parser.add_argument("--sequential", action="store_true", help="tests that hold at every look, pair by pair")
+    parser.add_argument(
+        "--range",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="of the metric, for --sequential",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder of the page, report.html (default DIR_A/comparison)"
+    )
+    return parser
 
 
 def _print(result: Comparison, page: str) -> None:

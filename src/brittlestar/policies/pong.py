@@ -130,7 +130,7 @@ class _Scene:
         now, following = self.response
         coast = last_row + following * last_command + _KEPT * last_speed
         expected = np.clip(coast[:, None] + now[:, None] * _COMMANDS, _FIRST, _LAST)
-        # Where the paddle moved between the two frames of a picture, only its past tells which end is the later one.
+        # Where the paddle moved between the two frames of a picture, only its past shows which end is the later one.
         gaps = np.abs(self._rows()[:, :, None] - expected[:, None])
         # Another policy may have acted, as in DAgger.
         gaps += 1.5 * (before.advice[:, None] != _COMMANDS)[:, None]
@@ -139,10 +139,10 @@ class _Scene:
         self.row = np.where(np.isnan(self.centre), np.clip(coast, _FIRST, _LAST), self.row)
         self.command = np.where(begins, 0.0, _COMMANDS[best % len(_COMMANDS)])
         self.speed = np.where(begins, 0.0, self.row - last_row)
-        self._tell_kind()
+        self._find_kind()
         self.ball_speed = np.nan_to_num(np.where(begins[:, None], np.nan, self.ball - before.ball))
 
-    def _tell_kind(self) -> None:
+    def _find_kind(self) -> None:
         """Notes which kind of game it is, where the picture shows it: a moving paddle is longer in one of them."""
         # The ball would lengthen the paddle.
         clear = (self.cut == 0) & (self.ball[:, 1] < 68.0)

@@ -72,17 +72,16 @@ def summarise(
             stated = [f"the study failed: {error}" for error in errors] + notes
             protocol, missed = write_protocol(out, every, tables, sections), mismatches(tables)
             findings = SweepFindings(sections, missed, partial + stated, protocol, {"curve"}, rewards, bool(curve))
-            page = write_page(sweep_page(tables, findings, out, title_of(sections)), out)
-            pictures = draw()
+            page, pictures = write_page(sweep_page(tables, findings, out, title_of(sections)), out), draw()
             drawn = pictures.names, missed, stated + pictures.notes, protocol, pictures.rewards, partial
             report = Report(sections, overview, *drawn)
             (out / "report.md").write_text(report.markdown(tables))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror or error}") from None
     plots, files = terminal_plots(tables) if curve else [], _files(report, out, folders, page)
-    text = _text(report, notes + pictures.notes, plots, files)
     # A study may need the cells that are missing.
-    return Summary(tables, text, [] if partial and any(map(_runs, folders)) else errors)
+    failures = [] if partial and any(map(_runs, folders)) else errors
+    return Summary(tables, _text(report, notes + pictures.notes, plots, files), failures)
 
 
 def _curve(tables: Tables, sections: list[Section]) -> list[Row]:

@@ -85,7 +85,7 @@ def _summary(stressor: StressorRuns) -> Row:
 def _trainings(stressor: StressorRuns) -> Row:
     """Returns how much the collapse rates of trainings differ, and how much they would by chance; only with several.
 
-    Each seed must be a training of its own, or trainings and episodes would not be told apart.
+    Each seed must be a training of its own, or trainings and episodes could not be distinguished.
     """
     names = {run.training for run in stressor.runs}
     events = [run.scored.event[run.scored.within("shock")] for run in stressor.runs]
