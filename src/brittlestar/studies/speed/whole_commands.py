@@ -95,8 +95,7 @@ def stress(quick: bool) -> list[Figure]:
         for _ in range(1 if quick else 3):
             with tempfile.TemporaryDirectory() as folder:
                 seconds.append(run_brittlestar(*options, f"study.scoring={scoring}", folder=folder).seconds)
-                cells = read_cells(Path(folder) / "sweep")
-        steps = sum(cell.manifest["timing"]["steps"] for cell in cells)
+                steps = sum(cell.manifest["timing"]["steps"] for cell in read_cells(Path(folder) / "sweep"))
         what = f"stress study of CartPole, {scoring}, 16 cells and 2 references"
         figures += [Figure(what, statistics.median(seconds), "s", at_most=8)]
         figures += [Figure("its steps", steps / 1000, "thousand")]
