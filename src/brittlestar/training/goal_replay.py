@@ -48,7 +48,8 @@ class GoalReplay(HerReplayBuffer):
 
     def _rewards(self, achieved: np.ndarray, goals: np.ndarray) -> np.ndarray:
         assert self.env is not None
-        infos: list[dict[str, Any]] = [{} for _ in range(len(goals))]
+        # One dict for all: new ones in every update would wake the garbage collector.
+        infos: list[dict[str, Any]] = [{}] * len(goals)
         return np.asarray(self.env.env_method("compute_reward", achieved, goals, infos, indices=[0])[0])
 
     def _draw(self, count: int) -> tuple[np.ndarray, np.ndarray]:

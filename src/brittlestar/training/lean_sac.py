@@ -8,6 +8,9 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.utils import polyak_update
 from torch import nn
 
+_WITHOUT_MODES = nn.Linear, nn.LayerNorm, nn.Conv2d, nn.Flatten, nn.Identity, nn.ReLU, nn.Tanh, nn.ELU
+"""Layers that do the same in training and in evaluation."""
+
 
 class LeanSac(SAC):
     """SAC with the same updates by default, without gradients and copies that are not used.
@@ -50,6 +53,13 @@ class LeanSac(SAC):
         if self.actor_average:
             # A part of the policy, so that it is saved and loaded with it.
             self.policy.actor_target = copy.deepcopy(self.actor).requires_grad_(False)
+        # Listing the weights of a network takes longer than moving them.
+        self._actor_weights: list[torch.Tensor] = list(self.actor.parameters())
+        self._critic_weights: list[torch.Tensor] = list(self.critic.parameters())
+        self._target_weights: list[torch.Tensor] = list(self.critic_target.parameters())
+        if all(isinstance(layer, _WITHOUT_MODES) for layer in self.policy.modules() if not list(layer.children())):
+            # The library sets the mode of every layer before every action and every update.
+            self.policy.set_training_mode = _keep_mode  # type: ignore[method-assign]
 
     def _optimizer(self, part: nn.Module) -> torch.optim.Optimizer:
         """Returns an optimizer as SAC makes it, with new layers among its weights; Adam changes all in one call."""
@@ -85,11 +95,9 @@ class LeanSac(SAC):
         if self.ent_coef_optimizer is not None:
             self._improve_temperature(log_probability.detach())
         self._improve_critics(rows, temperature)
-        # Gradients of the critics' weights would be thrown away.
-        self.critic.requires_grad_(False)
         values = torch.cat(self.critic(rows.observations, actions), dim=1).amin(dim=1, keepdim=True)
-        self.critic.requires_grad_(True)
-        _descend(self.actor.optimizer, (temperature * log_probability - values).mean())
+        # Gradients of the critics' weights would be thrown away.
+        _descend(self.actor.optimizer, (temperature * log_probability - values).mean(), self._actor_weights)
         if self.actor_average:
             self._average()
 
@@ -115,7 +123,7 @@ class LeanSac(SAC):
     def _average(self) -> None:
         """Moves the averaged actor towards the actor."""
         averaged: Any = self.policy.actor_target
-        torch._foreach_lerp_(list(averaged.parameters()), list(self.actor.parameters()), 1 / self.actor_average)
+        torch._foreach_lerp_(list(averaged.parameters()), self._actor_weights, 1 / self.actor_average)
 
     def acting_weights(self) -> dict[str, torch.Tensor]:
         """Returns the weights of the policy, with those of the averaged actor in place of the last ones."""
@@ -126,13 +134,21 @@ class LeanSac(SAC):
     @torch.no_grad()
     def _follow(self) -> None:
         """Moves the target networks towards the critics."""
-        torch._foreach_lerp_(list(self.critic_target.parameters()), list(self.critic.parameters()), self.tau)
+        torch._foreach_lerp_(self._target_weights, self._critic_weights, self.tau)
         polyak_update(self.batch_norm_stats, self.batch_norm_stats_target, 1.0)
 
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "_actor_weights", "_critic_weights", "_target_weights"]
 
-def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
+
+def _keep_mode(mode: bool) -> None:
+    pass
+
+
+def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor, weights: list[torch.Tensor] | None = None) -> None:
+    """Makes a step of an optimizer; without `weights`, all that the loss depends on get gradients."""
     optimizer.zero_grad()
-    loss.backward()
+    loss.backward(inputs=weights)
     optimizer.step()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
 import importlib.util
 import json
 import platform
@@ -65,6 +66,8 @@ class Session:
             raise
         self.first_step = int(self.progress["steps"])
         self.opened = self._started = time.monotonic()
+        # What was imported lives until the end: the garbage collector need not visit it again and again.
+        gc.freeze()
 
     def _open(self) -> Any:
         """Returns the model of the last whole checkpoint, else one with the best network so far, else a new one."""
@@ -222,6 +225,7 @@ class Session:
 
     def close(self) -> None:
         """Closes the environments."""
+        gc.unfreeze()
         self.lanes.close()
         self.scorer.close()
 
