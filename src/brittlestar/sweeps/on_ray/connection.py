@@ -100,7 +100,8 @@ class RayConnection:
         end = time.monotonic() + self._seconds
         message = self.receive(self._seconds)
         if message is None:
-            raise UserError(f"{self._place} does not answer within {time.monotonic() - end + self._seconds:.0f} s")
+            waited = f"{self._place} does not answer within {time.monotonic() - end + self._seconds:.0f} s"
+            raise UserError(f"{waited}; the sweep must start where it sees the processes of a node: its own container")
         kind, content = message
         if kind != gateway.READY:
             raise UserError(f"{self._place} cannot be used: {content}")
