@@ -46,10 +46,10 @@ def ray_command(bed, tmp_path) -> Iterator[Callable[..., RayCommand]]:
     """Starts commands next to Ray; after the test, none of them runs, and both nodes do."""
     started = []
 
-    def start(*words: str, apart: bool = False, **env: str) -> RayCommand:
+    def start(*words: str, node: str = "", **env: str) -> RayCommand:
         folder = tmp_path / str(len(started))
         folder.mkdir(exist_ok=True)
-        started.append(RayCommand(folder, bed, words, env, apart))
+        started.append(RayCommand(folder, bed, words, env, node))
         return started[-1].start()
 
     yield start

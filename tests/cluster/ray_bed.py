@@ -91,9 +91,7 @@ class RayBed:
         temporary = self.folder / "ray"
         temporary.mkdir(exist_ok=True)
         covered = self.covered if address == HEAD else (*self.covered, str(temporary))
-        # What is below a covered folder is not there any more.
-        outer = [path for path in covered if not any(str(parent) in covered for parent in Path(path).parents)]
-        mounts = [f"mount -t tmpfs none {shlex.quote(path)}" for path in outer if Path(path).is_dir()]
+        mounts = [f"mount -t tmpfs none {shlex.quote(path)}" for path in _outermost(covered)]
         resources = ["--num-cpus", str(self.cpus), "--object-store-memory", str(STORE_BYTES)]
         place = ["--head", "--port=26379", "--include-dashboard=false", f"--temp-dir={temporary}"]
         if address != HEAD:
@@ -148,6 +146,17 @@ class RayBed:
         """Returns a command that runs next to the cluster; the id of its process is that of the program."""
         return ["nsenter", f"--net={self.namespace}", *words]
 
+    def inside(self, address: str, folder: Path, *words: str) -> list[str]:
+        """Returns a command that runs in the container of a node: it has the node's processes, and sees all folders."""
+        program = f'umount {shlex.join(_outermost(self.covered))} && cd {shlex.quote(str(folder))} && exec "$@"'
+        uncovered = ["unshare", "--mount", "sh", "-c", program, "sh"]
+        return ["nsenter", f"--target={self._first_process(address)}", "--net", "--pid", "--mount", *uncovered, *words]
+
+    def _first_process(self, address: str) -> int:
+        """Returns the id of the process that is the first one in a node's container."""
+        parent = self._nodes[address].pid
+        return int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0])
+
     def _run(self, *words: str) -> bytes:
         return subprocess.run(self.command(*words), capture_output=True, check=False).stdout
 
@@ -159,6 +168,12 @@ def _installed_package() -> list[str]:
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     origin = subprocess.run(command, env=env, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
     return [str(Path(origin).parent)] if origin else []
+
+
+def _outermost(covered: tuple[str, ...]) -> list[str]:
+    """Returns the folders to cover: what is below a covered one is not there any more."""
+    outer = [path for path in covered if not any(str(parent) in covered for parent in Path(path).parents)]
+    return [path for path in outer if Path(path).is_dir()]
 
 
 def _words(pid: int) -> list[str]:

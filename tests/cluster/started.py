@@ -110,19 +110,19 @@ class RayCommand(Started):
     bed: ray_bed.RayBed
     words: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    apart: bool = False
-    """Whether it runs in a process namespace of its own."""
+    node: str = ""
+    """The node in whose container it runs; empty for this machine."""
 
     def start(self) -> RayCommand:
-        words = *(APART if self.apart else ()), sys.executable, "-m", "brittlestar.commands.main", *self.words
-        command = self.bed.command(*words)
+        words = sys.executable, "-m", "brittlestar.commands.main", *self.words
+        command = self.bed.inside(self.node, self.folder, *words) if self.node else self.bed.command(*words)
         self.begin(command, self.bed.env | {"PYTHONPATH": ray_bed.SOURCE} | self.env, "far_agents.py")
         return self
 
     def again(self, *more: str) -> RayCommand:
         """Starts the same command in the same folder, with more words."""
         (self.folder / "output").unlink()
-        return RayCommand(self.folder, self.bed, (*self.words, *more), self.env, self.apart).start()
+        return RayCommand(self.folder, self.bed, (*self.words, *more), self.env, self.node).start()
 
     def kill_a_worker(self, chance: random.Random | None = None) -> None:
         """Kills a process that runs a task, once there is one."""

@@ -67,10 +67,11 @@ def test_a_full_disk_fails_cells_and_the_same_command_continues(
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_two_drivers_in_separate_containers_share_a_store(ray_sweep, ray_undisturbed, moment):
-    first = ray_sweep(*GRID, *SLOW, *RAY, apart=True)
+    # Ray lets a driver connect only where it sees the processes of a node.
+    first = ray_sweep(*GRID, *SLOW, *RAY, node=ray_bed.HEAD)
     cells = random.Random(moment).randrange(44)
     first.wait_for(lambda: len(first.stored) >= cells, f"{cells} cells are there")
-    second = ray_sweep(*GRID, *SLOW, *RAY, f"store={first.folder}/outputs/store", apart=True)
+    second = ray_sweep(*GRID, *SLOW, *RAY, f"store={first.folder}/outputs/store", node=ray_bed.WORKER)
     for each in (first, second):
         each.end()
         assert each.tables == ray_undisturbed
