@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import math
 import sys
 import types
@@ -51,8 +52,9 @@ def locate(path: str, where: str) -> Any:
     """Imports `package.module.name`."""
     module_name, _, name = str(path).rpartition(".")
     try:
-        # A look is much faster than asking the import system, and sweeps build many parts.
-        module = sys.modules.get(module_name) or import_module_in_place(module_name)
+        # The import system waits for a module that another thread is just importing; a look at `sys.modules` does not.
+        is_loaded = module_name in sys.modules
+        module = importlib.import_module(module_name) if is_loaded else import_module_in_place(module_name)
     except ImportError as error:
         raise UserError(f"`{where}._target_` {path!r} cannot be imported: {error}") from None
     except ValueError:
