@@ -14,7 +14,7 @@ RISE_LEVEL = 0.01
 """False-alarm rate of the check."""
 _DRAWS = 1999
 _OPTIMISM = 3.0
-"""The falling fit follows the outcomes, so that its draws rise less than those of a flat curve: p values count thrice."""
+"""The falling fit follows the outcomes, so that its draws rise less than those of a flat one. p values are times 3."""
 
 
 class Rise(NamedTuple):
