@@ -53,6 +53,11 @@ def test_other_metrics_need_a_range(curve):
     assert row["decision"] == "A" and row["difference"] == 2
 
 
+def test_the_seeds_that_both_sweeps_have_are_compared(curve):
+    (row,) = compare_sequentially(curve({0.1: 1}), curve({0.1: 0}, shift=1), NAMES, None).levels
+    assert row["pairs"] == 40 and row["decision"] == "A"
+
+
 def test_sweeps_without_shared_episodes_are_refused(curve):
     with pytest.raises(UserError, match="share no episodes: `--sequential` compares pairs"):
         compare_sequentially(curve({0.1: 1}), curve({0.1: 1}, shift=5), NAMES, None)

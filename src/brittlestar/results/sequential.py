@@ -58,6 +58,9 @@ def compare_sequentially(
         limits: least and greatest value of the measure, where its range is not known.
     """
     measure = measure or str(a[0].manifest["measure"])
+    seeds = {cell.seed for cell in a} & {cell.seed for cell in b}
+    # Without a shared seed, `shared_values` names any other difference first.
+    a, b = ([cell for cell in cells if cell.seed in seeds or not seeds] for cells in (a, b))
     sides = shared_values(a, b, measure)
     if not sides.paired:
         raise UserError("A and B share no episodes: `--sequential` compares pairs, so sweep both with the same seeds")

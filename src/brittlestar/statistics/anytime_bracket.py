@@ -1,7 +1,6 @@
-"""A bracket of the crossing of a falling curve that holds at every look, and a check that the curve falls."""
+"""A bracket of the crossing of a falling curve that holds at every look."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,18 +12,6 @@ from brittlestar.statistics.trials import Trials
 _NEAR = 0.03
 """Distance of levels, in logarithms, at which earlier outcomes count for a bet."""
 _MOST_PRIOR = 30.0
-_TOGETHER = 1.1
-"""Ratio of levels up to which their outcomes are compared as one group."""
-RISE_LEVEL = 0.01
-"""False-alarm rate of the check for a curve that rises."""
-
-
-class Rise(NamedTuple):
-    """Two ranges of levels with more success in the second, and the adjusted p value."""
-
-    first: tuple[float, float]
-    second: tuple[float, float]
-    p_value: float
 
 
 def anytime_bracket(trials: Trials, goal: tuple[float, float], level: float = LEVEL) -> Interval:
@@ -106,47 +93,3 @@ def mean_at_every_look(total: float, count: float, level: float = LEVEL) -> Inte
     wealth = mixture - total * np.log(means) - misses * np.log1p(-means)
     inside = means[wealth < -math.log(1 - level)]
     return Interval(float(inside.min()), float(inside.max()))
-
-
-def find_rise(trials: Trials, level: float = RISE_LEVEL) -> Rise | None:
-    """Returns the surest rise of a curve that should fall; None if there is none at this false-alarm rate.
-
-    Levels that differ by at most a tenth are one group, and all pairs of groups are compared by a one-sided test of
-    their means, with Bonferroni's correction.
-
-    Example:
-        >>> rise = find_rise(Trials.of([0, 0.1, 0.2, 0.3], [50, 5, 40, 0], [50, 50, 50, 50]))
-        >>> rise.first, rise.second
-        ((0.1, 0.1), (0.2, 0.2))
-    """
-    data = trials.merged()
-    groups = _groups(data.levels)
-    counts = np.array([data.counts[group].sum() for group in groups])
-    sums = np.array([data.sums[group].sum() for group in groups])
-    surest = None
-    pairs = [(i, j) for i in range(len(groups)) for j in range(i + 1, len(groups))]
-    for i, j in pairs:
-        p_value = _p_of_rise(sums[[i, j]], counts[[i, j]], trials.dispersion) * len(pairs)
-        if p_value < min(level, surest.p_value if surest else 1.0):
-            ends = [(float(data.levels[g[0]]), float(data.levels[g[-1]])) for g in (groups[i], groups[j])]
-            surest = Rise(ends[0], ends[1], p_value)
-    return surest
-
-
-def _groups(levels: Array) -> list[list[int]]:
-    """Returns the places of the levels of each group."""
-    groups: list[list[int]] = []
-    for place, level in enumerate(levels):
-        if groups and level <= _TOGETHER * levels[groups[-1][0]]:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return groups
-
-
-def _p_of_rise(sums: Array, counts: Array, dispersion: float) -> float:
-    """Returns the p value of a pooled z test with continuity correction: groups may have few outcomes."""
-    pooled = (sums.sum() + 0.5) / (counts.sum() + 1)
-    error = math.sqrt(dispersion * pooled * (1 - pooled) * (1 / counts).sum())
-    rise = sums[1] / counts[1] - sums[0] / counts[0] - (1 / counts).sum() / 2
-    return float(special().ndtr(-rise / error))

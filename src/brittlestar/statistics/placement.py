@@ -27,12 +27,11 @@ class Reach:
 
     start: float
     most: float
-    least: float = 0.0
     whole: bool = False
 
     def level(self, value: float) -> float:
         """Returns the nearest level that may be chosen, with few digits."""
-        inside = min(max(value, self.least), self.most)
+        inside = min(value, self.most)
         return float(max(round(inside), 1)) if self.whole else min(float(f"{inside:.{_DIGITS}g}"), self.most)
 
 

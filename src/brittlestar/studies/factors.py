@@ -10,9 +10,11 @@ from typing import Any
 
 from brittlestar.cells.identity import NEUTRAL
 from brittlestar.config import GROUPS
-from brittlestar.config.build import flat, locate
+from brittlestar.config.build import build, flat, locate
 from brittlestar.errors import UserError, nearest
 
+_BUILT = ("perturbation", "mitigation", "stress_schedule")
+"""Groups whose parts are cheap to build."""
 _DIGITS = 5
 """Significant digits of the values of a trial."""
 
@@ -86,6 +88,17 @@ def _read(config: dict[str, Any], key: str, low: float, high: float) -> Factor:
     if whole and (low != round(low) or high != round(high)):
         raise UserError(f"{text}: `{plain}` takes whole numbers, so the ends of its range must be whole")
     return Factor(key, low, high, whole)
+
+
+def check_ends(config: dict[str, Any], factors: Sequence[Factor]) -> None:
+    """Raises a `UserError` if a part of the config refuses one end of the range of a factor."""
+    values = dict(flat(config))
+    for factor in factors:
+        owner, _, name = factor.key.lstrip("+").rpartition(".")
+        node = values.get(owner)
+        if owner.partition(".")[0] in _BUILT and isinstance(node, dict) and "_target_" in node:
+            for share in (0.0, 1.0):
+                build(node | {name: factor.value(share)}, owner)
 
 
 def _numbers(values: dict[str, Any]) -> list[str]:

@@ -223,3 +223,16 @@ def refuse_swept_study(overrides: Sequence[Override]) -> None:
         group = override.key_or_group.partition(".")[0]
         if group in SWEEP_GROUPS and override.is_sweep_override():
             raise UserError(f"`{override.input_line}`: a sweep has one {group}; run one sweep for each value")
+
+
+def refuse_empty_dicts(overrides: Sequence[Override], config: DictConfig) -> None:
+    """Refuses `study.axes={}`: Hydra merges dictionaries, so that it would remove nothing."""
+    for override in overrides:
+        key = override.key_or_group
+        if key.partition(".")[0] in SWEEP_GROUPS and not override.is_sweep_override() and override.value() == {}:
+            names = OmegaConf.select(config, key)
+            if names:
+                raise UserError(
+                    f"`{override.input_line}` removes nothing, because dictionaries are merged; "
+                    f"`{key}.{next(iter(names))}=null` leaves one entry out"
+                )

@@ -58,13 +58,14 @@ class CellSweeper(BasicSweeper):
 
     def split_arguments(self, overrides: list[Override], max_batch_size: int | None) -> list[list[list[str]]]:  # type: ignore[override]
         from brittlestar.errors import UserError
-        from brittlestar.sweeps.compose import add_extra_cells, refuse_swept_study
+        from brittlestar.sweeps.compose import add_extra_cells, refuse_empty_dicts, refuse_swept_study
         from brittlestar.sweeps.model_list import models_of, without_policies
         from brittlestar.sweeps.option_globs import expand_options
         from brittlestar.sweeps.ranges import move_ranges
 
         assert self.hydra_context is not None and self.config is not None
         refuse_swept_study(overrides)
+        refuse_empty_dicts(overrides, self.config)
         loader, jobs = self.hydra_context.config_loader, []
         # Hydra puts the overrides of the experiment first.
         overrides = expand_options(without_policies(overrides, len(self.params)), loader)

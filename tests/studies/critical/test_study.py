@@ -100,4 +100,4 @@ def test_a_share_of_the_clean_return_is_searched_where_there_is_no_success(shell
     (curve,) = result(folder)["critical"]
     assert curve["metric"] == "share of the clean return" and 0.2 < curve["critical"] < 0.5
     done, _ = shell.sweep(*words, "study.metric=success", check=False, name="refused")
-    assert "`study.metric=success` needs `env.success`" in done.stderr
+    assert "`study.metric=success` needs `env.success`" in done.stderr and done.stderr.count("\n") == 1

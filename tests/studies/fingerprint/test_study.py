@@ -83,6 +83,8 @@ def test_a_fingerprint_names_what_fits_what_breaks_first_and_what_is_left_out(sh
         (["study.range=[0,1]"], "leave `study.key` and `study.range` out"),
         (["study.only=[sensor_nose]"], "did you mean `sensor_noise`?"),
         (["study.only=[]"], "needs at least one axis"),
+        (["study.axes={}"], "`study.axes={}` removes nothing, because dictionaries are merged"),
+        (["study.axes.sensor_noise.large=nan"], "must be a finite number other than 0, got nan"),
         (["study.axes.less_frction=null"], "did you mean `study.axes.less_friction`?"),
     ],
 )

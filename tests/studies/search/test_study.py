@@ -37,6 +37,8 @@ SMALL = [*COMMON, "policy=zoo/cartpole_ppo", PARTS, *RANGES, "episodes=8", "stud
         ([PARTS, f"{SIGMA}=0"], "gives no range: add"),
         (["perturbation=[gaussian_observation,none]"], "has no strength that a search could vary"),
         ([PARTS, "study.budget=5,6"], "a sweep has one study"),
+        ([PARTS, "episodes=0"], "`episodes` must be at least 1, got 0"),
+        ([PARTS, "perturbation.parts.delayed_action.jitter_steps=interval(-3,-1)"], "`jitter_steps` must be a whole"),
     ],
 )
 def test_mistakes_are_one_line_before_anything_runs(call, words, message):

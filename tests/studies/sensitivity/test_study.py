@@ -25,6 +25,8 @@ SMALL = [*COMMON, *RANGES, "policy=zoo/cartpole_ppo", "episodes=6", "study.sampl
         (["deterministic=interval(0,1)"], "`deterministic` is not a number, but True"),
         (["episodes=interval(1,9)"], "`episodes` is no factor"),
         ([f"{DELAY}=interval(0.5,2)"], "takes whole numbers"),
+        ([f"{SIGMA}=interval(-1,1)"], "`sigma` must be at least 0, got -1"),
+        ([f"{SIGMA}=interval(0,1)", "study.metric=retrun"], "did you mean `return`?"),
         ([f"{SIGMA}=interval(0,1)", "study.samples=0"], "`samples` must be at least 1, got 0"),
         ([f"{SIGMA}=interval(0,1)", "study.samples=6"], "`samples` must be a power of 2 from 2 on, got 6"),
         ([f"{SIGMA}=interval(0,1)", "study.method=sobl"], "did you mean `sobol`?"),

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from brittlestar.errors import UserError
+from brittlestar.randomness import generator
 from brittlestar.reports.curve_names import curve_names
 from brittlestar.results.format import bounded, brackets, text
 from brittlestar.results.grouping import group
 from brittlestar.results.load import Cell, Row
-from brittlestar.statistics.anytime_bracket import find_rise
 from brittlestar.statistics.crossing_design import Estimate, grid_episodes, residuals
 from brittlestar.statistics.intervals import Interval
+from brittlestar.statistics.monotone_check import find_rise
 from brittlestar.statistics.placement import Reach, Search, SearchState, look
 from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.critical.outcomes import CurveOutcomes
@@ -104,7 +105,7 @@ class CriticalCurve:
 
     def warning(self) -> str:
         """Returns why the result may be wrong; empty if nothing speaks against it."""
-        rise = find_rise(self.outcomes.trials)
+        rise = find_rise(self.outcomes.trials, generator(0, "rise"))
         if rise is not None:
             sides = (text(self.sign * rise.first[0]), text(self.sign * rise.second[0]))
             return f"the curve is not monotone: more success at {sides[1]} than at {sides[0]} (p = {rise.p_value:.2g})"

@@ -45,7 +45,7 @@ class CurveOutcomes:
 
     def add(self, cell: Cell, level: float) -> None:
         """Adds a finished cell; the first one of a share of the return must be clean."""
-        measure = measure_of(cell, self.metric)
+        measure = measure_of(str(cell.manifest["measure"]), self.metric, cell.choice("env"))
         values = cell.column(measure).astype(np.float64)
         if measure == RETURN:
             if self._bounds is None:
@@ -86,20 +86,13 @@ class CurveOutcomes:
         return float(np.clip(squares / most if most > 0 else 1.0, _LEAST_DISPERSION, 1.0))
 
 
-def measure_of(cell: Cell, metric: str | None) -> str:
+def measure_of(headline: str, metric: str | None, env: str) -> str:
     """Returns the column of the episodes that a metric needs: the headline of the environment if it is None."""
-    headline = str(cell.manifest["measure"])
-    if metric in (None, SUCCESS):
-        if headline in RATES:
-            return headline
-        if metric == SUCCESS:
-            raise UserError(
-                f"`study.metric=success` needs `env.success`; {cell.choice('env')} has `study.metric=return`"
-            )
-        return RETURN
-    if metric in RATES and headline not in RATES:
-        raise UserError(f"`study.metric={metric}` needs `env.success`; {cell.choice('env')} has `study.metric=return`")
-    return str(metric)
+    if metric in (None, SUCCESS) and headline in RATES:
+        return headline
+    if metric in (SUCCESS, *RATES) and headline not in RATES:
+        raise UserError(f"`study.metric={metric}` needs `env.success`; {env} has `study.metric=return`")
+    return metric or RETURN
 
 
 def _return_bounds(cell: Cell, values: np.ndarray) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from brittlestar.cells.identity import NEUTRAL
 from brittlestar.cells.job import Job
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest, shortened
@@ -37,6 +38,8 @@ def knob_of(cell: Job, key: str | None, limits: list[float] | None) -> Knob:
         key: dotted; None is the strength of the perturbation.
         limits: lowest and highest value; None doubles the value of the config until the perturbation refuses it.
     """
+    if key is not None and key.partition(".")[0] in (*NEUTRAL, "seed", "episodes", "episode_seeds"):
+        raise UserError(f"`study.key={key}` changes no cell, or is chosen by the search; take a key such as a strength")
     key = key or _strength_key(cell)
     number = _number(cell, key)
     whole = isinstance(number, int)
@@ -52,12 +55,13 @@ def knob_of(cell: Job, key: str | None, limits: list[float] | None) -> Knob:
 def _limited(cell: Job, key: str, limits: list[float], whole: bool) -> Knob:
     if len(limits) != 2 or not all(isinstance(end, int | float) and math.isfinite(end) for end in limits):
         raise UserError(f"`study.range` must be two numbers, got {limits}")
-    near, far = sorted(abs(float(end)) for end in limits)
-    if limits[0] == limits[1] or limits[0] * limits[1] < 0 or abs(limits[0]) > abs(limits[1]):
-        raise UserError(f"`study.range` must go from 0 or a small value to a larger one of the same sign, got {limits}")
-    sign = 1 if sum(limits) > 0 else -1
-    _check(cell, key, sign * (int(far) if whole else far))
-    return Knob(key, sign, Reach(max(far / 4, near), far, near, whole))
+    nominal, end = limits
+    if nominal != 0 or end == 0:
+        raise UserError(f"`study.range` must go from 0, the value without perturbation, to another one, got {limits}")
+    if whole and end != round(end):
+        raise UserError(f"`study.range`: `{key}` takes whole numbers, got {limits}")
+    _check(cell, key, end)
+    return Knob(key, 1 if end > 0 else -1, Reach(abs(end) / 4, abs(float(end)), whole))
 
 
 def _strength_key(cell: Job) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from brittlestar.cells.job import Job
+from brittlestar.cells.job import Job, resolve
 from brittlestar.errors import UserError, require, require_choice
 from brittlestar.reports.sections import Section
 from brittlestar.results.load import Cell
@@ -14,7 +14,7 @@ from brittlestar.statistics.placement import Reach, Search
 from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.base import Rounds, Study
 from brittlestar.studies.critical.curves import critical_curves_of
-from brittlestar.studies.critical.outcomes import CRITICAL_METRICS, CurveOutcomes
+from brittlestar.studies.critical.outcomes import CRITICAL_METRICS, CurveOutcomes, measure_of
 from brittlestar.studies.critical.ranges import knob_of
 from brittlestar.studies.critical.report import critical_section
 from brittlestar.studies.critical.search import CurveSearch, episodes_of, refuse_swept, search_rounds
@@ -62,6 +62,7 @@ class CriticalLevel(Study):
                 raise UserError("a critical search needs its perturbation: leave `clean` and `check` out")
             if cell.config["episode_seeds"] != "independent":
                 raise UserError("a critical search needs independent episodes: leave `episode_seeds=independent`")
+            measure_of(resolve(cell).env.measure, self.metric, str(cell.choices.get("env")))
         return [
             CurveSearch(
                 cell, knob, self.settings(knob.reach), CurveOutcomes(self.metric), episodes_of(cell, self.budget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,8 +82,10 @@ def read_fingerprint_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Finge
         if not {"perturbation", "large"} <= node.keys():
             raise UserError(f"`study.axes.{name}` needs `perturbation` and `large`, got {sorted(node)}")
         require_choice(f"study.axes.{name}.perturbation", str(node["perturbation"]), options("perturbation"))
-        if isinstance(node["large"], bool) or not isinstance(node["large"], int | float) or node["large"] == 0:
-            raise UserError(f"`study.axes.{name}.large` must be a number other than 0, got {node['large']!r}")
+        large = node["large"]
+        is_number = isinstance(large, int | float) and not isinstance(large, bool)
+        if not is_number or not math.isfinite(large) or large == 0:
+            raise UserError(f"`study.axes.{name}.large` must be a finite number other than 0, got {large!r}")
         axes.append(FingerprintAxis(name.replace("_", " "), **node))
     twice = [axis for i, axis in enumerate(axes) if axis.perturbation in {other.perturbation for other in axes[:i]}]
     if twice:

@@ -10,7 +10,7 @@ import numpy as np
 
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest
-from brittlestar.studies.factors import Factor, read_factors, short_number, takes_whole
+from brittlestar.studies.factors import Factor, check_ends, read_factors, short_number, takes_whole
 
 PARTS = "perturbation.parts."
 _MOST_DOUBLINGS = 5
@@ -89,6 +89,7 @@ def search_space(config: dict[str, Any], ranges: Sequence[Sequence[Any]], units:
             raise UserError(f"`{key}`: a search varies parameters of the perturbation; `hydra/sweeper=sensitivity` any")
     own = {strength.key for strength in strengths}
     others = [factor for key, factor in factors.items() if key not in own]
+    check_ends(config, others)
     if len(strengths) + len(others) < 2:
         raise UserError(
             "a search varies two strengths or more; `hydra/sweeper=critical` finds the critical level of one"

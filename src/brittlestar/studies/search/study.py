@@ -49,6 +49,8 @@ class SmallestFailure(Study):
         return in_rounds(plans_together([self._plan(job) for job in cells]))
 
     def _plan(self, job: Job) -> CellPlan[SearchOutcome]:
+        if job.config["episodes"] < 1:
+            raise UserError(f"`episodes` must be at least 1, got {job.config['episodes']}")
         space = search_space(job.config, self.ranges, self.units or {})
         return search(Course(job, self._settings), space)
 

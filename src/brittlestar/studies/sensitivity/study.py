@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from brittlestar.cells.job import Job
-from brittlestar.errors import PositiveInt, UserError, check_fields, counted, require
+from brittlestar.engine.metrics import COLUMNS
+from brittlestar.errors import PositiveInt, UserError, check_fields, counted, require, require_choice
 from brittlestar.reports.sections import Section
-from brittlestar.results.load import Cell
+from brittlestar.results.load import ROW_KEYS, Cell
 from brittlestar.statistics.sensitivity import morris_design, sobol_design
 from brittlestar.studies.base import Rounds, Study
 from brittlestar.studies.cell_plans import (
@@ -24,8 +25,8 @@ from brittlestar.studies.cell_plans import (
     plans_together,
     repeat,
 )
-from brittlestar.studies.factors import Factor, read_factors
-from brittlestar.studies.sensitivity.design import Design, Finding, Question, analyse_design
+from brittlestar.studies.factors import Factor, check_ends, read_factors
+from brittlestar.studies.sensitivity.design import FAILURE, Design, Finding, Question, analyse_design
 from brittlestar.studies.sensitivity.report import sensitivity_section
 
 _DESIGNS = {"sobol": sobol_design, "morris": morris_design}
@@ -65,7 +66,11 @@ class Sensitivity(Study):
             raise UserError(
                 "a sensitivity study varies keys within ranges: add `KEY=interval(LOW,HIGH)` for each of them"
             )
-        return in_rounds(plans_together([self._plan(job) for job in cells]))
+        require_choice("study.metric", self.metric, [FAILURE, *(name for name in COLUMNS if name not in ROW_KEYS)])
+        jobs = list(cells)
+        for job in jobs:
+            check_ends(job.config, read_factors(job.config, self.ranges))
+        return in_rounds(plans_together([self._plan(job) for job in jobs]))
 
     def _points(self, count: int, seed: int) -> np.ndarray:
         return _DESIGNS[self.method](count, self.samples, seed)
