@@ -25,7 +25,7 @@ def test_every_axis_of_the_study_is_built_at_any_level():
     [
         ({"a": {"perturbation": "gausian_action", "large": 1}}, "did you mean `gaussian_action`?"),
         ({"a": {"perturbation": "gaussian_action"}}, "needs `perturbation` and `large`"),
-        ({"a": {"perturbation": "gaussian_action", "large": 0}}, "must be a number other than 0"),
+        ({"a": {"perturbation": "gaussian_action", "large": 0}}, "must be a finite number other than 0"),
         ({"a": {"perturbation": "gaussian_action", "large": 1, "untit": "m"}}, "did you mean `unit`?"),
         ({n: {"perturbation": "gaussian_action", "large": 1} for n in "ab"}, "another axis has the perturbation"),
     ],
