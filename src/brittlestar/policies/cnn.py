@@ -166,7 +166,7 @@ class CentredCnn(NatureCnn):
 
     @classmethod
     def read(cls, tensors: Tensors, shape: tuple[int, ...]) -> Self | None:
-        if np.shape(tensors.get("scaling")) != (2,):
+        if np.shape(tensors.get("scaling", ())) != (2,):
             return None
         inner = {name: array for name, array in tensors.items() if name != "scaling"}
         if not {"cnn.0.weight", "cnn.0.bias"} <= set(inner) or np.ndim(inner["cnn.0.weight"]) != 4:
@@ -178,4 +178,4 @@ class CentredCnn(NatureCnn):
 
     @classmethod
     def _channels(cls, tensors: Tensors, name: str) -> int:
-        return int((*np.shape(tensors.get(f"{name}.bias")), 0)[0])
+        return int((*np.shape(tensors.get(f"{name}.bias", ())), 0)[0])

@@ -27,6 +27,9 @@ class CentredCNN(BaseFeaturesExtractor):
         spread: difference of brightness that becomes 1.
     """
 
+    scaling: torch.Tensor
+    """Centre and spread."""
+
     def __init__(
         self,
         observation_space: spaces.Box,
@@ -47,5 +50,5 @@ class CentredCNN(BaseFeaturesExtractor):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Returns the features."""
-        centre, spread = self.scaling
-        return self.linear(self.cnn((images - centre) / spread).flatten(1))
+        scaled = (images - self.scaling[0]) / self.scaling[1]
+        return self.linear(self.cnn(scaled).flatten(1))
