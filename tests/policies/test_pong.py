@@ -52,6 +52,22 @@ def test_a_new_episode_forgets_the_ball_before_it():
     assert moves(45, (60, 40), (60, 42)) == DOWN
 
 
+def test_the_paddle_rests_while_the_ball_is_far():
+    """Each row of a game with another command than the one before is hard to imitate."""
+    player, state, actions = PongPlayer(), None, []
+    for column in range(20, 40):
+        action, state = player.predict(picture(50, (47, column)), state, np.array([column == 20]))
+        actions.append(int(action[0]))
+    assert actions[2:] == [NOTHING] * len(actions[2:])
+
+
+@pytest.mark.parametrize(("action", "command"), [(0, 0), (1, 0), (UP, -1), (4, -1), (DOWN, 1), (5, 1)])
+def test_the_player_learns_which_action_was_taken(action, command):
+    _, state = PongPlayer().predict(picture(65), None, np.array([True]))
+    PongPlayer().note_actions(np.array([action]), state)
+    assert state.advice.tolist() == [command]
+
+
 def test_lanes_do_not_mix():
     alone = [moves(40, (60, 40), (60, 42)), moves(70, (40, 40), (40, 42))]
     player = PongPlayer()

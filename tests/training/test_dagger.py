@@ -57,6 +57,18 @@ def test_the_learner_acts_after_the_expert(experts, tmp_path, train):
     assert (first[:204] == second[:204]).all() and not (first == second).all()
 
 
+def test_the_expert_is_informed_of_the_actions_taken(experts, tmp_path, train, monkeypatch):
+    """An expert with a memory would otherwise believe that its own actions were taken."""
+    from brittlestar.policies.base import Policy
+
+    taken: list[list[int]] = []
+    monkeypatch.setattr(Policy, "note_actions", lambda self, actions, state: taken.append(np.asarray(actions).tolist()))
+    rows = lessons(train(make_spec(400), tmp_path / "run"))
+    advice = rows["advice"].reshape(-1, 4).tolist()
+    assert len(taken) == len(advice) == 100
+    assert taken[:50] == advice[:50] and taken[50:] != advice[50:]
+
+
 def test_the_expert_sees_the_truth_and_the_learner_what_is_perturbed(experts, tmp_path, train):
     parts = Parts(None, BiasObservation(bias=0.5, draw="fixed"))
     rows = lessons(train(make_spec(200, parts=parts), tmp_path / "run"))

@@ -124,6 +124,9 @@ class Policy:
         """Returns the actions and the next state."""
         raise NotImplementedError
 
+    def note_actions(self, actions: np.ndarray, state: Any) -> None:
+        """Notes in the state of the last `predict` that other actions were taken than it returned, as in DAgger."""
+
     def log_probability(
         self, actions: np.ndarray, observation: Observation, state: Any = None, episode_start: Starts = None
     ) -> np.ndarray | None:

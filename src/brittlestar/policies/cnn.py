@@ -120,12 +120,17 @@ class NatureCnn(Extractor):
     def _expected(cls, tensors: Tensors, shape: tuple[int, ...]) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
         """Returns the shapes of all tensors by name, and that of the last images."""
         shapes: dict[str, tuple[int, ...]] = {}
-        for name, (channels, size, stride) in cls.layers.items():
+        for name, (_, size, stride) in cls.layers.items():
+            channels = cls._channels(tensors, name)
             shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (channels, shape[0], size, size), (channels,)
             shape = (channels, *((length - size) // stride + 1 for length in shape[1:]))
         # The user sets the number of features.
         features = np.shape(tensors.get("linear.0.weight", ()))[:1]
         return shapes | {"linear.0.weight": (*features, math.prod(shape)), "linear.0.bias": features}, shape
+
+    @classmethod
+    def _channels(cls, tensors: Tensors, name: str) -> int:
+        return cls.layers[name][0]
 
     @property
     def width(self) -> int:
@@ -148,3 +153,29 @@ class NatureCnn(Extractor):
             images = convolution.apply(images)
             outputs.append(np.maximum(images, 0.0, out=images))
         return outputs
+
+
+class CentredCnn(NatureCnn):
+    """`NatureCnn` with other numbers of channels, on `(images - centre) / spread`.
+
+    It is `CentredCNN` of `brittlestar.training.centred`. The first convolution has no padding, so its weights take in
+    centre and spread.
+    """
+
+    name = "brittlestar.training.centred.CentredCNN"
+
+    @classmethod
+    def read(cls, tensors: Tensors, shape: tuple[int, ...]) -> Self | None:
+        if np.shape(tensors.get("scaling", ())) != (2,):
+            return None
+        inner = {name: array for name, array in tensors.items() if name != "scaling"}
+        if not {"cnn.0.weight", "cnn.0.bias"} <= set(inner) or np.ndim(inner["cnn.0.weight"]) != 4:
+            return None
+        centre, spread = tensors["scaling"]
+        weights = inner["cnn.0.weight"] / spread
+        biases = inner["cnn.0.bias"] - centre * weights.sum(axis=(1, 2, 3))
+        return super().read(inner | {"cnn.0.weight": weights, "cnn.0.bias": biases}, shape)
+
+    @classmethod
+    def _channels(cls, tensors: Tensors, name: str) -> int:
+        return int((*np.shape(tensors.get(f"{name}.bias", ())), 0)[0])

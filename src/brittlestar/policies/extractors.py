@@ -6,11 +6,11 @@ from gymnasium import spaces
 from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.errors import UserError
-from brittlestar.policies.cnn import Extractor, FlatImage, NatureCnn, Tensors
+from brittlestar.policies.cnn import CentredCnn, Extractor, FlatImage, NatureCnn, Tensors
 from brittlestar.policies.impala import ImpalaCnn
 from brittlestar.policies.input_entry import is_image
 
-EXTRACTORS: tuple[type[Extractor], ...] = (NatureCnn, ImpalaCnn)
+EXTRACTORS: tuple[type[Extractor], ...] = (NatureCnn, CentredCnn, ImpalaCnn)
 """Extractors with tensors; the first that fits them is taken."""
 _SB3 = "stable_baselines3.common.torch_layers"
 _WITHOUT_TENSORS = (

@@ -16,6 +16,8 @@ from brittlestar.randomness import LaneDraws
 
 _SIDE, _ACTIONS = 84, 6
 _UP, _DOWN, _NOTHING = 2, 3, 0
+_UPS, _DOWNS = (2, 4), (3, 5)
+"""Actions that move the paddle, without and with FIRE."""
 _ROWS, _COLUMNS, _PADDLE = slice(14, 77), slice(12, 73), slice(73, 76)
 """The field without walls and paddles, and the columns of the own paddle."""
 _BACKGROUND, _BALL, _FULL_ROW, _LENGTH = 87.0, 60.0, 126.0, 6.4
@@ -32,6 +34,9 @@ and movement of the step before. Fitted to random commands, root mean square err
 moves in every second frame, so games with an even and an odd start differ."""
 _COMMANDS = np.array([0.0, -1.0, 1.0])
 _HORIZON = 4
+_EFFORT, _DETOUR = np.array([0.02, 0.5]), np.array([0.1, 0.02])
+"""Costs of a command and of a row on the way, with a near and with a far ball. The paddle rests while the ball is far:
+otherwise it would move up and down all the time, which a network hardly learns from pictures."""
 _PLANS = np.array(list(itertools.product(_COMMANDS, repeat=_HORIZON)))
 """`(plans, steps)`: all commands of the next steps."""
 
@@ -76,6 +81,9 @@ class PongPlayer(Policy):
         wait, target = self._aim(scene)
         scene.advice = _first_command(scene, wait, target)
         return np.where(scene.advice < 0, _UP, np.where(scene.advice > 0, _DOWN, _NOTHING)), scene
+
+    def note_actions(self, actions: np.ndarray, state: Any) -> None:
+        state.advice = np.isin(actions, _DOWNS) * 1.0 - np.isin(actions, _UPS) * 1.0
 
     def _aim(self, scene: _Scene) -> tuple[np.ndarray, np.ndarray]:
         """Returns the steps until the ball arrives, and where the paddle should be then."""
@@ -132,7 +140,7 @@ class _Scene:
         expected = np.clip(coast[:, None] + now[:, None] * _COMMANDS, _FIRST, _LAST)
         # Where the paddle moved between the two frames of a picture, only its past shows which end is the later one.
         gaps = np.abs(self._rows()[:, :, None] - expected[:, None])
-        # Another policy may have acted, as in DAgger.
+        # A perturbation may have changed the action.
         gaps += 1.5 * (before.advice[:, None] != _COMMANDS)[:, None]
         best = gaps.reshape(len(gaps), -1).argmin(axis=1)
         self.row = np.take_along_axis(self._rows(), best[:, None] // len(_COMMANDS), axis=1)[:, 0]
@@ -178,11 +186,12 @@ def _first_command(scene: _Scene, wait: np.ndarray, target: np.ndarray) -> np.nd
     share = np.clip(wait - step, 0.0, 1.0)[:, None]
     lanes = np.arange(len(step))
     arrived = path[lanes, :, step] * (1 - share) + path[lanes, :, step + 1] * share
-    place = np.where((wait > _HORIZON)[:, None], rest, arrived)
+    place = np.where(wait[:, None] > _HORIZON, rest, arrived)
+    far = (wait > _HORIZON).astype(np.int64)[:, None]
     # A little weight on the way there: otherwise it would wait as long as the plan is.
     counts = np.arange(1, _HORIZON + 1) <= np.maximum(wait, 1.0)[:, None]
     detour = (np.abs(path[:, :, 1:] - target[:, None, None]) * counts[:, None]).sum(axis=2)
-    cost = np.abs(place - target[:, None]) + 0.1 * detour + 0.02 * np.abs(_PLANS).sum(axis=1)
+    cost = np.abs(place - target[:, None]) + _DETOUR[far] * detour + _EFFORT[far] * np.abs(_PLANS).sum(axis=1)
     return _PLANS[cost.argmin(axis=1), 0]
 
 

@@ -59,6 +59,7 @@ class DaggerModel(ImitatingModel):
             advice = np.asarray(advice)
             self.replay_buffer.add(self._last_obs, advice)
             actions = self._act(advice)
+            self._expert.note_actions(actions, state)
             self._lanes.meanwhile = self._study
             self._last_obs, _, first, _ = self.env.step(actions)  # type: ignore[assignment]
             self.num_timesteps += self.n_envs
