@@ -1,3 +1,7 @@
+import sys
+import threading
+import time
+
 import pytest
 
 from brittlestar.config.build import build, locate
@@ -66,3 +70,17 @@ def test_optional_fields_take_null():
 
 def test_locate():
     assert locate(NOISE, "x") is GaussianObservation
+
+
+def test_locate_waits_for_a_module_that_another_thread_imports(tmp_path, monkeypatch):
+    (tmp_path / "slow_parts.py").write_text("import time\ntime.sleep(0.5)\nclass Part: pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    thread = threading.Thread(target=__import__, args=("slow_parts",))
+    thread.start()
+    try:
+        while "slow_parts" not in sys.modules:
+            time.sleep(0.001)
+        assert locate("slow_parts.Part", "policy").__name__ == "Part"
+    finally:
+        thread.join()
+        sys.modules.pop("slow_parts", None)
