@@ -16,6 +16,7 @@ def pip(verb: str, *arguments: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_an_installed_package_sweeps_like_a_built_in_one(shell):
     site = shell.folder / "site"
     pip("install", "--target", str(site), str(EXAMPLE))

@@ -66,6 +66,7 @@ def replay(reset_seed: int) -> tuple[int, float]:
     return len(wanted), float(np.mean(wanted))
 
 
+@pytest.mark.slow
 def test_masking_of_everything_is_what_a_replay_says(shell):
     (shell.folder / "mine.py").write_text(LEANING)
     blind = ["perturbation.kind=channel", "perturbation.r=1", "perturbation.p=1", "env.backend=gymnasium"]
@@ -83,6 +84,7 @@ def test_masking_of_everything_is_what_a_replay_says(shell):
         assert point[metric] == pytest.approx(np.mean([row[metric] for row in rows]))
 
 
+@pytest.mark.slow
 def test_masking_compares_models_of_a_list(shell):
     models = [
         "{policy: zoo/cartpole_ppo, name: a}",
@@ -117,6 +119,7 @@ def test_masking_as_published(shell):
     assert "masks none" not in done.stdout, "0.3 of 6 numbers is one"
 
 
+@pytest.mark.slow
 def test_a_share_below_one_feature_is_a_level_without_masks(shell):
     words = ["experiment=masking", PPO, *SHORT, "episodes=2", "seed=0", "perturbation.p=0,1", "perturbation.r=0.1"]
     done, _ = shell.sweep(*words, "perturbation.kind=channel")
@@ -161,6 +164,7 @@ def test_adversarial(shell):
     check_instability(curve, shell.table("sweep", "episodes"), "perturbation")
 
 
+@pytest.mark.slow
 def test_smoke_models_takes_a_list_and_names_what_does_not_run(shell):
     (shell.folder / "broken.zip").write_bytes(b"no zip")
     good, broken = "{policy: zoo/cartpole_ppo, name: good}", "{path: broken.zip, env: cartpole}"

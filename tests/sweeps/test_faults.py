@@ -134,6 +134,7 @@ def big(observation):
 """
 
 
+@pytest.mark.slow
 def test_a_policy_that_changes_how_its_process_computes_changes_no_other_cell(shell):
     (shell.folder / "alters.py").write_text(ALTERS)
     (shell.folder / "overflows.py").write_text(OVERFLOWS)
@@ -147,7 +148,8 @@ def test_a_policy_that_changes_how_its_process_computes_changes_no_other_cell(sh
     assert modes == {(shell.folder / "a" / "cells.csv").stat().st_mode & 0o777}
 
 
-def test_two_hundred_damages_of_a_store_are_noticed_and_none_is_used(shell):
+@pytest.mark.parametrize("turns", [1, pytest.param(5, marks=pytest.mark.slow)], ids=["forty", "two hundred"])
+def test_damages_of_a_store_are_noticed_and_none_is_used(shell, turns):
     grid = ["env=cartpole", "policy=random", "episodes=3", "perturbation.sigma=0,0.1,0.3,0.5", "seed=range(10)"]
     shell.sweep(*grid, name="whole")
     store, rng = shell.folder / "outputs/store", random.Random(0)
@@ -155,7 +157,7 @@ def test_two_hundred_damages_of_a_store_are_noticed_and_none_is_used(shell):
     whole = shell.folder / "whole_store"
     shutil.copytree(store, whole)
     damages, count = [_flip, _cut, _swap, _edit, _delete], 0
-    for turn in range(5):
+    for turn in range(turns):
         shutil.rmtree(store)
         shutil.copytree(whole, store)
         for number, path in enumerate(files):
@@ -169,7 +171,7 @@ def test_two_hundred_damages_of_a_store_are_noticed_and_none_is_used(shell):
         done, folder = shell.sweep(*grid, name="again")
         assert "40/40 cells: 40 done, 0 failed, 0 cached" in done.stderr
         assert contents(folder) == contents(shell.folder / "whole")
-    assert count == 200
+    assert count == 40 * turns
 
 
 def _verify(shell, folder) -> subprocess.CompletedProcess:
@@ -257,7 +259,9 @@ def test_a_named_folder_that_a_sweep_uses_is_refused(shell):
     claim.release()
 
 
-@pytest.mark.parametrize("launcher", ["basic", "joblib", "cells"])
+@pytest.mark.parametrize(
+    "launcher", ["joblib", pytest.param("basic", marks=pytest.mark.slow), pytest.param("cells", marks=pytest.mark.slow)]
+)
 def test_a_folder_shows_its_last_sweep_whatever_the_launchers(shell, launcher):
     grid = ["env=cartpole", "policy=random", "episodes=2", "perturbation.sigma=0.1"]
     shell.sweep(*grid, "seed=0,1,2", "hydra/launcher=basic")
@@ -272,6 +276,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_anything_is_computed(s
     assert "cannot write to " in done.stderr and "file/store" in done.stderr
 
 
+@pytest.mark.slow
 def test_cells_of_an_earlier_sweep_whose_jobs_still_run_are_left_out(shell):
     grid = ["env=cartpole", "policy=random", "episodes=2", "perturbation.sigma=0.1", "hydra/launcher=basic"]
     shell.sweep(*grid, "seed=5,6,7", name="old")
@@ -297,6 +302,7 @@ def memory_limit():
     group.rmdir()
 
 
+@pytest.mark.slow
 def test_a_cell_that_the_kernel_ended_for_its_memory_is_called_that(faulty, memory_limit):
     words = [*FAST, "policy=callable", paths("hungry", "good"), "hydra.sweep.dir=sweep"]
     command = [sys.executable, str(Path(__file__).parents[2] / "run.py"), "-m", *words]
@@ -305,6 +311,7 @@ def test_a_cell_that_the_kernel_ended_for_its_memory_is_called_that(faulty, memo
     assert "out of memory: the kernel ended its process (SIGKILL)" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_of_temporary_files_with_a_long_name_is_no_obstacle(shell):
     folder = shell.folder / ("long" * 25)
     folder.mkdir()

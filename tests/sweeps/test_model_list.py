@@ -86,6 +86,7 @@ def test_one_table_compares_models_of_different_environments(shell, lists):
         assert shell.table("joblib", table) == shell.table("sweep", table)
 
 
+@pytest.mark.slow
 def test_a_model_of_a_list_is_the_same_cell_as_its_policy_alone(shell, lists):
     shell("policy=zoo_folder", "policy.path=lists/agents/ppo/CartPole-v1_1", "env=auto", "episodes=3")
     (lists / "one.yaml").write_text("- {path: agents/ppo/CartPole-v1_1, name: mine}\n")

@@ -210,6 +210,7 @@ def test_the_folder_holds_tables_plot_and_report(arc, folder):
         assert {row["model"] for row in csv.DictReader(file)} == {"before", "after"}
 
 
+@pytest.mark.slow
 def test_a_study_of_returns_says_that_there_is_no_success(shell, one_core):
     done = shell(
         "env=pendulum", "env.max_steps=20", "env.lanes=4", "policy=constant", "perturbation=gaussian_action",

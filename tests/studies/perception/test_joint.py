@@ -41,6 +41,7 @@ def test_one_command_gives_a_map_beside_the_product(shell, gl, sighted):
     assert "S(a, 0) S(0, b) / S(0, 0)" in protocol and "hard under every axis" in protocol
 
 
+@pytest.mark.slow
 def test_an_axis_draws_the_same_alone_and_with_others(shell, gl, sighted):
     """A cell in which one axis is above 0 is that axis alone, bit for bit; both axes draw different numbers."""
     _, folder = shell.sweep("experiment=perception_joint", *sighted)

@@ -65,6 +65,7 @@ def test_mistakes_are_one_line_before_anything_runs(call, words, message):
     assert code != 0 and message in error and error.count("\n") == 1 and output == ""
 
 
+@pytest.mark.slow
 def test_a_policy_that_fails_leaves_the_results_of_another_one(shell, gl, sighted):
     (shell.folder / "broken.py").write_text("def act(observation):\n    raise ValueError('it broke')\n")
     both = [word for word in sighted if "policy.path" not in word]

@@ -150,6 +150,7 @@ def test_too_few_reference_episodes_are_refused_before_anything_runs():
     assert StressPhases(reference=60, scoring="compat_1_4").reference == 60
 
 
+@pytest.mark.slow
 def test_overrides_of_a_reference_pass_compose_to_its_config(shell):
     """Any launcher runs a reference pass: its overrides alone give the config that the study means."""
     words = ["experiment=stress", "perturbation=baseline,trust_violation", "env.max_steps=20", "episodes=9", "seed=0,1"]

@@ -58,6 +58,7 @@ def test_a_training_gives_the_files_and_lines_of_one_on_this_machine(call, clust
     assert len(cluster.parcels) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_training_continues_from_the_checkpoint_that_came_back(call, cluster, tmp_path):
     checkpoints = []
 
@@ -84,6 +85,7 @@ def test_a_training_that_is_lost_too_often_fails_and_leaves_no_folder(call, clus
     assert not (tmp_path / "outputs" / "training").exists()
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_on_its_node_is_one_line_and_the_others_go_on(call, cluster, tmp_path):
     words = ["env=cartpole,pendulum" if word == "env=cartpole" else word for word in PPO if "algo" not in word]
     code, _, errors = call(train.main, *words, "algo=dqn", "algo.by_env={}", RAY)
