@@ -85,3 +85,12 @@ def test_files_that_were_never_finished_are_removed_after_a_day(tmp_path):
     os.utime(old, (time.time() - 90_000,) * 2)
     store.check_store(str(tmp_path))
     assert list((tmp_path / "unfinished").iterdir()) == [new]
+
+
+def test_an_empty_folder_in_the_place_of_a_cell_is_replaced(tmp_path):
+    cell = "ab" * 16
+    store.cell_file(str(tmp_path), cell).mkdir(parents=True)
+    with pytest.raises(DamagedCellError, match="Is a directory"):
+        store.load_cell(str(tmp_path), cell)
+    store.write_record(str(tmp_path), cell, encode({"cell": cell}, {}))
+    assert store.load_cell(str(tmp_path), cell).manifest["cell"] == cell

@@ -1,5 +1,7 @@
 """Wrong overrides and flags: one clear line each, with and without `-m`, and nothing of it accepted."""
 
+from pathlib import Path
+
 import pytest
 
 from brittlestar.commands.main import main
@@ -73,6 +75,7 @@ def test_a_wrong_override_is_refused_in_one_line(call, words, mode):
     assert any(message in error for message in (MISTAKES | FLAGS)[words].split("|"))
     assert error.count("\n") == 1 and error.startswith("brittlestar: ")
     assert len(error) < 600
+    assert not Path("unfinished").exists(), "the store was touched"
 
 
 @pytest.mark.parametrize("mode", [[], ["-m", "hydra.launcher.n_jobs=1"]], ids=["one cell", "sweep"])

@@ -43,6 +43,8 @@ def test_the_yaml_lists_every_option_with_its_default():
         ("cpus", "many", "a number"),
         ("minutes_per_task", "long", "a number"),
         ("retries", None, "a number"),
+        ("setup", "module load python", "a list of lines"),
+        ("wait", "maybe", "true or false"),
     ],
 )
 def test_a_wrong_option_names_bound_and_value(option, value, bound):

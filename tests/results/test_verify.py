@@ -5,6 +5,7 @@ import pytest
 
 from brittlestar.cells.record import decode, encode
 from brittlestar.cells.store import write_record
+from brittlestar.commands import verify as command
 from brittlestar.results.verify import verify
 from brittlestar.sweeps.index import INDEX
 from brittlestar.sweeps.index_writer import IndexWriter, write_plan
@@ -54,3 +55,12 @@ def test_a_store_with_a_sweep_in_it_is_checked_too(tmp_path):
     write(tmp_path / "sweep", 0)
     write_record(str(tmp_path), "ab" * 16, b"damaged")
     assert problems(tmp_path) == ["its manifest has another digest than it was written with"]
+
+
+def test_a_damaged_index_is_no_cell(tmp_path, call):
+    write(tmp_path, 0, 1)
+    lines = (tmp_path / INDEX).read_bytes().splitlines(keepends=True)
+    (tmp_path / INDEX).write_bytes(b"".join(lines[:-1]))
+    code, _, error = call(command.main, str(tmp_path))
+    head = "brittlestar: 1 index damaged; the command of a sweep makes its folder again"
+    assert code == 1 and error.splitlines()[0] == head

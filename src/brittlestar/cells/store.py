@@ -25,6 +25,9 @@ def write_record(store: str, cell: str, record: bytes) -> None:
     path, unfinished = cell_file(store, cell), Path(store) / _UNFINISHED
     make_folder(path.parent)
     make_folder(unfinished)
+    with contextlib.suppress(OSError):
+        # An empty folder in the place of the file would remain there for ever; a rename replaces everything else.
+        path.rmdir()
     write_file(path, record, durable=True, folder=unfinished)
 
 

@@ -1,4 +1,4 @@
-"""Checks every recorded cell of a store or of sweeps against its digests."""
+"""Checks every recorded cell of a store or of sweeps against its digests; tables, plots and pages have none."""
 
 from pathlib import Path
 
@@ -18,22 +18,24 @@ def main() -> None:
     from brittlestar.sweeps.progress import LiveLine
 
     cells, line = 0, LiveLine()
-    damaged, partial = list[str](), list[str]()
+    damaged, indexes, partial = list[str](), list[str](), list[str]()
     for folder in folders:
         for check in verify(folder):
-            cells += check.missing is None
+            cells += check.is_cell
             if check.missing is not None and check.missing.runs:
                 print(f"note: {check.problem}")
             elif check.problem:
-                (damaged if check.missing is None else partial).append(f"  {check.name}: {check.problem}")
+                texts = damaged if check.is_cell else partial if check.missing else indexes
+                texts.append(f"  {check.name}: {check.problem}")
             if line.is_due:
                 line.draw(f"{cells} cells checked, {len(damaged)} damaged")
     line.close(clear=True)
-    if damaged or partial:
-        remedy = "a damaged cell of a store is computed again by the next sweep that needs it"
-        heads = [f"{len(damaged)} of {counted(cells, 'cell')} damaged; {remedy}"] if damaged else []
+    if texts := damaged + indexes + partial:
+        heads = [f"{len(damaged)} of {counted(cells, 'cell')} damaged"] if damaged else []
+        heads += [f"{counted(len(indexes), 'index', 'indexes')} damaged"] if indexes else []
         heads += [f"{counted(len(partial), 'sweep')} without all cells"] if partial else []
-        texts = damaged + partial
+        heads += ["the next sweep that needs a damaged cell of a store computes it again"] if damaged else []
+        heads += ["the command of a sweep makes its folder again"] if damaged or indexes else []
         more = [f"  and {len(texts) - _MOST} more"] if len(texts) > _MOST else []
         raise UserError("\n".join(["; ".join(heads), *texts[:_MOST], *more]))
     print(f"{counted(cells, 'cell')}, all as they were written")

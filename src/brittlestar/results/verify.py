@@ -14,12 +14,13 @@ from brittlestar.sweeps.missing import MissingCells, missing_cells
 
 
 class Check(NamedTuple):
-    """One checked cell: what it is, and what is wrong with it (empty if nothing is)."""
+    """One checked cell or index: what it is, and what is wrong with it (empty if nothing is)."""
 
     name: str
     problem: str = ""
     missing: MissingCells | None = None
     """The cells of a sweep without a record, in place of one checked cell."""
+    is_cell: bool = True
 
 
 def verify(folder: Path) -> Iterator[Check]:
@@ -62,12 +63,13 @@ def _verify_sweep(folder: Path) -> Iterator[Check]:
                 problem = str(error)
             yield Check(f"{folder} cell {number}", problem)
     except DamagedCellError as error:
-        yield Check(f"{folder / INDEX}", str(error))
+        yield Check(f"{folder / INDEX}", str(error), is_cell=False)
         return
     if read_header(folder)[0] is None:
-        yield Check(f"{folder / INDEX}", "it is empty, or its first line was cut")
+        yield Check(f"{folder / INDEX}", "it is empty, or its first line was cut", is_cell=False)
     elif not reader.is_ended and not reader.missing and holder_of(folder) is None:
-        yield Check(f"{folder / INDEX}", "it lacks its last line, and no cell: run the command of the sweep again")
+        problem = "it lacks its last line, and no cell: run the command of the sweep again"
+        yield Check(f"{folder / INDEX}", problem, is_cell=False)
 
 
 def _missing(folder: Path) -> Iterator[Check]:
@@ -75,4 +77,4 @@ def _missing(folder: Path) -> Iterator[Check]:
         # The check of the index that is damaged has the reason.
         for sweep in missing_cells(folder):
             state = "the sweep runs" if sweep.runs else "the sweep was ended; its command computes them"
-            yield Check(str(sweep.folder / INDEX), f"{sweep}: {state}", sweep)
+            yield Check(str(sweep.folder / INDEX), f"{sweep}: {state}", sweep, is_cell=False)

@@ -202,7 +202,9 @@ def _finished(job: ResolvedJob, outcome: Outcome) -> tuple[Outcome, Record | Non
 def run_into(folder: Path, job: Job, on_episode: Callable[[int], None] = lambda done: None) -> Outcome:
     """Runs one cell, in this process unless it has a timeout, and writes an index of this one cell to a folder."""
     job = _resolved(job)
-    check_store(str(job.config["store"]))
+    if isinstance(job, ResolvedJob):
+        # A config with a mistake may have no store.
+        check_store(str(job.config["store"]))
     minutes = job.config.get("timeout_minutes")
     # Only another process can be ended in the middle of a cell.
     is_timed = minutes is not None and isinstance(job, ResolvedJob)

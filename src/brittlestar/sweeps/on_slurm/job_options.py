@@ -59,6 +59,8 @@ class SlurmOptions:
                 _require(name, value, value >= bounds[name], f"at least {bounds[name]:g}")
             else:
                 _require(name, value, value > 0, "above 0")
+        _require("setup", self.setup, not isinstance(self.setup, str), "a list of lines")
+        _require("wait", self.wait, isinstance(self.wait, bool), "true or false")
         _require("time", self.time, minutes_of(self.time) > 0, "above 0")
 
     def limits(self) -> TaskLimits:
