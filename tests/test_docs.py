@@ -12,13 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from brittlestar.commands.arguments import expand
 from brittlestar.commands.help import COMMANDS
+from brittlestar.config import config_folder, register
 from brittlestar.studies.speed.wire import serving
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
-PAGES += sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
+FIRST_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+PAGES = FIRST_PAGES + sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
 PROGRAM = "brittlestar"
 SERVER = "ws://127.0.0.1:8000"
 """The address of servers on the pages."""
@@ -59,9 +64,9 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
-def commands() -> list[str]:
-    """Every command of a page, once."""
-    lines = [line for page in PAGES for block in blocks(page, "bash") for line in block.splitlines()]
+def commands(pages: list[Path] = PAGES) -> list[str]:
+    """Every command of some pages, once."""
+    lines = [line for page in pages for block in blocks(page, "bash") for line in block.splitlines()]
     texts = [line.partition("  #")[0].strip() for line in lines]
     return list(dict.fromkeys(text for text in texts if text.split()[:1] == [PROGRAM]))
 
@@ -70,8 +75,19 @@ def is_run(line: str) -> bool:
     return line.split()[1:2] == [] or line.split()[1] not in {*COMMANDS} - {"run"}
 
 
+def example_options(line: str) -> list[Path]:
+    """The options of the packages in `examples` that a command names."""
+    return [option for option in ROOT.glob("examples/*/*/conf/*/*.yaml") if f"={option.stem}" in line]
+
+
+def is_later_sweep(line: str) -> bool:
+    """Whether a command is a sweep of a page about one subject, whose tests run such sweeps too."""
+    is_sweep = line.startswith(f"{PROGRAM} -m ") and SERVER not in line and not example_options(line)
+    return is_sweep and line not in commands(FIRST_PAGES)
+
+
 def is_repeated(line: str) -> bool:
-    return any(part in line for part in REPEATED)
+    return is_later_sweep(line) or any(part in line for part in REPEATED)
 
 
 @functools.cache
@@ -120,11 +136,10 @@ def run_command(folder: Path, line: str) -> None:
 
 def run_program(folder: Path, line: str) -> None:
     arguments, path = shlex.split(line)[1:], [os.environ.get("PYTHONPATH", "")]
-    for option in ROOT.glob("examples/*/*/conf/*/*.yaml"):
-        if f"={option.stem}" in line:
-            # The search path after `pip install`; tests/test_examples.py installs the packages.
-            path.append(str(option.parents[3]))
-            arguments += ["--config-dir", str(option.parents[1])]
+    for option in example_options(line):
+        # The search path after `pip install`; tests/test_examples.py installs the packages.
+        path.append(str(option.parents[3]))
+        arguments += ["--config-dir", str(option.parents[1])]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))}
     command = [sys.executable, "-m", "brittlestar.commands.main", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env=env)
@@ -183,6 +198,19 @@ def test_commands(tmp_path, sweeps, line, request):
         folder = sweeps("perturbation.sigma=0,0.1", "episodes=2")
         record_demos(folder)
         run_command(folder, line)
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if is_later_sweep(line) and "interval(" not in line])
+def test_sweeps_compose(tmp_path, monkeypatch, line):
+    """Sweeps that only the slow tests run name options and keys that exist."""
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path, line)
+    words = [word for word in expand(shlex.split(line)[1:]) if word != "-m"]
+    overrides = OverridesParser.create().parse_overrides(words)
+    ((first, *_), *_) = BasicSweeper.split_arguments(overrides, None)
+    register()
+    with initialize_config_dir(str(config_folder()), version_base="1.3"):
+        assert compose("config", first)
 
 
 @pytest.mark.slow

@@ -34,7 +34,8 @@ def test_an_installed_package_sweeps_like_a_built_in_one(shell):
     assert "did you mean `warming_observation`?" in typo.stderr
 
 
-@pytest.mark.parametrize("launcher", ["cells", pytest.param("basic", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["cells", "basic"])
 def test_an_installed_study_adds_cells_and_a_section_on_every_launcher(shell, launcher):
     site = shell.folder / "site"
     pip("install", "--target", str(site), str(ROOT / "examples" / "worst_episode"))

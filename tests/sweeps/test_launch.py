@@ -58,6 +58,7 @@ def test_strength_zero_of_two_perturbations_is_computed_once(shell):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_key_that_varied_becomes_a_column(shell):
     shell.sweep(
         "env=pendulum", "policy=random,constant", "episodes=2", "mitigation=low_pass", "mitigation.alpha=0.3,0.5",
@@ -75,7 +76,7 @@ def test_every_key_that_varied_becomes_a_column(shell):
     [
         ["hydra.launcher.n_jobs=1"],
         pytest.param(["lanes=1"], marks=pytest.mark.slow),
-        ["lanes=3", "threads=2"],
+        pytest.param(["lanes=3", "threads=2"], marks=pytest.mark.slow),
         pytest.param(["seed=2,0,1", "perturbation.sigma=0.3,0,0.1"], marks=pytest.mark.slow),
     ],
     ids=["one worker", "one lane", "three lanes", "shuffled"],
@@ -159,6 +160,7 @@ def test_policies_of_several_environments_bring_them_into_an_experiment(shell, l
         assert f"{note} (2 of 4 cells)" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_stress_study_takes_policies_of_several_environments(shell):
     words = ["experiment=stress", TWO, "perturbation=baseline,trust_violation", "env.max_steps=20", "episodes=9"]
     words += ["stress_schedule.pre=3", "stress_schedule.shock=3", "seed=0", "study.reference=230"]

@@ -59,6 +59,7 @@ def test_the_coach_sees_the_true_state_and_the_learner_the_disturbed_one(tmp_pat
     assert distance_to_coach(one.model, truth + 3.0, truth) < distance_to_coach(one.model, truth, truth) / 2
 
 
+@pytest.mark.slow
 def test_the_phases_of_a_coach_change_the_actor_in_the_same_way_every_time(tmp_path):
     def weights(**phases):
         one = session(tmp_path / str(phases), **phases)

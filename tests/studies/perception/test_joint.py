@@ -25,6 +25,7 @@ def rows_by_place(folder) -> dict[tuple[float, ...], np.ndarray]:
     return {key: cell.rows() for key, cell in zip(keys, cells, strict=True)}
 
 
+@pytest.mark.slow
 def test_one_command_gives_a_map_beside_the_product(shell, gl, sighted):
     done, folder = shell.sweep("experiment=perception_joint", *sighted)
     # The clean cell is that of the sweep itself.

@@ -96,7 +96,7 @@ def draw(rng, episodes, clean, fall, paired, harm=0.0):
 
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("episodes", [20, 60])
+@pytest.mark.parametrize("episodes", [20, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("clean", "fall"), [(1.0, 0.2), (0.95, 0.5), (0.6, 0.4)])
 def test_intervals_cover_and_false_alarms_are_rare_where_the_product_holds(paired, episodes, clean, fall):
     """Paired: an episode breaks at a level of its own. Otherwise all cells are independent."""
