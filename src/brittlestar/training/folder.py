@@ -17,7 +17,7 @@ METADATA = "metadata.json"
 RESOLVED_CONFIG = "config.json"
 CURVE = "curve.jsonl"
 """Scores at the checkpoints."""
-_PROGRESS, _FILES = "progress.json", "files"
+_PROGRESS, _FILES, _OWN = "progress.json", "files", "digest"
 _NOT_IN_NAME = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what it learns."""
 
@@ -64,7 +64,7 @@ def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[
     def fill(fresh: Path) -> None:
         save(fresh)
         facts = progress | {_FILES: {path.name: _digest(path) for path in sorted(fresh.iterdir())}}
-        (fresh / _PROGRESS).write_text(json.dumps(facts))
+        (fresh / _PROGRESS).write_text(json.dumps(facts | {_OWN: _facts_digest(facts)}))
 
     write_folder(folder, fill)
 
@@ -81,6 +81,9 @@ def find_checkpoints(folder: Path, notes: list[str] | None = None) -> Iterator[t
             continue
         try:
             progress = json.loads((place / _PROGRESS).read_text())
+            # A checkpoint of an earlier version has no digest of its facts, or of its files.
+            if progress.pop(_OWN, None) not in (None, _facts_digest(progress)):
+                raise ValueError(f"{_PROGRESS} has another digest than it was written with")
             _check_files(place, progress.pop(_FILES, {}))
             yield place, progress
         except (ValueError, AttributeError, OSError) as error:
@@ -103,6 +106,10 @@ def _check_files(folder: Path, digests: dict[str, str]) -> None:
             raise ValueError(f"{name} is missing")
         if _digest(folder / name) != digest:
             raise ValueError(f"{name} has another digest than it was written with")
+
+
+def _facts_digest(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _digest(path: Path) -> str:
