@@ -11,10 +11,13 @@ from brittlestar.cells.claims import Claim
 from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import previous, write_file, write_folder
 from brittlestar.envs.ids import plain_env
+from brittlestar.errors import UserError
 
 METADATA = "metadata.json"
 """Facts and scores; a training has them when it is finished."""
 RESOLVED_CONFIG = "config.json"
+_RESULT = "final"
+"""Folder of the acting network at the end."""
 CURVE = "curve.jsonl"
 """Scores at the checkpoints."""
 _PROGRESS, _FILES, _OWN = "progress.json", "files", "digest"
@@ -90,6 +93,28 @@ def find_checkpoints(folder: Path, notes: list[str] | None = None) -> Iterator[t
             reason = error.strerror if isinstance(error, OSError) else error
             if notes is not None:
                 notes.append(f"{place} is damaged: {reason}")
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a training has its result; raises a `UserError` if that is damaged."""
+    file, notes = folder / METADATA, list[str]()
+    if not file.is_file():
+        return False
+    if next(find_checkpoints(folder / _RESULT, notes), None) is None:
+        notes = notes or [f"{folder / _RESULT} has no whole checkpoint"]
+    elif not _holds_facts(file):
+        notes = [f"{file} is damaged"]
+    else:
+        return True
+    raise UserError(f"{notes[0]}: remove {file}, and the same command continues from the last checkpoint")
+
+
+def _holds_facts(file: Path) -> bool:
+    """Whether a file holds the facts of a training."""
+    with contextlib.suppress(ValueError, OSError):
+        facts = json.loads(file.read_text())
+        return isinstance(facts, dict) and {"clean", "disturbed", "steps"} <= facts.keys()
+    return False
 
 
 def drop_curve_after(folder: Path, steps: int) -> None:
