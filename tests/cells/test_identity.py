@@ -88,6 +88,15 @@ def test_the_content_of_a_policy_file_counts(tmp_path):
     assert hashes[0] != hashes[1]
 
 
+def test_what_python_compiles_next_to_a_policy_does_not_count(tmp_path):
+    (tmp_path / "agent" / "__pycache__").mkdir(parents=True)
+    hashes = []
+    for content in (b"one", b"two"):
+        (tmp_path / "agent" / "__pycache__" / "envs.pyc").write_bytes(content)
+        hashes.append(hash_of(changed("policy", {"path": str(tmp_path / "agent")})))
+    assert hashes[0] == hashes[1]
+
+
 def test_the_code_of_a_class_from_elsewhere_counts(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     source = "from brittlestar.perturbations import GaussianObservation as Mine\n"

@@ -8,6 +8,7 @@ from brittlestar.cells.job import resolve
 from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.policies.zoo import cards
 
+AGAIN = "run the command again, with a copy if a program still writes to it"
 ACT = "def act(observation): return observation[:1] * {}\n"
 ZERO = ACT.format(0)
 
@@ -33,7 +34,7 @@ def test_a_source_that_changed_after_the_planning_fails_the_cell(planned, tmp_pa
     job = planned("pf_late")
     (tmp_path / "pf_late.py").write_text(ACT.format(1))
     outcome = cell.run(job)
-    assert outcome.error == "pf_late.py changed after the cell was planned: run the command again"
+    assert outcome.error == f"pf_late.py changed after the cell was planned: {AGAIN}"
     assert cell.reuse(job) is None
 
 
@@ -41,7 +42,7 @@ def test_a_source_that_changed_after_its_import_fails_the_cells_of_that_process(
     assert cell.run(planned("pf_edited")).status == "done"
     edited = planned("pf_edited", ACT.format(1))
     outcome = cell.run(edited)
-    error = f"{tmp_path}/pf_edited.py changed after this process imported it: run the command again"
+    error = f"{tmp_path}/pf_edited.py changed after this process imported it: {AGAIN}"
     assert outcome.error == error and cell.reuse(edited) is None
 
 
@@ -66,7 +67,7 @@ def test_a_checkpoint_that_changed_is_loaded_anew_by_the_next_plan_only(job, tmp
     late = resolve(job)
     assert late.cell
     path.write_bytes((cards.HOME / "pendulum_sac" / POLICY).read_bytes())
-    assert cell.run(late).error == "agent.zip changed after the cell was planned: run the command again"
+    assert cell.run(late).error == f"agent.zip changed after the cell was planned: {AGAIN}"
 
 
 def test_a_policy_may_write_to_a_file_that_its_arguments_name(planned, tmp_path):

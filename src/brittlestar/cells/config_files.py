@@ -113,7 +113,7 @@ def _checkpoint(value: str) -> Iterator[str]:
         folder, zipped = (path, path / POLICY) if path.is_dir() else (path.with_suffix(""), path)
         neighbours = [] if path.is_dir() else [path, *map(path.with_name, ACTING)]
         files = (*neighbours, *statistics_files(zipped), *folder.glob("*"), *folder.glob("*/*"))
-        yield from (str(file) for file in files if file.is_file())
+        yield from (str(file) for file in files if file.is_file() and file.parent.name != "__pycache__")
     else:
         yield from module_files(value.partition(":")[0] if ":" in value else value.rpartition(".")[0])
 

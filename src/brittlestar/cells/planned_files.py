@@ -9,6 +9,7 @@ from brittlestar.errors import HarnessError
 Files = dict[str, FileDigests]
 """Digests of the files of a cell, by the key of its config that names them."""
 _SOURCE = ".py"
+_REMEDY = "run the command again, with a copy if a program still writes to it"
 _MOST_NAMES = 4
 _used: dict[str, str] = {}
 """Digests of source files when a cell of this process first ran their code, which remains imported."""
@@ -29,12 +30,12 @@ def refuse_changed_files(config: dict[str, Any], planned: Files) -> None:
     for key in planned.keys() | current.keys():
         empty = FileDigests([], [])
         if planned.get(key, empty).behind != current.get(key, empty).behind:
-            raise HarnessError(f"{_names(config[key])} changed after the cell was planned: run the command again")
+            raise HarnessError(f"{_names(config[key])} changed after the cell was planned: {_REMEDY}")
     sources = {path for key in current for path in config_files(config[key]) if path.endswith(_SOURCE)}
     for path in sorted(sources):
         digest = content_digest(path)
         if _used.setdefault(path, digest) != digest:
-            raise HarnessError(f"{path} changed after this process imported it: run the command again")
+            raise HarnessError(f"{path} changed after this process imported it: {_REMEDY}")
 
 
 def _names(node: Any) -> str:
