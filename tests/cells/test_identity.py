@@ -1,4 +1,5 @@
 import copy
+import json
 
 import grimp
 import pytest
@@ -87,6 +88,15 @@ def test_the_content_of_a_policy_file_counts(tmp_path):
     assert hashes[0] != hashes[1]
 
 
+def test_what_python_compiles_next_to_a_policy_does_not_count(tmp_path):
+    (tmp_path / "agent" / "__pycache__").mkdir(parents=True)
+    hashes = []
+    for content in (b"one", b"two"):
+        (tmp_path / "agent" / "__pycache__" / "envs.pyc").write_bytes(content)
+        hashes.append(hash_of(changed("policy", {"path": str(tmp_path / "agent")})))
+    assert hashes[0] == hashes[1]
+
+
 def test_the_code_of_a_class_from_elsewhere_counts(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     source = "from brittlestar.perturbations import GaussianObservation as Mine\n"
@@ -94,6 +104,26 @@ def test_the_code_of_a_class_from_elsewhere_counts(tmp_path, monkeypatch):
     for text in (source, source + "# changed\n"):
         (tmp_path / "my_noise_module.py").write_text(text)
         hashes.append(hash_of(changed("perturbation", {"_target_": "my_noise_module.Mine", "sigma": 1})))
+    assert hashes[0] != hashes[1]
+
+
+def test_the_code_that_a_module_from_elsewhere_imports_counts(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_acting_module.py").write_text("from my_acting_helper import ACTION\n")
+    hashes = []
+    for text in ("ACTION = 0", "ACTION = 1"):
+        (tmp_path / "my_acting_helper.py").write_text(text)
+        hashes.append(hash_of(changed("policy", {"path": "my_acting_module:act"})))
+    assert hashes[0] != hashes[1]
+
+
+@pytest.mark.parametrize("node", [{"weights": "FILE"}, {"parts": [{"net": "FILE"}]}])
+def test_the_content_of_a_file_that_any_value_names_counts(tmp_path, node):
+    file, hashes = tmp_path / "net.npz", []
+    kwargs = json.loads(json.dumps(node).replace("FILE", str(file)))
+    for content in (b"one", b"two"):
+        file.write_bytes(content)
+        hashes.append(hash_of(changed("policy", {"path": "operator:neg", "kwargs": kwargs})))
     assert hashes[0] != hashes[1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from brittlestar.commands.inspect import main
+from brittlestar.sweeps.index import INDEX
 
 
 def test_it_prints_what_a_file_contains(call, agent_with_code):
@@ -47,3 +48,11 @@ def test_a_damaged_file_is_one_line(call, agent_with_code):
     code, output, error = call(main, str(agent_with_code))
     assert (code, output) == (1, "")
     assert re.fullmatch(r"brittlestar: /\S+/agent.zip cannot be read: [^\n]+\n", error)
+
+
+def test_a_sweep_without_all_cells_names_the_missing_ones(call, make_cell, save_cells, tmp_path):
+    folder = save_cells(tmp_path / "sweep", [make_cell((1.0,)), make_cell((1.0,), seed=1)])
+    lines = (folder / INDEX).read_bytes().splitlines(keepends=True)
+    (folder / INDEX).write_bytes(b"".join(lines[:-2]))
+    code, output, _ = call(main, str(folder))
+    assert code == 0 and f"note: 1 of 2 cells of {folder} have no record (cell 1)" in output

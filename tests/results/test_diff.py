@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from brittlestar.cells.record import DamagedCellError
 from brittlestar.errors import UserError
 from brittlestar.results.diff import GAIN, REGRESSION, SAME, UNDECIDED_CHANGE, WHOLE_CURVE, diff
 from brittlestar.statistics.hypothesis_tests import holm, mcnemar_exact
+from brittlestar.sweeps.index import ARRAYS
 
 STRENGTHS = (0, 0.1, 0.2)
 
@@ -158,6 +160,15 @@ def test_a_curve_that_cannot_be_compared_does_not_hide_the_others(make_cell, sav
     assert note.startswith("`policy=b` is left out: the new sweep and the old sweep share no strength")
     with pytest.raises(UserError, match="nothing can be compared: the curve is left out: .* share no strength"):
         diff(sweep("one", {"b": [50, 40, 20]}), save_cells(tmp_path / "other", cells[3:]))
+
+
+def test_a_damaged_curve_is_refused_although_others_are_whole(sweep):
+    old, new = (sweep(name, {"a": [50, 40, 20], "b": [50, 40, 20]}) for name in ("old", "new"))
+    data = bytearray((new / ARRAYS).read_bytes())
+    data[-5] ^= 4
+    (new / ARRAYS).write_bytes(data)
+    with pytest.raises(DamagedCellError, match=r"cells.bin is damaged \(`episodes` has another digest"):
+        diff(old, new)
 
 
 def test_failed_cells_are_left_out_and_counted(make_cell, fail_cell, save_cells, tmp_path):

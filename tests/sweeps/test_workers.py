@@ -36,6 +36,12 @@ def square(task: int) -> int:
     return task * task
 
 
+def fork(task: int) -> int:
+    copy = os.fork() == 0
+    time.sleep(0.1 + 0.2 * copy)
+    return -1 if copy else task
+
+
 def die_once(folder: str) -> str:
     path = Path(folder) / "died"
     if not path.exists():
@@ -103,6 +109,10 @@ def test_a_dying_worker_costs_its_task_only(task, reason):
 
 def test_a_task_whose_worker_was_killed_by_chance_gets_a_second_try(tmp_path):
     assert list(pool(2).run(die_once, [str(tmp_path)])) == [(str(tmp_path), "survived")]
+
+
+def test_a_copy_of_a_worker_by_a_fork_ends_with_its_task():
+    assert list(pool(1).run(fork, [1, 2, 3])) == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_a_hanging_task_is_ended():

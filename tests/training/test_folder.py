@@ -1,6 +1,11 @@
 """The folder of a training and its checkpoints."""
 
-from brittlestar.training.folder import find_checkpoint, training_folder, write_checkpoint
+import json
+
+import pytest
+
+from brittlestar.errors import UserError
+from brittlestar.training.folder import METADATA, find_checkpoint, is_finished, training_folder, write_checkpoint
 
 CONFIG = {
     "env": {"id": "CartPole-v1"},
@@ -33,3 +38,22 @@ def test_a_checkpoint_survives_a_kill_between_two_renames(tmp_path):
     folder, _ = find_checkpoint(last)
     assert (folder / "model").read_text() == "two"
     assert find_checkpoint(tmp_path / "nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda folder: (folder / METADATA).write_text("{}"), "metadata.json is damaged"),
+        (lambda folder: (folder / METADATA).write_text(""), "metadata.json is damaged"),
+        (lambda folder: (folder / "final" / "policy.zip").write_text("x"), "policy.zip has another digest"),
+        (lambda folder: (folder / "final" / "progress.json").unlink(), "final has no whole checkpoint"),
+    ],
+)
+def test_a_finished_training_whose_result_is_damaged_is_refused(tmp_path, damage, reason):
+    assert not is_finished(tmp_path)
+    write_checkpoint(tmp_path / "final", lambda folder: (folder / "policy.zip").write_text("zip"), {"steps": 1})
+    (tmp_path / METADATA).write_text(json.dumps({"clean": {}, "disturbed": None, "steps": 1}))
+    assert is_finished(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(UserError, match=f"{reason}.*remove .*metadata.json, and the same command continues"):
+        is_finished(tmp_path)

@@ -82,10 +82,16 @@ def flip(path):
     path.write_bytes(data)
 
 
+def edit(path):
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"steps": facts["steps"] - 1}))
+
+
 DAMAGE = {
     "model.zip has another digest than it was written with": lambda last: flip(last / "model.zip"),
     "model.zip is missing": lambda last: (last / "model.zip").unlink(),
     "Expecting value": lambda last: (last / "progress.json").write_text(""),
+    "progress.json has another digest than it was written with": lambda last: edit(last / "progress.json"),
 }
 
 
@@ -130,7 +136,9 @@ def test_a_training_without_any_whole_checkpoint_starts_anew(tmp_path):
 def test_a_checkpoint_without_digests_that_cannot_be_loaded_is_damaged_too(tmp_path):
     killed_after(tmp_path, ON)
     progress = json.loads((tmp_path / "last/progress.json").read_text())
-    (tmp_path / "last/progress.json").write_text(json.dumps({k: v for k, v in progress.items() if k != "files"}))
+    (tmp_path / "last/progress.json").write_text(
+        json.dumps({k: v for k, v in progress.items() if k not in ("files", "digest")})
+    )
     (tmp_path / "last/model.zip").write_bytes(b"PK")
     session = Session(spec(ON, save_every=20), tmp_path)
     session.close()

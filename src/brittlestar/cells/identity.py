@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from brittlestar.cells.config_files import contents
+from brittlestar.cells.planned_files import Files
 from brittlestar.config.build import locate
 from brittlestar.envs.backends import package_version
 
@@ -53,12 +53,11 @@ def _neutral_fields(policy: dict[str, Any]) -> tuple[str, ...]:
     return getattr(kind, "neutral_fields", ())
 
 
-def cell_hash(config: dict[str, Any], simulator: dict[str, str]) -> str:
+def cell_hash(config: dict[str, Any], files: Files, simulator: dict[str, str]) -> str:
     """Returns the hash of a cell's config, the files it names, and the versions of the code that computes it.
 
     `simulator` also holds what the policy depends on outside of this machine.
     """
-    files = [contents(config[key]) for key in sorted(config) if isinstance(config[key], dict)]
     parts = [_canonical(config), files, simulator, versions(), engine_digest()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from brittlestar.cells.env_choice import choose_env, notes_on_other_env
 from brittlestar.cells.identity import CONSTANT, NO_PERTURBATION, cell_hash, neutral_free
+from brittlestar.cells.planned_files import Files, files_of
 from brittlestar.config import Config, check_values
 from brittlestar.config.build import build, locate
 from brittlestar.envs.backends import is_old
@@ -70,6 +71,9 @@ class ResolvedJob(Job):
 
     A pickled job has no parts: a worker builds them from the config.
     """
+
+    has_own_files: bool = True
+    """Whether this machine has the files that the config named when the cell was planned, and not copies of them."""
 
     @property
     def env(self) -> EnvSpec:
@@ -146,9 +150,14 @@ class ResolvedJob(Job):
         return kind.outside_identity(node) if hasattr(kind, "outside_identity") else {}
 
     @functools.cached_property
+    def files(self) -> Files:
+        """Digests of the files that the config names; part of the hash."""
+        return files_of(self.cell_config)
+
+    @functools.cached_property
     def cell(self) -> str:
         """The hash of the cell."""
-        return cell_hash(self.cell_config, self.simulator | self.outside)
+        return cell_hash(self.cell_config, self.files, self.simulator | self.outside)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _PARTS}

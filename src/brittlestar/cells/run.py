@@ -13,6 +13,7 @@ from brittlestar.cells import store as records
 from brittlestar.cells.env_choice import refuse_other_env
 from brittlestar.cells.identity import provenance
 from brittlestar.cells.job import Job, Outcome, ResolvedJob, build_env, resolve
+from brittlestar.cells.planned_files import refuse_changed_files
 from brittlestar.cells.process_state import own_process_state
 from brittlestar.cells.record import (
     BEHAVIOUR,
@@ -70,7 +71,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
     plan = plan_of(job)
     with own_process_state(plan.seed, imports=True):
         # First the environment: without it, what a policy lacks does not matter.
-        lanes = _lanes(json.dumps(job.config["env"]), plan.consecutive, job.perturbation.needs_world)
+        lanes = _lanes(_with_files(job, "env"), plan.consecutive, job.perturbation.needs_world)
         parts = parts_of(job)
     with own_process_state(plan.seed):
         rows = _roll(job, lanes, parts, plan, on_episode)
@@ -86,7 +87,7 @@ def compute(job: ResolvedJob, on_episode: Callable[[int], None]) -> bytes:
         "phases": rows.phases,
         "measure": job.env.measure,
         "delivery": measure(parts.perturbation, rows, parts.schedule),
-        "record": _record(job.config),
+        "record": _record(job),
         "registered_steps": lanes.registered_steps,
         "notes": result_notes(parts.policy, parts.perturbation, rows),
         "provenance": provenance(job.simulator),
@@ -169,13 +170,16 @@ def parts_of(job: ResolvedJob) -> Any:
     from brittlestar.engine.stack import Parts
     from brittlestar.perturbations import Perturbation
 
-    policy = _load_policy(job.config)
+    policy = _load_policy(job)
     refuse_other_env(policy, job.config["env"]["id"])
     if policy.outside() != job.outside:
         raise HarnessError(f"{job.config['policy'].get('url')} has changed since the cell was planned: start it again")
     # All perturbations of strength 0 share their rows.
     perturbation = Perturbation() if job.perturbation.is_identity else job.perturbation
-    return Parts(policy, perturbation, job.mitigation, job.schedule)
+    parts = Parts(policy, perturbation, job.mitigation, job.schedule)
+    if job.has_own_files:
+        refuse_changed_files(job.cell_config, job.files)
+    return parts
 
 
 def _roll(job: ResolvedJob, lanes: Any, parts: Any, plan: Any, on_episode: Callable[[int], None]) -> Any:
@@ -185,19 +189,24 @@ def _roll(job: ResolvedJob, lanes: Any, parts: Any, plan: Any, on_episode: Calla
     return run_episodes(lanes, parts, plan, lanes=job.config["lanes"], threads=threads, on_episode=on_episode)
 
 
-def _load_policy(config: dict[str, Any]) -> Any:
+def _with_files(job: ResolvedJob, key: str) -> str:
+    """Returns a part of the config with digests of the files that it names, as text."""
+    return json.dumps([job.config[key], job.files.get(key)])
+
+
+def _load_policy(job: ResolvedJob) -> Any:
     try:
-        return _policy(json.dumps(config["policy"]))
+        return _policy(_with_files(job, "policy"))
     except MissingFileError as error:
-        raise UserError("; ".join(filter(None, [str(error), train_hint(config)]))) from None
+        raise UserError("; ".join(filter(None, [str(error), train_hint(job.config)]))) from None
 
 
 @functools.lru_cache(maxsize=4)
 def _policy(node: str) -> Any:
-    """Loads a policy once per process."""
+    """Loads a policy once per process, see `_with_files`."""
     from brittlestar.policies import as_policy
 
-    return as_policy(build(json.loads(node), "policy"))
+    return as_policy(build(json.loads(node)[0], "policy"))
 
 
 def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
@@ -207,16 +216,18 @@ def _lanes(node: str, consecutive: bool, needs_model: bool) -> Any:
     key = node, consecutive, needs_model
     lanes = _open_lanes.pop(key, None)
     if lanes is None:
-        lanes = make_lanes(build_env(node), count=1, consecutive=consecutive, needs_model=needs_model)
+        lanes = make_lanes(
+            build_env(json.dumps(json.loads(node)[0])), count=1, consecutive=consecutive, needs_model=needs_model
+        )
     _open_lanes[key] = lanes
     if len(_open_lanes) > _MOST_OPEN:
         _open_lanes.pop(next(iter(_open_lanes))).close()
     return lanes
 
 
-def _record(config: dict[str, Any]) -> dict[str, Any] | None:
+def _record(job: ResolvedJob) -> dict[str, Any] | None:
     """Returns the recorded clean return of the policy, if it has one; `check=models` compares with none."""
-    if config.get("check") == "models":
+    if job.config.get("check") == "models":
         return None
-    record = getattr(_policy(json.dumps(config["policy"])), "record", None)
+    record = getattr(_load_policy(job), "record", None)
     return dataclasses.asdict(record) if record else None

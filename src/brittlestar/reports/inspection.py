@@ -12,6 +12,7 @@ from brittlestar.results.format import markdown
 from brittlestar.results.load import Cell, read_cells
 from brittlestar.results.write import WHOLE
 from brittlestar.sweeps.index import find_indexes
+from brittlestar.sweeps.missing import missing_cells
 
 _MOST_CELLS, _MOST_EPISODES = 20, 10
 _COLUMNS = ("episode", "reset_seed", "length", "return", "success_any", "success_final")
@@ -23,7 +24,7 @@ def is_sweep(path: str) -> bool:
 
 
 def describe_sweep(folder: Path) -> str:
-    """Returns how many cells a sweep has, and the overrides of the first ones."""
+    """Returns how many cells a sweep has, the overrides of the first ones, and which cells have no record."""
     cells = read_cells(folder)
     states = Counter(str(cell.manifest["status"]) for cell in cells)
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
@@ -31,6 +32,7 @@ def describe_sweep(folder: Path) -> str:
     for manifest in (cell.manifest for cell in cells[:_MOST_CELLS]):
         lines.append(f"{manifest['number']:>6}  {manifest['status']:<7} {' '.join(manifest['overrides'])}")
     lines += [f"        and {len(cells) - _MOST_CELLS} more"] if len(cells) > _MOST_CELLS else []
+    lines += [f"\nnote: {missing}" for missing in missing_cells(folder)]
     return "\n".join([*lines, "", "`--cell N` prints one of them"])
 
 

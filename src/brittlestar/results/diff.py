@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from brittlestar.cells.record import DamagedCellError
 from brittlestar.errors import UserError, nearest
 from brittlestar.results.aggregate import split_cells
 from brittlestar.results.compare import HIGHER_IS_BETTER, sides_of
@@ -114,6 +115,8 @@ def _add(result: SweepDiff, old: SweepCurve, new: SweepCurve, measures: list[str
             raise UserError(f"`--measure {measure}` is not a metric; {nearest(measure, metrics)}")
         try:
             sides = sides_of(after, before, measure, ("the new sweep", "the old sweep"))
+        except DamagedCellError:
+            raise
         except UserError as error:
             # The other curves remain worth comparing.
             result.notes.append(f"{f'`{old.name}`' if old.name else 'the curve'} is left out: {error}")

@@ -36,7 +36,7 @@ class Stopped(KeyboardInterrupt):
 
 def serve_tasks(pipe: Connection, output: OutputEnd | None = None) -> None:
     """Runs tasks until the parent closes the pipe or ends."""
-    trimmed = time.monotonic()
+    trimmed, process = time.monotonic(), os.getpid()
     with contextlib.suppress(EOFError, OSError, Stopped):
         # From its first line on, a signal may raise `Stopped`.
         _prepare_worker()
@@ -44,7 +44,11 @@ def serve_tasks(pipe: Connection, output: OutputEnd | None = None) -> None:
             output.take()
         while not _is_stopped:
             function, task = pipe.recv()
-            pipe.send(function(task))
+            result = function(task)
+            if os.getpid() != process:
+                # A copy of the worker, by `os.fork` in a policy: its result would pass for that of another task.
+                os._exit(0)
+            pipe.send(result)
             if time.monotonic() - trimmed > _TRIM_SECONDS:
                 trim_memory()
                 trimmed = time.monotonic()

@@ -11,13 +11,16 @@ from brittlestar.cells.claims import Claim
 from brittlestar.cells.config_files import contents
 from brittlestar.cells.files import previous, write_file, write_folder
 from brittlestar.envs.ids import plain_env
+from brittlestar.errors import UserError
 
 METADATA = "metadata.json"
 """Facts and scores; a training has them when it is finished."""
 RESOLVED_CONFIG = "config.json"
+_RESULT = "final"
+"""Folder of the acting network at the end."""
 CURVE = "curve.jsonl"
 """Scores at the checkpoints."""
-_PROGRESS, _FILES = "progress.json", "files"
+_PROGRESS, _FILES, _OWN = "progress.json", "files", "digest"
 _NOT_IN_NAME = ("threads", "store", "save_every", "episodes")
 """Keys that change how fast a training runs and how it is scored, not what it learns."""
 
@@ -64,7 +67,7 @@ def write_checkpoint(folder: Path, save: Callable[[Path], None], progress: dict[
     def fill(fresh: Path) -> None:
         save(fresh)
         facts = progress | {_FILES: {path.name: _digest(path) for path in sorted(fresh.iterdir())}}
-        (fresh / _PROGRESS).write_text(json.dumps(facts))
+        (fresh / _PROGRESS).write_text(json.dumps(facts | {_OWN: _facts_digest(facts)}))
 
     write_folder(folder, fill)
 
@@ -81,12 +84,37 @@ def find_checkpoints(folder: Path, notes: list[str] | None = None) -> Iterator[t
             continue
         try:
             progress = json.loads((place / _PROGRESS).read_text())
+            # A checkpoint of an earlier version has no digest of its facts, or of its files.
+            if progress.pop(_OWN, None) not in (None, _facts_digest(progress)):
+                raise ValueError(f"{_PROGRESS} has another digest than it was written with")
             _check_files(place, progress.pop(_FILES, {}))
             yield place, progress
         except (ValueError, AttributeError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             if notes is not None:
                 notes.append(f"{place} is damaged: {reason}")
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a training has its result; raises a `UserError` if that is damaged."""
+    file, notes = folder / METADATA, list[str]()
+    if not file.is_file():
+        return False
+    if next(find_checkpoints(folder / _RESULT, notes), None) is None:
+        notes = notes or [f"{folder / _RESULT} has no whole checkpoint"]
+    elif not _holds_facts(file):
+        notes = [f"{file} is damaged"]
+    else:
+        return True
+    raise UserError(f"{notes[0]}: remove {file}, and the same command continues from the last checkpoint")
+
+
+def _holds_facts(file: Path) -> bool:
+    """Whether a file holds the facts of a training."""
+    with contextlib.suppress(ValueError, OSError):
+        facts = json.loads(file.read_text())
+        return isinstance(facts, dict) and {"clean", "disturbed", "steps"} <= facts.keys()
+    return False
 
 
 def drop_curve_after(folder: Path, steps: int) -> None:
@@ -103,6 +131,10 @@ def _check_files(folder: Path, digests: dict[str, str]) -> None:
             raise ValueError(f"{name} is missing")
         if _digest(folder / name) != digest:
             raise ValueError(f"{name} has another digest than it was written with")
+
+
+def _facts_digest(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _digest(path: Path) -> str:

@@ -15,7 +15,7 @@ from brittlestar.envs.pixels import as_overrides
 from brittlestar.errors import UserError
 from brittlestar.sweeps.deferred import Deferral, current_deferral
 from brittlestar.sweeps.progress import LiveLine, clock
-from brittlestar.training.folder import METADATA, RESOLVED_CONFIG, exclusive, training_folder
+from brittlestar.training.folder import METADATA, RESOLVED_CONFIG, exclusive, is_finished, training_folder
 from brittlestar.training.job import TrainingJob
 from brittlestar.training.scores import score_line
 from brittlestar.training.session import Session
@@ -35,7 +35,7 @@ def train(config: dict[str, Any], share: int | None = None, name: str = "") -> P
     """
     folder, deferral = training_folder(config), current_deferral()
     is_new = deferral is not None and deferral.has_done(str(folder.absolute()))
-    if not (folder / METADATA).is_file():
+    if not is_finished(folder):
         spec = TrainingSpec.build(config, share or cores())
         if deferral is not None:
             _leave_to(deferral, spec, config, folder)
@@ -51,7 +51,7 @@ def _train_here(spec: TrainingSpec, config: dict[str, Any], folder: Path, share:
     """Trains on this machine; returns whether another process had not trained it meanwhile."""
     set_threads(share)
     with exclusive(folder.absolute()) as home:
-        is_new = not (home / METADATA).is_file()
+        is_new = not is_finished(home)
         if is_new:
             run_session(spec, config, home, live_line(name))
     return is_new

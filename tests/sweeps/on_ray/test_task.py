@@ -1,13 +1,20 @@
 import hashlib
+import json
 import pickle
+import shutil
 from pathlib import Path
 
 import pytest
 
 from brittlestar.cells.identity import engine_digest
+from brittlestar.cells.job import Job, resolve
+from brittlestar.cells.run import run
+from brittlestar.checkpoints.file_names import POLICY
 from brittlestar.errors import UserError
+from brittlestar.policies.zoo import cards
 from brittlestar.sweeps.on_ray import task
-from brittlestar.sweeps.on_ray.task import REFUSED, Parcel, code_identity, compute_parcel, run_cells
+from brittlestar.sweeps.on_ray.shipped_files import luggage_of
+from brittlestar.sweeps.on_ray.task import REFUSED, Parcel, _here, code_identity, compute_parcel, run_cells
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +63,24 @@ def test_a_file_that_changed_on_the_way_is_refused():
     digest = hashlib.sha256(b"old").hexdigest()
     with pytest.raises(UserError, match="/home/me/agent.zip changed while the sweep was running"):
         task._place_files({"/home/me/agent.zip": (digest, b"new")}, lambda reference: reference)
+
+
+def test_a_cell_runs_with_the_copies_of_its_files(tmp_path):
+    agent, root = tmp_path / "agent.zip", str(tmp_path / "node")
+    shutil.copy(cards.HOME / "pendulum_sac" / POLICY, agent)
+    policy = {"_target_": "brittlestar.policies.sb3.Sb3Policy", "path": str(agent)}
+    config = {
+        "env": {"_target_": "brittlestar.envs.EnvSpec", "id": "Pendulum-v1", "max_steps": 5, "lanes": 1},
+        "policy": policy,
+        "perturbation": {"_target_": "brittlestar.perturbations.Perturbation"},
+        "mitigation": {"_target_": "brittlestar.mitigations.Mitigation"},
+        "stress_schedule": {"_target_": "brittlestar.schedules.Constant", "level": 1.0},
+        **{"episodes": 1, "seed": 0, "episode_seeds": "independent", "deterministic": True, "lanes": 1},
+        **{"threads": None, "store": str(tmp_path / "store"), "study": None},
+    }
+    job = resolve(Job(config, {"env": "pendulum"}))
+    cell, places = job.cell, luggage_of(json.dumps(policy)).places
+    Path(root + str(agent)).parent.mkdir(parents=True)
+    agent.rename(root + str(agent))
+    outcome = run(_here(pickle.loads(pickle.dumps(job)), str(tmp_path / "store"), places, root))
+    assert (outcome.status, outcome.cell, outcome.error) == ("done", cell, "")

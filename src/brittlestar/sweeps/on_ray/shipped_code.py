@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import site
-import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import brittlestar
+from brittlestar.cells.module_files import is_installed
 from brittlestar.config import config_folder
 from brittlestar.errors import UserError
 
@@ -36,7 +35,7 @@ def stage_code(target: Path, sources: Iterable[str], extra: Sequence[str] = ()) 
         if not path.is_relative_to(folder) or not path.exists():
             raise UserError(f"`hydra.launcher.extra_files` must name files and folders below {folder}, got {name}")
         _copy(path, target / path.relative_to(folder))
-    for path in {_top(Path(source)) for source in sources if not _is_installed(source)}:
+    for path in {_top(Path(source)) for source in sources if not is_installed(source)}:
         if not path.is_relative_to(folder):
             _copy(path, target / path.name)
 
@@ -61,12 +60,6 @@ def _modules(folder: Path, target: Path) -> Iterator[Path]:
 def _is_skipped(folder: Path) -> bool:
     is_environment = (folder / "pyvenv.cfg").exists()
     return folder.name in _SKIPPED or folder.name.startswith(".") or is_environment or folder == PACKAGE_FOLDER
-
-
-def _is_installed(source: str) -> bool:
-    """Whether a module belongs to Python or to an installed package, which every node must have."""
-    places = [sysconfig.get_path("stdlib"), *site.getsitepackages(), site.getusersitepackages()]
-    return any(Path(source).is_relative_to(place) for place in places)
 
 
 def _top(source: Path) -> Path:

@@ -128,6 +128,8 @@ def _here(job: ResolvedJob, store: str, places: dict[str, str], root: str) -> Re
     """Returns a job that uses the store and the files of this node; the hash of its cell is that of the driver."""
     job = copy.copy(job)
     job.config = renamed(job.config, places, root) | {"store": store}
+    # Copies have the digests of the files that were sent, and do not change.
+    job.has_own_files = False
     return job
 
 
