@@ -123,6 +123,14 @@ def test_a_test_with_a_budget_decides_close_races_sooner(judge):
     assert "the interval is that of the test without an end" in section.findings[0][1]
 
 
+def test_a_race_without_a_finished_cell_is_beside_the_others(make_cell, fail_cell, tmp_path):
+    cells = cells_of(make_cell, [np.ones(20), np.zeros(20)], strength=0.1)
+    failed = cells_of(make_cell, [np.ones(20), np.zeros(20)], strength=0.2)
+    (section,) = Race().analyse([*cells, *map(fail_cell, failed)], tmp_path)
+    assert "a is better than b" in section.findings[0][1] and "left the race" in section.findings[1][1]
+    assert (tmp_path / "race_differences.png").is_file()
+
+
 def test_a_failed_contestant_is_named(make_cell, fail_cell, tmp_path):
     cells = cells_of(make_cell, [np.ones(20), np.zeros(20), np.ones(20)])
     (section,) = Race().analyse([*cells[:2], fail_cell(cells[2])], tmp_path)
