@@ -86,6 +86,9 @@ def read_fingerprint_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Finge
         is_number = isinstance(large, int | float) and not isinstance(large, bool)
         if not is_number or not math.isfinite(large) or large == 0:
             raise UserError(f"`study.axes.{name}.large` must be a finite number other than 0, got {large!r}")
+        for key, kind, words in (("unit", str, "a text"), ("set", dict, "a dict")):
+            if not isinstance(node.get(key, kind()), kind):
+                raise UserError(f"`study.axes.{name}.{key}` must be {words}, got {node[key]!r}")
         axes.append(FingerprintAxis(name.replace("_", " "), **node))
     twice = [axis for i, axis in enumerate(axes) if axis.perturbation in {other.perturbation for other in axes[:i]}]
     if twice:
