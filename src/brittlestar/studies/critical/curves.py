@@ -120,6 +120,16 @@ class CriticalCurve:
         parts = residuals(self.look.fit, levels, outcomes, self.outcomes.trials.dispersion)
         return {batch.seed: part for batch, part in zip(batches, parts, strict=True)}
 
+    def line(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Interval]:
+        """Returns levels, means and bounds to draw: the fit, or the outcomes of a policy that fails at 0 already."""
+        if self.look.status != "incapable":
+            return levels, self.look.fit.mean(levels), self.look.fit.band(levels)
+        # A fit always has a crossing, and would start above the threshold.
+        means = self.outcomes.means()
+        lows, highs = zip(*(one.bounds for one in means), strict=True)
+        x, y = np.array([one.level for one in means]), np.array([one.mean for one in means])
+        return x, y, Interval(np.array(lows), np.array(highs))
+
     def surely(self) -> str:
         """Writes the bracket."""
         low, high = map(float, self.look.bracket)

@@ -128,9 +128,8 @@ def curve_points(curve: CriticalCurve) -> tuple[np.ndarray, np.ndarray, tuple[np
     """Returns levels around the crossing, and the fitted curve there with its band."""
     most = float(curve.outcomes.trials.levels.max())
     end = min(most, 3 * curve.look.fit.estimate) if curve.estimate else most
-    x = np.linspace(0, end, 101)
-    band = curve.look.fit.band(x)
-    return x, curve.look.fit.mean(x), (np.asarray(band.low), np.asarray(band.high))
+    x, mean, band = curve.line(np.linspace(0, end, 101))
+    return x, mean, (np.asarray(band.low), np.asarray(band.high))
 
 
 def _spent(curve: CriticalCurve) -> dict[str, Any]:
