@@ -19,6 +19,7 @@ from brittlestar.statistics.monotone_check import find_rise
 from brittlestar.statistics.placement import Reach, Search, SearchState, look
 from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.critical.outcomes import CurveOutcomes
+from brittlestar.studies.critical.ranges import cut_to_bound
 
 LEVEL_STYLE = ".3g"
 
@@ -39,9 +40,9 @@ class CriticalCurve:
     @property
     def estimate(self) -> Estimate | None:
         """The critical level with its interval; None without one."""
-        if self.look.status in ("robust", "incapable") or math.isinf(self.look.interval.high):
-            return None
         low, high = self.look.interval
+        if self.look.status in ("robust", "incapable") or math.isinf(high) or not low <= self.look.fit.estimate <= high:
+            return None
         return Estimate(self.look.fit.estimate, float(low), float(high))
 
     @property
@@ -173,6 +174,7 @@ def _curve(label: Row, name: str, cells: list[Cell], settings: tuple[Search, str
     full_key = key or f"perturbation.{done[-1].strength_name}"
     sign = -1 if min(values) < 0 else 1
     seen = look(outcomes.trials, search)
+    seen = seen._replace(interval=cut_to_bound(done[-1], full_key, sign, seen.interval, most))
     return CriticalCurve(label, name, outcomes, search, seen, full_key, sign, len(cells) - len(done))
 
 

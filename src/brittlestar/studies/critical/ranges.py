@@ -10,6 +10,8 @@ from brittlestar.cells.identity import NEUTRAL
 from brittlestar.cells.job import Job
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest, shortened
+from brittlestar.results.load import Cell
+from brittlestar.statistics.intervals import Interval
 from brittlestar.statistics.placement import Reach
 
 DOUBLINGS = 6
@@ -96,6 +98,20 @@ def _largest(cell: Job, key: str, sign: int, start: float) -> float:
             break
     else:
         return high
+    return _bound(cell, key, sign, (low, high))
+
+
+def cut_to_bound(cell: Job | Cell, key: str, sign: int, interval: Interval, most: float) -> Interval:
+    """Returns an interval that ends where the perturbation refuses larger values; `most` is one that it takes."""
+    inside, beyond = (_is_valid(cell, key, sign * value) for value in (most, float(interval.high)))
+    if not most < interval.high < math.inf or beyond or not inside:
+        return interval
+    return Interval(interval.low, _bound(cell, key, sign, (most, float(interval.high))))
+
+
+def _bound(cell: Job | Cell, key: str, sign: int, ends: tuple[float, float]) -> float:
+    """Returns the largest value that the perturbation takes, between one that it takes and one that it refuses."""
+    low, high = ends
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if _is_valid(cell, key, sign * middle) else (low, middle)
@@ -104,7 +120,7 @@ def _largest(cell: Job, key: str, sign: int, start: float) -> float:
     return bound if _is_valid(cell, key, sign * bound) else float(f"{low * 0.999:.3g}")
 
 
-def _is_valid(cell: Job, key: str, value: float) -> bool:
+def _is_valid(cell: Job | Cell, key: str, value: float) -> bool:
     try:
         _check(cell, key, value)
     except UserError:
@@ -112,7 +128,7 @@ def _is_valid(cell: Job, key: str, value: float) -> bool:
     return True
 
 
-def _check(cell: Job, key: str, value: float | int) -> None:
+def _check(cell: Job | Cell, key: str, value: float | int) -> None:
     """Raises a `UserError` if the perturbation refuses a value of one of its keys."""
     group, _, inner = key.partition(".")
     if group != _GROUP or "." in inner:
