@@ -41,7 +41,8 @@ def draw_curves(curves: list[CriticalCurve], path: Path) -> list[str]:
 
 
 def _draw_panel(axes: Axes, curves: list[CriticalCurve]) -> None:
-    end = max(_end(curve) for curve in curves)
+    # Clean episodes alone have no range.
+    end = max(_end(curve) for curve in curves) or 1.0
     for number, curve in enumerate(curves):
         _draw_curve(axes, curve, end, COLOURS[number])
     _draw_histogram(axes, curves, end)

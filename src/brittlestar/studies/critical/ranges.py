@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from brittlestar.cells.identity import NEUTRAL
 from brittlestar.cells.job import Job
 from brittlestar.config.build import build
@@ -13,10 +15,13 @@ from brittlestar.errors import UserError, nearest, shortened
 from brittlestar.results.load import Cell
 from brittlestar.statistics.intervals import Interval
 from brittlestar.statistics.placement import Reach
+from brittlestar.studies.factors import with_names
 
 DOUBLINGS = 6
 """Without a range, the search ends at 2^6 times the strength of the config."""
 _GROUP = "perturbation"
+_ROUNDING = 1e-3
+"""Levels have four digits."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def knob_of(cell: Job, key: str | None, limits: list[float] | None) -> Knob:
     """
     if key is not None and key.partition(".")[0] in (*NEUTRAL, "seed", "episodes", "episode_seeds"):
         raise UserError(f"`study.key={key}` changes no cell, or is chosen by the search; take a key such as a strength")
-    key = key or _strength_key(cell)
+    key = with_names(cell.config, key) if key else _strength_key(cell)
     number = _number(cell, key)
     whole = isinstance(number, int)
     if limits is not None:
@@ -107,6 +112,16 @@ def cut_to_bound(cell: Job | Cell, key: str, sign: int, interval: Interval, most
     if not most < interval.high < math.inf or beyond or not inside:
         return interval
     return Interval(interval.low, _bound(cell, key, sign, (most, float(interval.high))))
+
+
+def is_range_end(cell: Cell, key: str, sign: int, levels: np.ndarray, farthest: float) -> bool:
+    """Whether the largest level is the end of the range: so many times the first one, or the bound of its values."""
+    top, above_zero = float(levels.max()), levels[levels > 0]
+    if not above_zero.size:
+        return False
+    # The lowest level is half of the first one, or 1 step.
+    first = float(above_zero.min()) * (1 if float(above_zero.min()).is_integer() else 2)
+    return top >= farthest * first * (1 - _ROUNDING) or not _is_valid(cell, key, sign * top * (1 + _ROUNDING))
 
 
 def _bound(cell: Job | Cell, key: str, sign: int, ends: tuple[float, float]) -> float:

@@ -96,7 +96,7 @@ def _entries(curves: list[CriticalCurve], rows: list[Row]) -> list[dict[str, Any
     entries = []
     for curve, row in zip(curves, rows, strict=True):
         levels = [
-            {"level": curve.sign * level, "mean": mean, "episodes": episodes}
+            {"level": curve.sign * level + 0.0, "mean": mean, "episodes": episodes}
             for level, mean, _, episodes in curve.outcomes.means()
         ]
         entries.append({"name": curve.name} | row | {"statement": curve.statement(), "levels": levels})

@@ -17,6 +17,8 @@ from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import UserError, nearest, require_choice
 
 _PROBE_EPISODES = 8
+FIRST_SHARE = 0.25
+"""The search of an axis starts at this share of its large level."""
 _RANDOM = {"_target_": "brittlestar.policies.RandomPolicy"}
 
 
@@ -49,7 +51,7 @@ class FingerprintAxis:
         """The large level with its unit."""
         return f"{(100 if self.is_percentage else 1) * self.large:g} {self.unit}".strip()
 
-    def node(self, share: float = 0.25) -> dict[str, Any]:
+    def node(self, share: float = FIRST_SHARE) -> dict[str, Any]:
         """Returns the config of the perturbation at a share of the large level; the search starts at a quarter."""
         node = plain_config(read_option("perturbation", self.perturbation)) | self.set
         strength = build(node, self.key).strength_field
