@@ -118,7 +118,7 @@ def _unknown_key(key: str, valid: Sequence[str]) -> str:
         return f"`{key}` does not exist in every option of `{group}` that the command chooses"
     if [k for k in valid if k.startswith(f"{group}.")] == [f"{group}._target_"]:
         return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
-    if not any(k.startswith("study.") for k in valid):
+    if {k for k in valid if k.startswith("study.")} <= {"study._target_"}:
         valid = [*valid, *(_group_keys("study", "study") if "study" in valid else ())]
     if "." not in key:
         # `sigma` is a key without its group, and any other name a mistyped key or group.
