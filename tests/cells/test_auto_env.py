@@ -74,7 +74,7 @@ def test_ant_shows_contacts_to_an_agent_that_saw_them(name, alive):
 
 @pytest.mark.parametrize(
     ("policy", "message"),
-    [({}, "this policy has none"), ({"path": "model.zip"}, "model.zip does not name its environment")],
+    [({}, "this policy has none"), ({"path": "model.zip"}, "would; choose it by `env=NAME`")],
 )
 def test_a_policy_that_does_not_name_its_environment_is_refused(policy, message):
     with pytest.raises(UserError, match=message):

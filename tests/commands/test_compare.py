@@ -36,6 +36,7 @@ def test_sequential_states_why_peeking_was_not_allowed(make_cell, save_cells, tm
     assert out.rstrip().endswith("A (a) is better at strengths 0, 1")
     assert call(main, "a", "b", "--sequential", "--json")[1].startswith("{")
     assert call(main, "a", "b", "--range", "0", "1")[2] == "brittlestar: `--range` is for `--sequential`\n"
+    assert "`--sequential` does not write" in call(main, "a", "b", "--sequential", "--out", "c")[2]
     assert "the least first" in call(main, "a", "b", "--sequential", "--range", "1", "0")[2]
 
 

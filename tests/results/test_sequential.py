@@ -27,13 +27,20 @@ def curve(make_cell):
 def test_each_strength_is_a_race_at_its_share_of_alpha(curve):
     result = compare_sequentially(curve({0: 1, 0.1: 1, 0.2: 0}), curve({0: 1, 0.1: 0, 0.2: 1}), NAMES, None)
     assert [row["decision"] for row in result.levels] == ["none", "A", "B"]
-    assert [row["decided_after"] for row in result.levels] == [None, 9, 9]
-    assert [row["pairs"] for row in result.levels] == [80, 80, 80]
+    assert [row["pairs"] for row in result.levels] == [80, 9, 9]
+    assert [row["shared_pairs"] for row in result.levels] == [80, 80, 80]
     assert result.verdict == (
         "A (a) is better at strength 0.1; B (b) is better at strength 0.2; not decided at 1 of 3 strengths"
     )
     low, high = result.levels[1]["low"], result.levels[1]["high"]
     assert 0 < low < result.levels[1]["difference"] == 1 <= high + 1e-9
+
+
+def test_means_are_those_of_the_pairs_that_the_row_counts(make_cell):
+    later = np.r_[np.zeros(20), np.ones(20)]
+    a, b = [make_cell(np.ones(40), strength=0.1)], [make_cell(later, strength=0.1)]
+    (row,) = compare_sequentially(a, b, NAMES, None).levels
+    assert row["decision"] == "A" and row["pairs"] < 20 and (row["a"], row["b"]) == (1, 0)
 
 
 def test_an_open_race_states_how_many_pairs_it_lacks(curve):
@@ -55,7 +62,7 @@ def test_other_metrics_need_a_range(curve):
 
 def test_the_seeds_that_both_sweeps_have_are_compared(curve):
     (row,) = compare_sequentially(curve({0.1: 1}), curve({0.1: 0}, shift=1), NAMES, None).levels
-    assert row["pairs"] == 40 and row["decision"] == "A"
+    assert row["shared_pairs"] == 40 and row["decision"] == "A"
 
 
 def test_sweeps_without_shared_episodes_are_refused(curve):

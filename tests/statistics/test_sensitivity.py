@@ -91,6 +91,21 @@ def test_a_response_without_noise_has_the_indices_of_salib(episodes):
     assert np.allclose(ours.first.value, theirs["S1"]) and np.allclose(ours.total.value, theirs["ST"])
 
 
+def test_shares_are_within_0_and_1_and_cover_as_much():
+    first, total = WEIGHTS**2 / (WEIGHTS**2).sum(), WEIGHTS**2 / (WEIGHTS**2).sum()
+    for seed in range(20):
+        indices = sobol_indices(policy(sobol_design(4, 4, seed), 5, seed), 4, generator(seed, "test"))
+        parts = np.array(indices.as_shares())
+        assert parts.shape == (2, 3, 4) and not ((parts < 0) | (parts > 1)).any()
+        assert (covered(indices.as_shares(), first, total) >= covered(indices, first, total)).all()
+
+
+def test_a_variance_that_the_noise_hides_leaves_the_whole_range():
+    hidden = sobol_indices(policy(sobol_design(4, 4, 0), 5, 0), 4, generator(0, "test")).as_shares()
+    assert np.isnan(hidden.total.value).all()
+    assert (hidden.total.low == 0).all() and (hidden.total.high == 1).all()
+
+
 def test_a_constant_response_has_no_indices():
     result = sobol_indices(np.ones((8 * 5, 4)), 3, generator(0, "test"))
     assert np.isnan(result.first.value).all() and np.isnan(result.total.high).all()

@@ -49,10 +49,14 @@ def message_of(overrides, config_name="config"):
         ("seed=null", "`seed`: field 'seed' is not Optional"),
         ("models=[]", "`models` takes one file, a yaml list of policies: `models=my_models.yaml`"),
         ("a b", "`a b` must have the form `key=value`: "),
+        ("seed=interval(a,b)", "`seed=interval(a,b)`: a range is two numbers, as `interval(0,1)`"),
+        ("seed=interval(1)", "`seed=interval(1)`: a range is two numbers, as `interval(0,1)`"),
+        ("+experiment=smoke", "`experiment` has a value already: leave out the `+` in front of `experiment=`"),
+        ("study=sensitivity study.typo=1", "`study.typo` does not exist; did you mean `study.method`?"),
     ],
 )
 def test_a_mistake_is_one_line(override, message):
-    line = message_of([override])
+    line = message_of(override.split() if override.startswith("study=") else [override])
     assert message in line
     assert "\n" not in line and "full_key" not in line
 

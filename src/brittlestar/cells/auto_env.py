@@ -86,7 +86,7 @@ def trained_id(path: str, module: str | None = None) -> str:
     names = env_names(path)
     if not names:
         layouts = "as `CartPole-v1.zip` or `CartPole-v1/ppo/model.zip` would"
-        raise UserError(f"`env=auto`: {path} does not name its environment, {layouts}")
+        raise UserError(f"`env=auto`: {path} does not name its environment, {layouts}; choose it by `env=NAME`")
     return first_known(names) or names[0]
 
 

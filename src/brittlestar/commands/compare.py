@@ -26,6 +26,8 @@ def main() -> None:
 
     if options.range and not options.sequential:
         raise UserError("`--range` is for `--sequential`")
+    if options.out and options.sequential:
+        raise UserError("`--out` is the folder of the page, which `--sequential` does not write")
     if options.range and not options.range[0] < options.range[1]:
         raise UserError(f"`--range` must be two numbers, the least first, got {options.range}")
     cells = {folder: load_cells([folder], mixed=True) for folder in (options.a, options.b)}
@@ -100,7 +102,8 @@ def _print_sequential(
         print(json.dumps(vars(result) | {"verdict": result.verdict, "note": note}, indent=1))
         return
     print("\n".join([f"A = {names[0]}", f"B = {names[1]}", *([f"note: {note}"] if note else [])]))
-    print(f"{result.measure}, the same episodes, pair by pair; any wrong decision has a chance of {result.alpha:g}\n")
+    print(f"{result.measure}, the same episodes, pair by pair; any wrong decision has a chance of {result.alpha:g}")
+    print("a, b and their difference are those of `pairs`: the shared pairs up to the decision\n")
     print_text(markdown(result.levels, result.levels[0]))
     print(f"\n{PEEKING}\n\n{result.verdict}")
 

@@ -13,7 +13,7 @@ from brittlestar.results.compare import HIGHER_IS_BETTER, shared_values
 from brittlestar.results.difference import Sides
 from brittlestar.results.load import Cell, Row
 from brittlestar.statistics.hypothesis_tests import SIGNIFICANCE
-from brittlestar.statistics.pair_race import Decision, PairRule, decide, pairs_left
+from brittlestar.statistics.pair_race import PairRule, decide, pairs_left
 
 PEEKING = (
     "The fixed tests of `compare` hold for one look, at a number of episodes chosen in advance. With a look after "
@@ -24,7 +24,7 @@ PEEKING = (
 
 @dataclass
 class SequentialComparison:
-    """`levels` has a row for each strength: A minus B, decided or not, and after how many pairs."""
+    """`levels` has a row for each strength: A minus B over the pairs up to the decision, of those that both share."""
 
     names: tuple[str, str]
     measure: str
@@ -85,16 +85,12 @@ def _level(sides: Sides, rule: PairRule, limits: tuple[float, float], measure: s
     decision = decide(a - b, rule)
     more = math.inf if decision.sign else pairs_left(a - b, rule)
     return {
-        "strength": sides.strengths[0], "pairs": a.size,
+        "strength": sides.strengths[0], "shared_pairs": a.size, "pairs": decision.pairs,
         "a": _mean(a[: decision.pairs]), "b": _mean(b[: decision.pairs]),
         "difference": decision.difference, "low": decision.interval.low, "high": decision.interval.high,
-        "decision": {1: "A", -1: "B", 0: "none"}[decision.sign], "decided_after": _after(decision),
+        "decision": {1: "A", -1: "B", 0: "none"}[decision.sign],
         "more_pairs": more if math.isfinite(more) else None,
     }  # fmt: skip
-
-
-def _after(decision: Decision) -> int | None:
-    return decision.pairs if decision.sign else None
 
 
 def _mean(values: np.ndarray) -> float:

@@ -17,6 +17,7 @@ from brittlestar.statistics.intervals import percentile_interval
 SENSITIVITY_RESAMPLES = 1000
 _PIECE = 100
 """Resamples that are in memory at once."""
+_ROUNDING = 1e-9
 _LEVELS = 4
 """Levels of a Morris design."""
 
@@ -34,6 +35,10 @@ class SobolIndices(NamedTuple):
 
     first: IndexEstimate
     total: IndexEstimate
+
+    def as_shares(self) -> SobolIndices:
+        """Returns the indices and their intervals, cut to [0, 1]: the estimators may end outside."""
+        return SobolIndices(*(IndexEstimate(*np.clip(part, 0.0, 1.0)) for part in self))
 
 
 class MorrisEffects(NamedTuple):
@@ -63,6 +68,8 @@ def morris_design(factors: int, samples: int, seed: int) -> Array:
 def sobol_indices(response: Array, factors: int, random: np.random.Generator) -> SobolIndices:
     """Returns Sobol indices of a response at a Saltelli design, `(points, episodes)`; nan if it is constant.
 
+    Where the noise of the episodes hides the variance, an index is nan, and its interval has no ends.
+
     They are those of the mean over all possible episodes: products of two means are taken over pairs of different
     episodes, because the noise of a few episodes would pass for interactions. With equal episodes, or one, they are the
     indices of SALib. The bootstrap resamples the blocks of the design and the episodes.
@@ -77,6 +84,8 @@ def sobol_indices(response: Array, factors: int, random: np.random.Generator) ->
     values = _sobol(blocks, np.ones((count, 1)), np.ones((episodes, 1)))[..., 0]
     replicates = [_sobol(blocks, *weights) for weights in _resamples(count, episodes, random)]
     low, high = map(np.asarray, percentile_interval(np.moveaxis(np.concatenate(replicates, axis=-1), -1, 0)))
+    is_hidden = np.isnan(values)
+    low, high = np.where(is_hidden, -np.inf, low), np.where(is_hidden, np.inf, high)
     return SobolIndices(*(IndexEstimate(values[i], low[i], high[i]) for i in range(2)))
 
 
@@ -128,7 +137,8 @@ def _sobol(blocks: Array, rows: Array, weights: Array) -> Array:
     means = ends.mean(axis=1).T @ (rows / rows.sum(axis=0))
     variance = squares - _products_of_columns(means, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(variance > 0, np.stack([alone, changed / 2]) / variance, np.nan)
+        # What rounding leaves of no variance is none.
+        return np.where(variance > _ROUNDING * (blocks**2).mean(), np.stack([alone, changed / 2]) / variance, np.nan)
 
 
 def _products(left: Array, right: Array, weights: Array) -> Array:

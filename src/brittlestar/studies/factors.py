@@ -61,11 +61,34 @@ def short_number(value: float) -> float:
 
 def read_factors(config: dict[str, Any], ranges: Sequence[Sequence[Any]]) -> list[Factor]:
     """Returns the factors of `study.ranges` in a composed config; raises a `UserError` for a range that is none."""
+    for row in ranges:
+        if len(row) != 3 or not isinstance(row[0], str) or not all(map(_is_number, row[1:])):
+            raise UserError(f"`study.ranges`: a row is [KEY, LOW, HIGH] with two numbers, got {list(row)}")
     return [_read(config, *row) for row in ranges]
 
 
+def with_names(config: dict[str, Any], key: str) -> str:
+    """Returns a dotted key with the names of parts in place of their numbers, counted from 0.
+
+    Example:
+        >>> config = {"perturbation": {"parts": {"fog": {"amount": 1}, "push": {"force": 2}}}}
+        >>> with_names(config, "perturbation.parts.1.force"), with_names(config, "perturbation.parts.2.force")
+        ('perturbation.parts.push.force', 'perturbation.parts.2.force')
+    """
+    node: Any = config
+    names: list[str] = []
+    for name in key.split("."):
+        parts = list(node) if isinstance(node, dict) else []
+        is_place = name not in parts and name.isdecimal() and int(name) < len(parts) and names[-1:] == ["parts"]
+        names.append(parts[int(name)] if is_place else name)
+        node = node.get(names[-1]) if isinstance(node, dict) else None
+    return ".".join(names)
+
+
 def _read(config: dict[str, Any], key: str, low: float, high: float) -> Factor:
-    text, plain = f"`{key}=interval({low:g},{high:g})`", key.lstrip("+")
+    text = f"`{key}=interval({low:g},{high:g})`"
+    key = with_names(config, key)
+    plain = key.lstrip("+")
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UserError(f"{text}: the range is empty; its first end must be finite and below its second")
     top = plain.partition(".")[0]

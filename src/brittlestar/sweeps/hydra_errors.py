@@ -26,6 +26,8 @@ def explain(error: BaseException, config_name: str = "config", overrides: Sequen
         return f"cannot write to {error.filename}: {error.strerror}"
     if isinstance(error, MissingConfigException) and error.options is not None:
         return _missing_option(str(error.missing_cfg_file), error.options)
+    if isinstance(error, OverrideParseException) and "=interval(" in str(error.override):
+        return f"`{error.override}`: a range is two numbers, as `interval(0,1)`"
     if isinstance(error, OverrideParseException):
         return f"`{error.override}` must have the form `key=value`: {error.message.partition(chr(10))[0]}"
     words = sys.argv[1:] if overrides is None else overrides
@@ -116,7 +118,8 @@ def _unknown_key(key: str, valid: Sequence[str]) -> str:
         return f"`{key}` does not exist in every option of `{group}` that the command chooses"
     if [k for k in valid if k.startswith(f"{group}.")] == [f"{group}._target_"]:
         return f"`{key}` does not exist: the chosen `{group}` has no settings; choose another by `{group}=NAME`"
-    valid = [*valid, *(_group_keys("study", "study") if "study" in valid else ())]
+    if {k for k in valid if k.startswith("study.")} <= {"study._target_"}:
+        valid = [*valid, *(_group_keys("study", "study") if "study" in valid else ())]
     if "." not in key:
         # `sigma` is a key without its group, and any other name a mistyped key or group.
         valid = [k for k in valid if k.endswith(f".{key}")] or [k for k in valid if "." not in k]
@@ -127,6 +130,8 @@ def _shorter(message: str) -> str:
     """Returns one sentence in place of a list of Hydra's."""
     if match := re.match(r"(?:Ambiguous value for argument|Sweep parameters) '(.+?)' (1\. To|requires -)", message):
         return f"`{match[1]}` has several values: add `-m` to sweep them"
+    if match := re.match(r"Multiple values for (\S+)\. To override", message):
+        return f"`{match[1]}` has a value already: leave out the `+` in front of `{match[1]}=`"
     if match := re.match(r"You must specify '(.+?)'", message):
         return f"`{match[1]}` is missing: choose one by `{match[1]}=NAME`; `brittlestar list {match[1]}` lists them"
     return message

@@ -22,6 +22,7 @@ def move_ranges(overrides: Sequence[Override], config: Any) -> list[Override]:
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from omegaconf import OmegaConf, flag_override
 
+    _refuse_lists(overrides)
     intervals = [override for override in overrides if override.is_interval_sweep()]
     if not intervals:
         return list(overrides)
@@ -35,6 +36,16 @@ def move_ranges(overrides: Sequence[Override], config: Any) -> list[Override]:
     text = f"study.ranges={json.dumps(rows).replace(chr(34), chr(39))}"
     moved = OverridesParser.create().parse_override(text)
     return [*(override for override in overrides if not _is_moved(override)), moved]
+
+
+def _refuse_lists(overrides: Sequence[Override]) -> None:
+    """Refuses `interval(0,1),interval(2,3)`."""
+    from hydra.core.override_parser.types import IntervalSweep
+
+    for override in overrides:
+        values = getattr(override.value(), "list", ()) if override.is_choice_sweep() else ()
+        if any(isinstance(value, IntervalSweep) for value in values):
+            raise UserError(f"`{override.input_line}`: a key takes one range, as `interval(0,1)`")
 
 
 def _bounds(override: Override) -> list[float]:

@@ -27,6 +27,8 @@ def test_every_axis_of_the_study_is_built_at_any_level():
         ({"a": {"perturbation": "gaussian_action"}}, "needs `perturbation` and `large`"),
         ({"a": {"perturbation": "gaussian_action", "large": 0}}, "must be a finite number other than 0"),
         ({"a": {"perturbation": "gaussian_action", "large": 1, "untit": "m"}}, "did you mean `unit`?"),
+        ({"a": {"perturbation": "gaussian_action", "large": 1, "unit": 3}}, "`study.axes.a.unit` must be a text"),
+        ({"a": {"perturbation": "gaussian_action", "large": 1, "set": [1]}}, "`study.axes.a.set` must be a dict"),
         ({n: {"perturbation": "gaussian_action", "large": 1} for n in "ab"}, "another axis has the perturbation"),
     ],
 )

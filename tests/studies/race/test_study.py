@@ -93,7 +93,7 @@ def test_a_race_without_a_decision_states_how_far_it_is(judge):
 def test_contestants_that_never_differ_are_alike(judge):
     section, _ = judge(np.ones(20), np.ones(20))
     assert section.findings[0][1].startswith("Not decided after 20 pairs: a minus b in success_any +0 [-0.206, +0.206]")
-    assert section.findings[0][1].endswith("without a difference in any pair")
+    assert section.findings[0][1].endswith("in any pair; about 210 more without one show that they are alike")
     section, _ = judge(np.ones(320), np.ones(320))
     assert "a and b are alike" in section.findings[0][1]
 
@@ -121,6 +121,14 @@ def test_a_test_with_a_budget_decides_close_races_sooner(judge):
     pair = race["races"][0]["pairs"][0]
     assert pair["is_decided"] and pair["pairs"] == 57 and pair["difference_low"] < 0
     assert "the interval is that of the test without an end" in section.findings[0][1]
+
+
+def test_a_race_without_a_finished_cell_is_beside_the_others(make_cell, fail_cell, tmp_path):
+    cells = cells_of(make_cell, [np.ones(20), np.zeros(20)], strength=0.1)
+    failed = cells_of(make_cell, [np.ones(20), np.zeros(20)], strength=0.2)
+    (section,) = Race().analyse([*cells, *map(fail_cell, failed)], tmp_path)
+    assert "a is better than b" in section.findings[0][1] and "left the race" in section.findings[1][1]
+    assert (tmp_path / "race_differences.png").is_file()
 
 
 def test_a_failed_contestant_is_named(make_cell, fail_cell, tmp_path):

@@ -1,5 +1,7 @@
 """The course of a search on a simulated policy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,26 @@ def test_a_policy_that_fails_already_and_one_that_never_fails_have_a_line_each()
         == "nothing breaks it within the ranges: no combination among 60 points fails often enough"
     )
     assert [unit.breaks for unit in robust.units] == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.9, "from nominal breaks it ("),
+        (0.55, "from nominal may break it ("),
+        (0.1, "broke it in the search, but not"),
+    ],
+)
+def test_the_sentence_claims_what_fresh_seeds_confirm(share, text):
+    outcome = run(0)
+    outcome.found[SEARCH] = replace(outcome.found[SEARCH], share=share, episodes=40)
+    assert text in search_verdict(outcome)
+
+
+def test_random_draws_that_break_a_policy_are_named_where_the_search_finds_nothing():
+    outcome = run(0)
+    outcome.found[SEARCH] = None
+    assert search_verdict(outcome).startswith("the search finds nothing that breaks it among 30 points; the best of 30")
 
 
 def test_parts_that_do_not_run_end_the_search_with_their_reason(monkeypatch):

@@ -25,6 +25,10 @@ def row(factor, total, low, high):
             "which factor drives the failure rate most is not decided between a 0.70 [0.60, 0.80], c 0.20 [0.00, 0.65] "
             "(total index); then b 0.30",
         ),
+        (
+            [row("a", float("nan"), 0.0, 1.0)],
+            "the episodes are too few to measure how the failure rate varies: add `episodes` or `study.samples`",
+        ),
         ([row("a", 0.0, 0.0, 0.0)], "the failure rate is the same at all points, so that no factor drives it"),
     ],
 )

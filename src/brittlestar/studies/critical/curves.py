@@ -19,6 +19,8 @@ from brittlestar.statistics.monotone_check import find_rise
 from brittlestar.statistics.placement import Reach, Search, SearchState, look
 from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.critical.outcomes import CurveOutcomes
+from brittlestar.studies.critical.ranges import cut_to_bound, is_range_end
+from brittlestar.studies.factors import with_names
 
 LEVEL_STYLE = ".3g"
 
@@ -39,9 +41,9 @@ class CriticalCurve:
     @property
     def estimate(self) -> Estimate | None:
         """The critical level with its interval; None without one."""
-        if self.look.status in ("robust", "incapable") or math.isinf(self.look.interval.high):
-            return None
         low, high = self.look.interval
+        if self.look.status in ("robust", "incapable") or math.isinf(high) or not low <= self.look.fit.estimate <= high:
+            return None
         return Estimate(self.look.fit.estimate, float(low), float(high))
 
     @property
@@ -66,7 +68,8 @@ class CriticalCurve:
             return f"does not fall below {self.metric} up to {most}, the largest level tried"
         value = self.estimate
         if value is None:
-            return f"not decided whether it falls below {self.metric} within {most}"
+            line = f"not decided whether it falls below {self.metric} within {most}"
+            return line + (f": the budget of {self.search.budget:,} episodes is used" * (self.look.status == "budget"))
         line = f"falls below {self.metric} at {self._signed(value)}"
         if self.search.reach.whole and value.high - value.low <= 1:
             line += f" (holds at {text(math.floor(value.value))}, not at {text(math.floor(value.value) + 1)})"
@@ -82,7 +85,7 @@ class CriticalCurve:
     def row(self) -> Row:
         """Returns the curve as a row of `critical`."""
         trials, value, (mean, clean) = self.outcomes.trials, self.estimate, self.clean
-        ends = sorted(self.sign * end for end in self.look.bracket)
+        ends = sorted(self.sign * end + 0.0 for end in self.look.bracket)
         numbers = sorted(self.sign * end for end in value[1:]) if value else [math.nan] * 2
         grid = grid_episodes(self.look.fit, trials, value.high - value.low) if value else None
         return self.label | {
@@ -120,17 +123,32 @@ class CriticalCurve:
         parts = residuals(self.look.fit, levels, outcomes, self.outcomes.trials.dispersion)
         return {batch.seed: part for batch, part in zip(batches, parts, strict=True)}
 
+    def line(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Interval]:
+        """Returns levels, means and bounds to draw: the fit, or the outcomes of a policy that fails at 0 already."""
+        if self.look.status != "incapable":
+            return levels, self.look.fit.mean(levels), self.look.fit.band(levels)
+        # A fit always has a crossing, and would start above the threshold.
+        means = self.outcomes.means()
+        lows, highs = zip(*(one.bounds for one in means), strict=True)
+        x, y = np.array([one.level for one in means]), np.array([one.mean for one in means])
+        return x, y, Interval(np.array(lows), np.array(highs))
+
     def surely(self) -> str:
         """Writes the bracket."""
         low, high = map(float, self.look.bracket)
         if math.isnan(low):
             return "none"
-        ends = sorted((self.sign * max(low, 0.0), self.sign * high))
+        # Never -0.
+        ends = sorted((self.sign * max(low, 0.0) + 0.0, self.sign * high + 0.0))
         return brackets(ends[0], ends[1], LEVEL_STYLE)
 
 
 def critical_curves_of(cells: list[Cell], settings: Search, metric: str | None, key: str | None) -> list[CriticalCurve]:
-    """Returns the curves of a sweep, in its order; a curve without a finished cell is left out."""
+    """Returns the curves of a sweep, in its order; a curve without a finished cell is left out.
+
+    The range of `settings` is relative to the first level of each search.
+    """
+    key = None if key is None else with_names(cells[0].config, key)
     grouping = group(cells)
     columns = [column for column in grouping.columns if column not in (key, "episodes")]
     members: dict[tuple, list[Cell]] = {}
@@ -155,6 +173,7 @@ def _curve(label: Row, name: str, cells: list[Cell], settings: tuple[Search, str
     for cell, value in zip(done, values, strict=True):
         outcomes.add(cell, abs(value))
     most, whole = max(map(abs, values)), all(isinstance(value, int) for value in values)
+    farthest = search.reach.most / search.reach.start
     search = replace(
         search,
         threshold=Threshold(search.threshold.value, outcomes.is_share),
@@ -163,6 +182,10 @@ def _curve(label: Row, name: str, cells: list[Cell], settings: tuple[Search, str
     full_key = key or f"perturbation.{done[-1].strength_name}"
     sign = -1 if min(values) < 0 else 1
     seen = look(outcomes.trials, search)
+    seen = seen._replace(interval=cut_to_bound(done[-1], full_key, sign, seen.interval, most))
+    if seen.status == "robust" and not is_range_end(done[-1], full_key, sign, outcomes.trials.levels, farthest):
+        is_used = outcomes.trials.total + outcomes.batches[0].outcomes.size > search.budget
+        seen = seen._replace(status="budget" if is_used else "open")
     return CriticalCurve(label, name, outcomes, search, seen, full_key, sign, len(cells) - len(done))
 
 

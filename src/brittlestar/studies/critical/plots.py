@@ -41,7 +41,8 @@ def draw_curves(curves: list[CriticalCurve], path: Path) -> list[str]:
 
 
 def _draw_panel(axes: Axes, curves: list[CriticalCurve]) -> None:
-    end = max(_end(curve) for curve in curves)
+    # Clean episodes alone have no range.
+    end = max(_end(curve) for curve in curves) or 1.0
     for number, curve in enumerate(curves):
         _draw_curve(axes, curve, end, COLOURS[number])
     _draw_histogram(axes, curves, end)
@@ -65,9 +66,8 @@ def _end(curve: CriticalCurve) -> float:
 
 def _draw_curve(axes: Axes, curve: CriticalCurve, end: float, colour: str) -> None:
     """Draws the fit with its band, the outcomes with areas by their number, the interval and the bracket."""
-    x = np.linspace(0, min(end, float(curve.outcomes.trials.levels.max())), 201)
-    low, high = curve.look.fit.band(x)
-    axes.plot(curve.sign * x, curve.look.fit.mean(x), color=colour, label=curve.name, linewidth=1.5)
+    x, mean, (low, high) = curve.line(np.linspace(0, min(end, float(curve.outcomes.trials.levels.max())), 201))
+    axes.plot(curve.sign * x, mean, color=colour, label=curve.name, linewidth=1.5)
     axes.fill_between(curve.sign * x, low, high, color=colour, alpha=0.18, linewidth=0)
     data = curve.outcomes.trials.merged()
     axes.scatter(

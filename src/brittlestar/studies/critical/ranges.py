@@ -6,15 +6,22 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from brittlestar.cells.identity import NEUTRAL
 from brittlestar.cells.job import Job
 from brittlestar.config.build import build
 from brittlestar.errors import UserError, nearest, shortened
+from brittlestar.results.load import Cell
+from brittlestar.statistics.intervals import Interval
 from brittlestar.statistics.placement import Reach
+from brittlestar.studies.factors import with_names
 
 DOUBLINGS = 6
 """Without a range, the search ends at 2^6 times the strength of the config."""
 _GROUP = "perturbation"
+_ROUNDING = 1e-3
+"""Levels have four digits."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ def knob_of(cell: Job, key: str | None, limits: list[float] | None) -> Knob:
     """
     if key is not None and key.partition(".")[0] in (*NEUTRAL, "seed", "episodes", "episode_seeds"):
         raise UserError(f"`study.key={key}` changes no cell, or is chosen by the search; take a key such as a strength")
-    key = key or _strength_key(cell)
+    key = with_names(cell.config, key) if key else _strength_key(cell)
     number = _number(cell, key)
     whole = isinstance(number, int)
     if limits is not None:
@@ -96,6 +103,30 @@ def _largest(cell: Job, key: str, sign: int, start: float) -> float:
             break
     else:
         return high
+    return _bound(cell, key, sign, (low, high))
+
+
+def cut_to_bound(cell: Job | Cell, key: str, sign: int, interval: Interval, most: float) -> Interval:
+    """Returns an interval that ends where the perturbation refuses larger values; `most` is one that it takes."""
+    inside, beyond = (_is_valid(cell, key, sign * value) for value in (most, float(interval.high)))
+    if not most < interval.high < math.inf or beyond or not inside:
+        return interval
+    return Interval(interval.low, _bound(cell, key, sign, (most, float(interval.high))))
+
+
+def is_range_end(cell: Cell, key: str, sign: int, levels: np.ndarray, farthest: float) -> bool:
+    """Whether the largest level is the end of the range: so many times the first one, or the bound of its values."""
+    top, above_zero = float(levels.max()), levels[levels > 0]
+    if not above_zero.size:
+        return False
+    # The lowest level is half of the first one, or 1 step.
+    first = float(above_zero.min()) * (1 if float(above_zero.min()).is_integer() else 2)
+    return top >= farthest * first * (1 - _ROUNDING) or not _is_valid(cell, key, sign * top * (1 + _ROUNDING))
+
+
+def _bound(cell: Job | Cell, key: str, sign: int, ends: tuple[float, float]) -> float:
+    """Returns the largest value that the perturbation takes, between one that it takes and one that it refuses."""
+    low, high = ends
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if _is_valid(cell, key, sign * middle) else (low, middle)
@@ -104,7 +135,7 @@ def _largest(cell: Job, key: str, sign: int, start: float) -> float:
     return bound if _is_valid(cell, key, sign * bound) else float(f"{low * 0.999:.3g}")
 
 
-def _is_valid(cell: Job, key: str, value: float) -> bool:
+def _is_valid(cell: Job | Cell, key: str, value: float) -> bool:
     try:
         _check(cell, key, value)
     except UserError:
@@ -112,7 +143,7 @@ def _is_valid(cell: Job, key: str, value: float) -> bool:
     return True
 
 
-def _check(cell: Job, key: str, value: float | int) -> None:
+def _check(cell: Job | Cell, key: str, value: float | int) -> None:
     """Raises a `UserError` if the perturbation refuses a value of one of its keys."""
     group, _, inner = key.partition(".")
     if group != _GROUP or "." in inner:

@@ -96,7 +96,7 @@ def _entries(curves: list[CriticalCurve], rows: list[Row]) -> list[dict[str, Any
     entries = []
     for curve, row in zip(curves, rows, strict=True):
         levels = [
-            {"level": curve.sign * level, "mean": mean, "episodes": episodes}
+            {"level": curve.sign * level + 0.0, "mean": mean, "episodes": episodes}
             for level, mean, _, episodes in curve.outcomes.means()
         ]
         entries.append({"name": curve.name} | row | {"statement": curve.statement(), "levels": levels})
@@ -128,9 +128,8 @@ def curve_points(curve: CriticalCurve) -> tuple[np.ndarray, np.ndarray, tuple[np
     """Returns levels around the crossing, and the fitted curve there with its band."""
     most = float(curve.outcomes.trials.levels.max())
     end = min(most, 3 * curve.look.fit.estimate) if curve.estimate else most
-    x = np.linspace(0, end, 101)
-    band = curve.look.fit.band(x)
-    return x, curve.look.fit.mean(x), (np.asarray(band.low), np.asarray(band.high))
+    x, mean, band = curve.line(np.linspace(0, end, 101))
+    return x, mean, (np.asarray(band.low), np.asarray(band.high))
 
 
 def _spent(curve: CriticalCurve) -> dict[str, Any]:

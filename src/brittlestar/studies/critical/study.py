@@ -15,7 +15,7 @@ from brittlestar.statistics.trials import Threshold
 from brittlestar.studies.base import Rounds, Study
 from brittlestar.studies.critical.curves import critical_curves_of
 from brittlestar.studies.critical.outcomes import CRITICAL_METRICS, CurveOutcomes, measure_of
-from brittlestar.studies.critical.ranges import knob_of
+from brittlestar.studies.critical.ranges import DOUBLINGS, knob_of
 from brittlestar.studies.critical.report import critical_section
 from brittlestar.studies.critical.search import CurveSearch, episodes_of, refuse_swept, search_rounds
 
@@ -79,5 +79,7 @@ class CriticalLevel(Study):
         own = [cell for cell in cells if cell.role is None]
         if not any(cell.done for cell in own):
             return []
-        curves = critical_curves_of(own, self.settings(Reach(1.0, 1.0)), self.metric, self.key)
+        # A range starts at a quarter of its end.
+        farthest = 2.0**DOUBLINGS if self.range is None else 4.0
+        curves = critical_curves_of(own, self.settings(Reach(1.0, farthest)), self.metric, self.key)
         return [critical_section(curves, out)]

@@ -17,6 +17,8 @@ from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import UserError, nearest, require_choice
 
 _PROBE_EPISODES = 8
+FIRST_SHARE = 0.25
+"""The search of an axis starts at this share of its large level."""
 _RANDOM = {"_target_": "brittlestar.policies.RandomPolicy"}
 
 
@@ -49,7 +51,7 @@ class FingerprintAxis:
         """The large level with its unit."""
         return f"{(100 if self.is_percentage else 1) * self.large:g} {self.unit}".strip()
 
-    def node(self, share: float = 0.25) -> dict[str, Any]:
+    def node(self, share: float = FIRST_SHARE) -> dict[str, Any]:
         """Returns the config of the perturbation at a share of the large level; the search starts at a quarter."""
         node = plain_config(read_option("perturbation", self.perturbation)) | self.set
         strength = build(node, self.key).strength_field
@@ -86,6 +88,9 @@ def read_fingerprint_axes(nodes: dict[str, dict[str, Any] | None]) -> list[Finge
         is_number = isinstance(large, int | float) and not isinstance(large, bool)
         if not is_number or not math.isfinite(large) or large == 0:
             raise UserError(f"`study.axes.{name}.large` must be a finite number other than 0, got {large!r}")
+        for key, kind, words in (("unit", str, "a text"), ("set", dict, "a dict")):
+            if not isinstance(node.get(key, kind()), kind):
+                raise UserError(f"`study.axes.{name}.{key}` must be {words}, got {node[key]!r}")
         axes.append(FingerprintAxis(name.replace("_", " "), **node))
     twice = [axis for i, axis in enumerate(axes) if axis.perturbation in {other.perturbation for other in axes[:i]}]
     if twice:

@@ -18,7 +18,7 @@ from brittlestar.studies.base import Round, Rounds, with_overrides
 from brittlestar.studies.critical.curves import critical_curves_of
 from brittlestar.studies.critical.search import SEEDS, CurveSearch, refuse_swept, search_rounds
 from brittlestar.studies.critical.study import CriticalLevel
-from brittlestar.studies.fingerprint.axes import FingerprintAxis, axis_refusal, read_fingerprint_axes
+from brittlestar.studies.fingerprint.axes import FIRST_SHARE, FingerprintAxis, axis_refusal, read_fingerprint_axes
 from brittlestar.studies.fingerprint.report import fingerprint_section
 
 CLEAN = "clean"
@@ -78,7 +78,7 @@ class Fingerprint(CriticalLevel):
         own = [cell for cell in cells if cell.role is None]
         if not any(cell.done for cell in own):
             return []
-        curves = critical_curves_of(own, self.settings(Reach(1.0, 1.0)), self.metric, None)
+        curves = critical_curves_of(own, self.settings(Reach(1.0, _FARTHEST / FIRST_SHARE)), self.metric, None)
         clean = [cell for cell in cells if cell.role == CLEAN and cell.done]
         return [fingerprint_section(curves, clean, self._axes, self._left_out(own), out)]
 

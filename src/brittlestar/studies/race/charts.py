@@ -78,7 +78,8 @@ def _draw(axes: Axes, race: FinishedRace) -> None:
         axes.fill_between(counts, lows, highs, color=colour, alpha=0.18, linewidth=0)
         if duel.decision.sign and counts:
             axes.plot(counts[-1:], means[-1:], color=colour, marker="o", markersize=6)
-    axes.set_xscale("log")
+    if any(duel.used.size for duel in shown_duels(race)):
+        axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("pairs (a dot: decided)")
     axes.set_ylabel(f"difference in {race.scale.metric}")

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from brittlestar.errors import UserError
+from brittlestar.statistics.betting import betting_interval
 from brittlestar.statistics.intervals import Interval
 from brittlestar.statistics.pair_race import Decision, PairRule, decide, interval_path, pairs_left
 from brittlestar.statistics.paired_sample_size import mcnemar_pairs, t_pairs
 from brittlestar.studies.race.contestants import RaceField
+
+_MOST_ALIKE = 100_000
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,26 @@ class Duel:
             return mcnemar_pairs((won + 0.5) / (n + 1), (lost + 0.5) / (n + 1), 2 * self.rule.tail)
         mean = float(self.used.mean()) if self.used.size else 0.0
         return t_pairs(mean, float(self.used.std(ddof=1)), 2 * self.rule.tail) if n > 1 else math.inf
+
+    def pairs_until_alike(self) -> float:
+        """Returns about how many further pairs without a difference show that none is above the margin; inf for none.
+
+        It is of use where no pair differs so far.
+        """
+        if self.is_alike or self.wins != (0, 0) or self.margin <= 0:
+            return math.inf
+        few, many = len(self.used), max(1, len(self.used))
+        while many < _MOST_ALIKE and not self._is_alike_after(many):
+            few, many = many, 2 * many
+        while many - few > max(1, many // 50):
+            middle = (few + many) // 2
+            few, many = (few, middle) if self._is_alike_after(middle) else (middle, many)
+        return many - len(self.used) if self._is_alike_after(many) else math.inf
+
+    def _is_alike_after(self, pairs: int) -> bool:
+        """Whether so many pairs without a difference are enough for a verdict."""
+        low, high = betting_interval(np.zeros(pairs), (self.rule.tail, self.rule.tail))
+        return bool(max(-low, high) * self.rule.bound < self.margin)
 
     def pairs_left(self) -> float:
         """Returns about how many further pairs decide it, if the differences are as they look; inf for none."""

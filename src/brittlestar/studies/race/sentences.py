@@ -122,12 +122,14 @@ def _is_spent(duel: Duel, settings: dict[str, Any]) -> bool:
     return duel.decision.pairs + duel.missing >= settings["budget"]
 
 
+def _rounded(pairs: float) -> str:
+    return f"{float(f'{pairs:.2g}'):.0f}"
+
+
 def _outlook(duel: Duel) -> str:
     if duel.decision.pairs and duel.wins == (0, 0):
-        return ", without a difference in any pair"
+        alike = duel.pairs_until_alike()
+        line = ", without a difference in any pair"
+        return line + (f"; about {_rounded(alike)} more without one show that they are alike" if alike < 1e6 else "")
     more = duel.pairs_left()
-    return (
-        f"; about {float(f'{more:.2g}'):.0f} more pairs decide it, if the difference is as it looks"
-        if more < 1e6
-        else ""
-    )
+    return f"; about {_rounded(more)} more pairs decide it, if the difference is as it looks" if more < 1e6 else ""

@@ -18,6 +18,9 @@ from brittlestar.studies.search.plan import (
 CONFIRMED, OPEN, REFUTED = "confirmed", "open", "refuted"
 
 
+_EFFECTS = {CONFIRMED: "breaks it", OPEN: "may break it", REFUTED: "broke it in the search, but not on fresh seeds"}
+
+
 def decision(found: Confirmed) -> str:
     """Whether at least half of all episodes fail: by the interval of the share on fresh seeds."""
     low, high = found.interval
@@ -110,6 +113,10 @@ def search_verdict(outcome: SearchOutcome) -> str:
         return "no search: all of its cells failed"
     points = sum(map(len, outcome.tried.values()))
     found, other = outcome.found.get(SEARCH), outcome.found.get(RANDOM)
+    if found is None and other is not None:
+        tried, draws = counted(len(outcome.tried[SEARCH]), "point"), len(outcome.tried[RANDOM])
+        best = f"the best of {draws} random draws is {other.found.distance:.3g} away"
+        return f"the search finds nothing that breaks it among {tried}; {best}"
     if found is None:
         return (
             f"nothing breaks it within the ranges: no combination among {counted(points, 'point')} fails often enough"
@@ -117,7 +124,7 @@ def search_verdict(outcome: SearchOutcome) -> str:
     low, high = found.interval
     share = bounded(100 * found.share, 100 * low, 100 * high, ".0f", unit=" %")
     text = (
-        f"a combination {found.found.distance:.3g} critical levels from nominal breaks it "
+        f"a combination {found.found.distance:.3g} critical levels from nominal {_EFFECTS[decision(found)]} "
         f"({combination(outcome, found.found)}): it fails in {share} of {found.episodes} fresh episodes, "
         f"{decision(found)}"
     )

@@ -71,7 +71,7 @@ def analyse_design(design: Design, cells: list[Cell], clean: Cell, question: Que
     means = np.array([episodes[i].mean() if i in episodes else np.nan for i in range(len(cells))])
     result: SobolIndices | MorrisEffects
     if design.method == "sobol":
-        result = sobol_indices(response, len(design.factors), random)
+        result = sobol_indices(response, len(design.factors), random).as_shares()
     else:
         result = morris_effects(design.points[kept], response, random)
     nominal = float(_response(clean, clean, question).mean())

@@ -88,6 +88,8 @@ def sensitivity_verdict(rows: list[Row], question: Question) -> str:
         INDEX_COLUMNS[question.method][0],
         "the failure rate" if question.metric == FAILURE else question.metric,
     )
+    if math.isnan(rows[0][measure]) and not math.isnan(rows[0][f"{measure}_high"]):
+        return f"the episodes are too few to measure how {what} varies: add `episodes` or `study.samples`"
     if math.isnan(rows[0][measure]) or rows[0][measure] == 0:
         return f"{what} is the same at all points, so that no factor drives it"
     words = {"total": "total index", "effect": "effect over its range"}[measure]
