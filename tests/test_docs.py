@@ -80,14 +80,14 @@ def example_options(line: str) -> list[Path]:
     return [option for option in ROOT.glob("examples/*/*/conf/*/*.yaml") if f"={option.stem}" in line]
 
 
-def is_later_sweep(line: str) -> bool:
-    """Whether a command is a sweep of a page about one subject, whose tests run such sweeps too."""
-    is_sweep = line.startswith(f"{PROGRAM} -m ") and SERVER not in line and not example_options(line)
-    return is_sweep and line not in commands(FIRST_PAGES)
+def is_later_run(line: str) -> bool:
+    """Whether a command is a run or sweep of a page about one subject, whose tests run such cells too."""
+    is_own = is_run(line) and SERVER not in line and not example_options(line)
+    return is_own and line not in commands(FIRST_PAGES)
 
 
 def is_repeated(line: str) -> bool:
-    return is_later_sweep(line) or any(part in line for part in REPEATED)
+    return is_later_run(line) or any(part in line for part in REPEATED)
 
 
 @functools.cache
@@ -200,9 +200,9 @@ def test_commands(tmp_path, sweeps, line, request):
         run_command(folder, line)
 
 
-@pytest.mark.parametrize("line", [line for line in commands() if is_later_sweep(line) and "interval(" not in line])
-def test_sweeps_compose(tmp_path, monkeypatch, line):
-    """Sweeps that only the slow tests run name options and keys that exist."""
+@pytest.mark.parametrize("line", [line for line in commands() if is_later_run(line) and "interval(" not in line])
+def test_later_runs_compose(tmp_path, monkeypatch, line):
+    """Runs and sweeps that only the slow tests run name options and keys that exist."""
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path, line)
     words = [word for word in expand(shlex.split(line)[1:]) if word != "-m"]
