@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from stable_baselines3 import SAC
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 from brittlestar.training.export import export_policy
 from brittlestar.training.lean_sac import LeanSac
@@ -22,9 +23,28 @@ def _train(kind: type[SAC], steps: int = 60, **options: Any) -> Any:
     return model
 
 
-@pytest.mark.parametrize("ent_coef", ["auto", 0.05])
-def test_the_default_updates_are_those_of_the_library(ent_coef: str | float) -> None:
-    ours, theirs = _train(LeanSac, ent_coef=ent_coef), _train(SAC, ent_coef=ent_coef)
+class _Features(BaseFeaturesExtractor):
+    """Four learned features."""
+
+    def __init__(self, space: gym.Space) -> None:
+        super().__init__(space, 4)
+        self.layer = torch.nn.Linear(3, 4)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        return self.layer(observations)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ent_coef": "auto"},
+        {"ent_coef": 0.05},
+        {"policy_kwargs": {"features_extractor_class": _Features, "n_critics": 3}},
+        {"policy_kwargs": {"features_extractor_class": _Features, "share_features_extractor": True}},
+    ],
+)
+def test_the_default_updates_are_those_of_the_library(options: dict[str, Any]) -> None:
+    ours, theirs = _train(LeanSac, **options), _train(SAC, **options)
     for name, weights in theirs.policy.state_dict().items():
         torch.testing.assert_close(ours.policy.state_dict()[name], weights, atol=2e-5, rtol=1e-4)
 
