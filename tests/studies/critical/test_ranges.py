@@ -1,12 +1,15 @@
 """The key and the range of a critical search, from the config of a cell."""
 
+import math
+
 import pytest
 
 from brittlestar.cells.job import Job
 from brittlestar.config import plain_config
 from brittlestar.config.yaml_files import read_option
 from brittlestar.errors import UserError
-from brittlestar.studies.critical.ranges import knob_of
+from brittlestar.statistics.intervals import Interval
+from brittlestar.studies.critical.ranges import cut_to_bound, knob_of
 
 
 def cell(perturbation, **fields):
@@ -68,3 +71,9 @@ def test_what_cannot_be_searched_is_refused(perturbation, key, limits, message):
 def test_a_strength_of_0_has_no_first_value_to_try():
     with pytest.raises(UserError, match=r"`perturbation.sigma` is 0: set a first value"):
         knob_of(cell("gaussian_observation", sigma=0.0), None, None)
+
+
+@pytest.mark.parametrize("high", [math.inf, math.nan])
+def test_an_interval_without_an_upper_end_is_not_cut(high):
+    interval = Interval(2.0, high)
+    assert cut_to_bound(cell("delayed_action", delay_steps=4), "perturbation.delay_steps", 1, interval, 16) is interval

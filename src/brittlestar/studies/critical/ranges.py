@@ -108,8 +108,10 @@ def _largest(cell: Job, key: str, sign: int, start: float) -> float:
 
 def cut_to_bound(cell: Job | Cell, key: str, sign: int, interval: Interval, most: float) -> Interval:
     """Returns an interval that ends where the perturbation refuses larger values; `most` is one that it takes."""
+    if not most < interval.high < math.inf:
+        return interval
     inside, beyond = (_is_valid(cell, key, sign * value) for value in (most, float(interval.high)))
-    if not most < interval.high < math.inf or beyond or not inside:
+    if beyond or not inside:
         return interval
     return Interval(interval.low, _bound(cell, key, sign, (most, float(interval.high))))
 
