@@ -30,7 +30,7 @@ COMMANDS = {
     "list": "Print the options of a config group and their parameters.",
     "bench": "Measure the speed of brittlestar on this machine.",
     "results": "Measure the Fetch policies of the zoo and write docs/results.md.",
-    "stress-benchmark": "Measure all policies of the zoo under stress and write docs/stress_benchmark.md.",
+    "stress-benchmark": "Measure the policies of the zoo under stress and write docs/stress_benchmark.md.",
 }
 """The commands; each is a module of `brittlestar.commands`."""
 

@@ -1,4 +1,4 @@
-"""Measures all policies of the zoo under stress, ranks them, and writes docs/stress_benchmark.md."""
+"""Measures the policies of the zoo under stress, ranks them, and writes docs/stress_benchmark.md."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def read_plan(words: Sequence[str] | None = None) -> BenchmarkPlan:
     parser.add_argument("--reference", type=int, default=Plan.reference, metavar="N",
                         help=f"episodes per reference pass (default {Plan.reference})")  # fmt: skip
     parser.add_argument("--seeds", default="0,1,2", help="seeds of all cells (default 0,1,2)")
-    parser.add_argument("--policies", default="", metavar="NAME,...", help="policies of the zoo (default: all)")
+    parser.add_argument("--policies", default="", metavar="NAME,...",
+                        help="policies of the zoo (default: all that see no pictures)")  # fmt: skip
     parser.add_argument("--page", type=Path, default=Plan.page, metavar="FILE", help=f"the page (default {Plan.page})")
     parser.add_argument("--folder", type=Path, default=Plan.folder,
                         help=f"folder of the sweep, its tables and figures (default {Plan.folder})")  # fmt: skip

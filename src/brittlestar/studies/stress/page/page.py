@@ -63,6 +63,8 @@ def write_benchmark(plan: BenchmarkPlan) -> int:
     make_folder(plan.page.parent)
     for name in plan.untrained:
         _print(f"left out: `{name}` is not trained yet")
+    for name in plan.seeing:
+        _print(f"left out: `{name}` sees pictures, which takes hours; name it in `--policies`")
     _print(f"1/3 sweep: {plan.size()}, in {plan.folder}")
     if not run_command(plan.words()) and not (plan.folder / "failures.json").is_file():
         raise UserError(f"the sweep failed: brittlestar {' '.join(plan.words())}")
@@ -116,6 +118,8 @@ def _opening(plan: BenchmarkPlan, tables: BenchmarkTables) -> list[str]:
         parts.append(f"**Not all of it.** The whole benchmark is `{COMMAND}`.")
     if plan.untrained:
         parts.append(f"**Not trained yet, so not measured:** {', '.join(plan.untrained)}.")
+    if plan.seeing:
+        parts.append(f"Left out, because drawing pictures takes hours: {', '.join(plan.seeing)}.")
     if tables.failures:
         errors = sorted({str(row["error"]) for row in tables.failures})
         parts.append(f"**{counted(len(tables.failures), 'cell')} failed, left out:** {'; '.join(errors[:5])}.")

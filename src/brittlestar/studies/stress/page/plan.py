@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from brittlestar.errors import UserError, counted, nearest
@@ -12,6 +13,8 @@ EXPERIMENT = "stress_benchmark"
 COMMAND = "brittlestar stress-benchmark"
 STRESSORS = 8
 """Of the experiment, the baseline among them."""
+PICTURES = ("fetch_reach_vision*", "pong*")
+"""Policies that see pictures: drawing them for all cells takes hours. As in the experiment."""
 _LEAST_EPISODES = 6
 """Two of each phase: an interval needs two."""
 
@@ -21,7 +24,7 @@ class BenchmarkPlan:
     """What is measured, and where it goes; the defaults are those of the experiment.
 
     Attributes:
-        policies: names of the zoo; none for all that are trained.
+        policies: names of the zoo; none for all that are trained and see no pictures.
         episodes: per cell, in thirds.
         reference: episodes of a reference pass.
         seeds: of all cells.
@@ -56,6 +59,11 @@ class BenchmarkPlan:
     def untrained(self) -> list[str]:
         """The policies of the zoo that would be measured if they were trained."""
         return [] if self.policies else [name for name in _options() if not zoo.is_shipped(name)]
+
+    @property
+    def seeing(self) -> list[str]:
+        """The policies of the zoo that are left out because they see pictures."""
+        return [] if self.policies else [name for name in _all_options() if _sees_pictures(name)]
 
     @property
     def command(self) -> str:
@@ -99,5 +107,13 @@ class BenchmarkPlan:
 
 
 def _options() -> list[str]:
+    return [name for name in _all_options() if not _sees_pictures(name)]
+
+
+def _all_options() -> list[str]:
     """Returns what `glob(zoo/*)` matches: every policy of the zoo, with one of its trainings."""
     return [option for option in zoo.zoo_options() if "/" not in option]
+
+
+def _sees_pictures(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in PICTURES)
