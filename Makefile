@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Without compiled files every command would compile the package anew, which takes a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup system setup-cluster setup-trackers run test test-all test-cluster test-cluster-short format lint type bench zoo dist clean

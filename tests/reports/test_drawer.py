@@ -59,6 +59,12 @@ def test_what_fails_there_is_drawn_here(function):
     assert drawer.draw_apart(function, os.getpid())() == "drawn here"
 
 
+def test_a_result_that_nobody_took_does_not_pass_for_the_next_one():
+    drawer.start_drawer()
+    drawer.draw_apart(process_of, 3)
+    assert drawer.draw_apart(process_of, 4)()[0] == 4
+
+
 def test_a_process_that_hangs_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(drawer, "_PATIENCE_SECONDS", 0.2)
     drawer.start_drawer()

@@ -212,7 +212,7 @@ def start(shell, *arguments: str) -> subprocess.Popen:
 
 
 SLOWER = [
-    *("env=pendulum", "policy=random", "episodes=16", "lanes=1"),
+    *("env=pendulum", "policy=random", "episodes=8", "lanes=1"),
     *("perturbation.sigma=0,0.1,0.3", "seed=0,1,2,3"),
 ]
 

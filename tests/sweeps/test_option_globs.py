@@ -30,10 +30,12 @@ def options(override) -> list[str]:
     return list(override.sweep_string_iterator()) if override.is_sweep_override() else [override.value()]
 
 
-def test_the_experiment_takes_every_policy_that_is_trained(expanded):
+def test_the_experiment_takes_the_policies_of_its_plan(expanded):
     text = (config_folder() / "experiment" / f"{plans.EXPERIMENT}.yaml").read_text()
     (glob,) = re.findall(r"policy: (glob.*)", text)
     (policies,) = expanded(f"policy={glob}")
+    assert sorted(options(policies)) == sorted(f"zoo/{name}" for name in plans.BenchmarkPlan().names)
+    (policies,) = expanded("policy=glob(zoo/*)")
     assert sorted(options(policies)) == sorted(f"zoo/{name}" for name in SHIPPED)
 
 

@@ -74,12 +74,20 @@ def test_workers_are_forked_from_the_process_that_imported_the_engine():
     assert result is True
 
 
-def test_a_signal_while_a_worker_starts_ends_it_without_a_traceback():
+@pytest.mark.parametrize("call", ["end", "define_a_class"])
+def test_a_signal_while_a_worker_starts_ends_it_without_a_traceback(call):
     # The first call of a worker after its handler is in place.
-    code = """
+    code = f"""
 import multiprocessing, os, signal
 from brittlestar.sweeps import worker_process
-multiprocessing.parent_process = lambda: os.kill(os.getpid(), signal.SIGTERM)
+class Ending:
+    def __set_name__(self, owner, name):
+        end()
+def end():
+    os.kill(os.getpid(), signal.SIGTERM)
+def define_a_class():
+    type("Owner", (), {{"name": Ending()}})
+multiprocessing.parent_process = {call}
 worker_process.serve_tasks(None)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

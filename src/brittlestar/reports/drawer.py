@@ -38,6 +38,10 @@ def draw_apart(function: Callable[..., Any], *arguments: Any) -> Callable[[], An
     Without the process, or if it fails there, the function runs in this one when the result is asked for.
     """
     drawer = _drawer
+    if drawer is not None and drawer.task is not None:
+        # Nobody took its last result, because an error came between; it would pass for that of this call.
+        end_drawer()
+        drawer = None
     if drawer is not None:
         drawer.give(_call, (function, arguments))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -37,7 +36,7 @@ class Stopped(KeyboardInterrupt):
 def serve_tasks(pipe: Connection, output: OutputEnd | None = None) -> None:
     """Runs tasks until the parent closes the pipe or ends."""
     trimmed, process = time.monotonic(), os.getpid()
-    with contextlib.suppress(EOFError, OSError, Stopped):
+    try:
         # From its first line on, a signal may raise `Stopped`.
         _prepare_worker()
         if output is not None:
@@ -52,6 +51,12 @@ def serve_tasks(pipe: Connection, output: OutputEnd | None = None) -> None:
             if time.monotonic() - trimmed > _TRIM_SECONDS:
                 trim_memory()
                 trimmed = time.monotonic()
+    except (EOFError, OSError, Stopped):
+        pass
+    except Exception:
+        # Python may wrap `Stopped`: as a RuntimeError where a class is being defined.
+        if not _is_stopped:
+            raise
     if _is_stopped:
         # Another program may have sent the signal: then it is the reason why the cell has no result.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
