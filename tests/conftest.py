@@ -81,6 +81,12 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def shell_in():
+    """A function that returns a shell in a folder, for fixtures of a module."""
+    return Shell
+
+
 def _take_terminal() -> None:
     """Makes the terminal that of the new process, which answers Ctrl-C even if the tests run in the background."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

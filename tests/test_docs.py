@@ -56,6 +56,17 @@ REPEATED = (
     "hydra/sweeper=sensitivity",
     # The same path as `experiment=fetch_reach_action`.
     "experiment=fetch_push_action",
+    # tests/studies/stress runs these.
+    "experiment=stress",
+    f"{PROGRAM} leaderboard multirun",
+    "study.scoring=compat_1_4",
+    # tests/training runs this.
+    "algo=ppo steps=2000",
+    # tests/results and tests/commands run these.
+    "--sequential",
+    "offline --data demos.npz --policy",
+    # tests/studies/critical runs this.
+    "hydra/sweeper=critical",
 )
 """Parts of commands that other tests run too: here they are slow."""
 

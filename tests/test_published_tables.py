@@ -45,7 +45,8 @@ def check_row(env: str, noise: str, row: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "noise", "index"), [("FetchReach-v4", "observation", 5), ("FetchPush-v4", "action", 4)]
+    ("env", "noise", "index"),
+    [("FetchReach-v4", "observation", 5), pytest.param("FetchPush-v4", "action", 4, marks=pytest.mark.slow)],
 )
 def test_with_noise_within_a_few_percent(published_fetch, env, noise, index):
     check_row(env, noise, published_fetch[env][f"p_controller_{noise}"][index])

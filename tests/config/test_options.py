@@ -33,6 +33,17 @@ def names(group: str) -> list[str]:
     return sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
 
 
+def pairs(group: str, needed: tuple[str, ...] = ()) -> list:
+    """Every option in every environment; the simulator of Fetch is slow, so it is for those that `needed` names."""
+    slow = ENVS["dict"]
+    marks = {True: pytest.mark.slow, False: ()}
+    return [
+        pytest.param(name, env, marks=marks[env == slow and name not in needed])
+        for name in names(group)
+        for env in ENVS.values()
+    ]
+
+
 def make_policy(env: str):
     if env == "fetch_reach":
         return load("policy", "p_controller")
@@ -66,8 +77,7 @@ def option(name: str, env: str) -> Perturbation:
     return load("perturbation", name, **({"attribute": attribute} if attribute else {}))
 
 
-@pytest.mark.parametrize("env", ENVS.values())
-@pytest.mark.parametrize("name", names("perturbation"))
+@pytest.mark.parametrize(("name", "env"), pairs("perturbation", needed=("goal_noise",)))
 def test_every_perturbation_acts_or_is_refused_with_a_reason(name, env):
     try:
         perturbation = option(name, env)
@@ -115,8 +125,7 @@ def refused_rightly(name: str, env: str) -> bool:
     return env not in ("half_cheetah", "fetch_reach") or (name, env) == ("actuator_gain", "fetch_reach")
 
 
-@pytest.mark.parametrize("env", ENVS.values())
-@pytest.mark.parametrize("name", names("mitigation"))
+@pytest.mark.parametrize(("name", "env"), pairs("mitigation"))
 def test_every_mitigation_acts_or_is_refused_with_a_reason(name, env):
     noise = load("perturbation", "confused_observation") if env == "CliffWalking-v1" else None
     observes = name.endswith("_observation") or name in ("ensemble", "compose")
@@ -158,8 +167,7 @@ EARLY = {
 """Episodes of CliffWalking have 13 steps."""
 
 
-@pytest.mark.parametrize("env", ENVS.values())
-@pytest.mark.parametrize("name", names("stress_schedule"))
+@pytest.mark.parametrize(("name", "env"), pairs("stress_schedule"))
 def test_every_schedule_runs(name, env):
     noise = load("perturbation", "confused_observation", p=0.9) if env == "CliffWalking-v1" else None
     changed = roll(env, noise, schedule=name, **EARLY.get(name, {})).column("observation_change")

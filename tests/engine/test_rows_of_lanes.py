@@ -58,7 +58,7 @@ def compare(env, make):
         np.testing.assert_array_equal(values, together.effects[name])
 
 
-@pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1"])
+@pytest.mark.parametrize("env", ["CartPole-v1", pytest.param("Pendulum-v1", marks=pytest.mark.slow)])
 def test_phases_in_any_number_of_lanes(env):
     fitting = [option for option in OPTIONS if fits(env, option)]
     assert len(fitting) >= 30

@@ -55,6 +55,7 @@ gym.register("Camera-v0", Camera)
 SEEN = "FetchReach-v4 through a camera"
 ENVS = ("HalfCheetah-v5", "CartPole-v1", "FetchReach-v4", "Camera-v0", "CliffWalking-v1", SEEN)
 OPTIONS = {"env_parameter": {"attribute": "dof_armature"}}
+FAST_SCENES = ("camera_view", "scene_light", "scene_texture")
 NEEDS_POLICY = ("fgsm_observation", "mad_observation", "pgd_observation")
 """Attacks on the policy, which a learner's environment does not have."""
 
@@ -205,9 +206,19 @@ def fitting(group: str, name: str) -> tuple[Case, Bits]:
     pytest.fail("\n".join(refusals))
 
 
-@pytest.mark.parametrize("name", names("perturbation"))
+def perturbations() -> list:
+    """Every perturbation; those of scenes draw pictures of a robot, so most of them are slow."""
+    slow = [name for name in names("perturbation") if name not in FAST_SCENES and of(name).needs_scene]
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in names("perturbation")]
+
+
+def of(name: str) -> Perturbation:
+    return load("perturbation", name, **OPTIONS.get(name, {}))
+
+
+@pytest.mark.parametrize("name", perturbations())
 def test_every_perturbation_gives_the_same_bits_in_all_three(name, one_name_per_stream, request):
-    if load("perturbation", name, **OPTIONS.get(name, {})).needs_scene:
+    if of(name).needs_scene:
         request.getfixturevalue("gl")
     if name in NEEDS_POLICY:
         case = Case("HalfCheetah-v5", load("perturbation", name))

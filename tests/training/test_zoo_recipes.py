@@ -13,7 +13,7 @@ from brittlestar.training.zoo_recipes import train_recipe, train_side_by_side
 SMALL = ["steps=256", "episodes=5", "env.max_steps=3"]
 
 
-@pytest.mark.parametrize("name", zoo.zoo_options())
+@pytest.mark.parametrize("name", zoo.recipes())
 def test_every_recipe_composes(name):
     config = compose_training(zoo.recipe(name))
     assert zoo.choice(name, "env") in options("env")

@@ -39,7 +39,7 @@ def draw_apart(function: Callable[..., Any], *arguments: Any) -> Callable[[], An
     """
     drawer = _drawer
     if drawer is not None and drawer.task is not None:
-        # Nobody took its last result, because an error came between; it would pass for that of this call.
+        # An error came before its last result was taken; that result would pass for that of this call.
         end_drawer()
         drawer = None
     if drawer is not None:

@@ -26,7 +26,7 @@ def result(folder):
     return json.loads((folder / "critical.json").read_text())
 
 
-def test_two_policies_are_searched_on_the_same_episodes_at_any_number_of_workers(shell):
+def test_two_policies_are_searched_on_the_same_episodes(shell):
     words = (*PPO[:-1], "policy=zoo/cartpole_ppo,constant", *SMALL)
     done, folder = shell.sweep(*words, "hydra.launcher.n_jobs=2")
     (ppo, constant), curve = result(folder)["critical"], result(folder)["critical"][0]
@@ -41,6 +41,12 @@ def test_two_policies_are_searched_on_the_same_episodes_at_any_number_of_workers
     seeds = [[row["seed"] for row in cells if row["policy"] == policy] for policy in ("zoo/cartpole_ppo", "constant")]
     assert len(set(seeds[0])) == len(seeds[0]) and set(seeds[1]) <= set(seeds[0])
     assert "Where the episodes went" in (folder / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_any_number_of_workers_gives_the_same_bytes(shell):
+    words = (*PPO[:-1], "policy=zoo/cartpole_ppo,constant", *SMALL)
+    _, folder = shell.sweep(*words, "hydra.launcher.n_jobs=2")
     shell.sweep(*words, "hydra.launcher.n_jobs=1", "store=other", name="again")
     for name in ("critical.json", "critical.csv"):
         assert (folder / name).read_bytes() == (shell.folder / "again" / name).read_bytes()
