@@ -10,6 +10,7 @@ from gymnasium_robotics.utils import rotations
 from brittlestar.engine.lanes import Lanes
 from brittlestar.envs import EnvSpec
 from brittlestar.envs.fast import accelerate, fast_env, fetch, runners
+from brittlestar.envs.fast.mesh_spheres import tighten_spheres
 
 gym.register_envs(gymnasium_robotics)
 
@@ -101,6 +102,72 @@ def test_blows_and_contacts_without_islands_are_the_same_bit_for_bit():
         contacts = max(contacts, plain.unwrapped.data.ncon)
     # At rest only the base touches the floor, in three points.
     assert contacts > 4
+
+
+NEAR_FLOOR = {"base", "forearm_roll", "wrist_flex", "wrist_roll", "gripper"}
+"""Meshes that touch the floor, or could."""
+
+
+@pytest.mark.parametrize("env_id", FETCH)
+def test_spheres_around_meshes_hold_every_corner_and_are_smaller_than_compiled_away_from_the_floor(env_id):
+    compiled, model = (make(env_id, fast=fast).unwrapped.model for fast in (False, True))
+    smaller = set()
+    for geom in np.flatnonzero(model.geom_rbound != compiled.geom_rbound):
+        mesh = model.geom_dataid[geom]
+        first = model.mesh_vertadr[mesh]
+        corners = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
+        assert model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH
+        assert 0 < model.geom_rbound[geom] - np.linalg.norm(corners.astype(float), axis=1).max() < 2e-4
+        assert model.geom_rbound[geom] < compiled.geom_rbound[geom]
+        smaller.add(model.geom(geom).name.removeprefix("robot0:").removesuffix("_link"))
+    assert len(smaller) == 10 and not smaller & NEAR_FLOOR
+
+
+@pytest.mark.parametrize("env_id", FETCH)
+def test_any_pose_has_the_same_contacts_bit_for_bit(env_id):
+    plain, fast = make(env_id), make(env_id, fast=True)
+    rng, pairs = np.random.default_rng(0), set()
+    for _ in range(100):
+        # The base remains at its place, the torso within its range.
+        pose = [rng.uniform(*plain.unwrapped.model.jnt_range[3]), *rng.uniform(-3, 3, 11)]
+        contacts = []
+        for env in (plain, fast):
+            env.reset(seed=0)
+            model, data = env.unwrapped.model, env.unwrapped.data
+            data.qpos[3:15] = pose
+            mujoco.mj_forward(model, data)
+            contacts.append((data.contact.geom.tolist(), data.contact.dist.tobytes(), data.contact.pos.tobytes()))
+        assert contacts[0] == contacts[1]
+        pairs |= {tuple(pair) for pair in contacts[0][0]}
+    # Arm, head and torso hit each other and the floor in most of these poses.
+    assert len(pairs) > 40
+
+
+def test_a_mesh_that_may_fall_on_a_plane_keeps_its_sphere():
+    text = """<mujoco><asset><mesh name="m" vertex="0 0 1  1 0 -1  -1 1 -1  -1 -1 -1"/></asset><worldbody>
+      <geom type="plane" size="1 1 1"/>
+      <body pos="0 0 9"><JOINT/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>"""
+    for joint, remains in (("", False), ("<freejoint/>", True), ('<joint type="hinge" pos="0 0 5"/>', True),
+                           ('<joint type="slide" axis="0 0 1" limited="true" range="-8 0"/>', True),
+                           ('<joint type="slide" axis="0 0 1" limited="true" range="0 8"/>', False)):  # fmt: skip
+        model = mujoco.MjModel.from_xml_string(text.replace("<JOINT/>", joint))
+        data, before = mujoco.MjData(model), model.geom_rbound.copy()
+        mujoco.mj_forward(model, data)
+        tighten_spheres(model, data)
+        assert np.array_equal(model.geom_rbound, before) == remains, joint
+
+
+def test_no_step_is_timed_unless_the_user_times_it():
+    env = EnvSpec(id="HalfCheetah-v5").make()
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    assert env.unwrapped.data.timer[mujoco.mjtTimer.mjTIMER_STEP].duration == 0
+    mujoco.set_mjcb_time(lambda: 1.0)
+    try:
+        EnvSpec(id="HalfCheetah-v5").make()
+        assert mujoco.get_mjcb_time() is not None
+    finally:
+        mujoco.set_mjcb_time(None)
 
 
 def test_islands_that_change_a_number_are_searched_for(monkeypatch):

@@ -14,6 +14,7 @@ from brittlestar.envs.fast import accelerate
 from brittlestar.envs.gl import draw_without_screen
 from brittlestar.envs.ids import register_id, split_id
 from brittlestar.envs.model_sharing import share_model
+from brittlestar.envs.mujoco_timer import stop_timer
 from brittlestar.envs.pixels import Pixels
 from brittlestar.envs.refusals import one_line, refusal
 from brittlestar.envs.success import Success
@@ -134,6 +135,7 @@ class EnvSpec:
         except TypeError as error:
             raise UserError(f"`env.kwargs` do not fit {self.id}: {one_line(error)}") from None
         accelerate(env)
+        stop_timer()
         return env
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import gymnasium as gym
@@ -12,15 +13,18 @@ import numpy as np
 
 from brittlestar.envs.edits import NO_EDITS, Edit
 from brittlestar.envs.fields import Fields
+from brittlestar.envs.mujoco_timer import stop_timer
 from brittlestar.errors import UserError
 
 _CONSTANTS = (
     "qpos_spring", "body_invweight0", "body_subtreemass", "dof_M0", "dof_invweight0", "tendon_length0",
     "tendon_invweight0", "tendon_lengthspring", "flexedge_length0", "flexedge_invweight0", "actuator_length0",
     "actuator_acc0", "cam_pos0", "cam_poscom0", "cam_mat0", "light_pos0", "light_poscom0", "light_dir0", "eq_data",
-    "stat.meaninertia", "stat.meanmass", "stat.meansize", "stat.extent", "stat.center",
+    "stat.meaninertia", "stat.meanmass",
 )  # fmt: skip
 """What `mj_setConst` derives from masses, inertias and springs; it must follow edits of those."""
+_SHAPES = ("stat.meansize", "stat.extent", "stat.center", "dof_length")
+"""What `mj_setConst` derives from shapes alone: it remains as compiled, with the spheres of then."""
 _NEED_CONSTANTS = {"body_mass", "body_inertia", "qpos_spring", "dof_armature"}
 
 SUBSTEPS = ("frame_skip", "n_substeps")
@@ -203,11 +207,16 @@ class World(Fields):
         if self.model is not None and not _NEED_CONSTANTS.isdisjoint(names):
             self._set_constants()
 
+    @cached_property
+    def _shapes(self) -> list[str]:
+        # Earlier versions of MuJoCo have no lengths of joints.
+        return [name for name in _SHAPES if "." in name or hasattr(self.model, name)]
+
     def _set_constants(self) -> None:
         import mujoco
 
         if _CONSTANTS[-1] not in self._originals:
-            for name in _CONSTANTS:
+            for name in (*_CONSTANTS, *self._shapes):
                 self._save(name)
         if _NEED_CONSTANTS.isdisjoint(self.edits.by_field):
             for name in _CONSTANTS:
@@ -215,7 +224,10 @@ class World(Fields):
             return
         if not hasattr(self, "_scratch"):
             self._scratch = mujoco.MjData(self.model)
+            stop_timer()
         mujoco.mj_setConst(self.model, self._scratch)
+        for name in self._shapes:
+            self._write_back(name)
 
 
 @dataclass(slots=True)

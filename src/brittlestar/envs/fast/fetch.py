@@ -9,6 +9,7 @@ import numpy as np
 from brittlestar.envs.batches import take_row
 from brittlestar.envs.fast.base import FastEnv, StepResults
 from brittlestar.envs.fast.lane_group import LaneGroup
+from brittlestar.envs.fast.mesh_spheres import tighten_spheres
 
 _ROTATION = np.array([1.0, 0.0, 1.0, 0.0])
 _EPS4 = np.finfo(np.float64).eps * 4.0
@@ -73,6 +74,8 @@ class FastFetch(FastEnv):
     def install(self) -> None:
         super().install()
         self.env._get_obs = self._get_obs
+        # This saves a twelfth of a step.
+        tighten_spheres(self.model, self.data)
         if self._has_one_island():
             self.model.opt.disableflags |= self.no_islands
 
