@@ -24,6 +24,7 @@ from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.training.algorithms import Algorithm
 from brittlestar.training.coach import Coaching
 from brittlestar.training.export import export_policy, import_policy
+from brittlestar.training.fast_linear import speed_up
 from brittlestar.training.folder import CURVE, METADATA, drop_curve_after, find_checkpoints, write_checkpoint
 from brittlestar.training.normalising import network_view
 from brittlestar.training.replay import load_replay, save_replay
@@ -60,6 +61,7 @@ class Session:
         self.algo.prepare(spec, folder, self.scorer.calibration)
         try:
             self.model = self._open()
+            speed_up(self.model.policy)
             self._refuse_unusable()
         except UserError:
             self.close()

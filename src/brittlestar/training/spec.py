@@ -42,7 +42,7 @@ class TrainingSpec:
 
     @classmethod
     def build(cls, config: dict[str, Any], threads: int) -> Self:
-        """Builds the parts of a resolved config; `threads` is for the simulators where the config has null."""
+        """Builds the parts of a resolved config; `threads` is the share of the cores, where the config has null."""
         check_values({key: config.get(key) for key in ("threads", "store")})
         env = build(config["env"], "env")
         algo = build(config["algo"], "algo").settings(env)
@@ -51,10 +51,20 @@ class TrainingSpec:
             if config["steps"] is not None:
                 require(config["steps"] >= 1, "steps", "null or at least 1", config["steps"])
                 algo.steps = config["steps"]
-            threads = threads if config["threads"] is None else config["threads"]
+            threads = lane_threads(algo, threads) if config["threads"] is None else config["threads"]
             return cls(env, algo, parts, config["seed"], threads, config["save_every"], config["episodes"])
         except ValueError as error:
             raise UserError(str(error)) from None
+
+
+def lane_threads(algo: Algorithm, cores: int) -> int:
+    """Returns the threads of the simulators: the other cores update the networks meanwhile, if they learn from replay.
+
+    Example:
+        >>> lane_threads(Algorithm("sac"), 2), lane_threads(Algorithm("ppo"), 2)
+        (1, 2)
+    """
+    return max(1, cores - cores // 2) if algo.off_policy else cores
 
 
 def build_parts(config: dict[str, Any], policy: Policy | None = None) -> Parts:

@@ -73,11 +73,11 @@ def _plain(steps: int) -> float:
 
 def _ours(steps: int) -> float:
     from brittlestar.training.session import Session
-    from brittlestar.training.spec import TrainingSpec
+    from brittlestar.training.spec import TrainingSpec, lane_threads
     from brittlestar.training.train import set_threads
 
     set_threads()
-    spec = TrainingSpec(EnvSpec(id=_ENV), _algorithm(), threads=cores())
+    spec = TrainingSpec(EnvSpec(id=_ENV), _algorithm(), threads=lane_threads(_algorithm(), cores()))
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(Session(spec, Path(folder))) as session:
         return _learn(session.model, steps)
 
