@@ -16,7 +16,7 @@ POLICIES = {
     "fetch_reach.sac": [f"zoo/fetch_reach_sac_{i}" for i in range(3)],
     "fetch_reach.robust": [f"zoo/fetch_reach_sac_robust_{i}" for i in range(3)],
     "fetch_reach.p_controller": ["p_controller"],
-    "fetch_push.sac": [f"zoo/fetch_push_sac_{i}" for i in range(3)],
+    "fetch_push.sac": [f"zoo/fetch_push_sac_{i}" for i in range(4)],
     "fetch_push.robust": ["zoo/fetch_push_sac_robust_0"],
     "fetch_push.p_controller": ["p_controller"],
     "fetch_push.push_controller": ["push_controller"],
