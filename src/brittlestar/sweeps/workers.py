@@ -54,11 +54,12 @@ class Worker:
         self.started = 0.0
         self.is_spent = False
         """Whether it should get no other task."""
-        self._oom_kills = count_oom_kills()
+        self._oom_kills = 0
 
     def give(self, function: Callable[[Any], Any], task: Any) -> None:
         """Sends a task to the worker."""
         self.task, self.started = task, time.monotonic()
+        self._oom_kills = count_oom_kills()
         with contextlib.suppress(OSError):
             # A worker that died meanwhile is found by its end.
             self.pipe.send((function, task))
