@@ -70,6 +70,16 @@ def test_a_process_of_another_container_holds_its_claim_until_it_dies(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interruption_while_a_claim_is_written_leaves_none(tmp_path, monkeypatch):
+    def interrupted(handle):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(claims, "take_lock", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Claim(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_later_process_with_the_same_id_is_another_one(tmp_path):
     claimed_elsewhere(tmp_path, age=0, **claims._identity(os.getpid()) | {"start": 1})
     Claim(tmp_path).release()

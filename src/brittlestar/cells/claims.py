@@ -64,11 +64,14 @@ class Claim:
                 json.dump(_identity(os.getpid()) | facts | {"is_locked": is_locked}, file)
         except FileExistsError:
             return False
-        except OSError as error:
+        except BaseException as error:
+            # Also an interruption: `release` knows a claim by its content.
             if handle >= 0:
                 os.close(handle)
                 self.path.unlink(missing_ok=True)
-            raise UserError(f"cannot write to {self.path.parent}: {error.strerror}") from None
+            if isinstance(error, OSError):
+                raise UserError(f"cannot write to {self.path.parent}: {error.strerror}") from None
+            raise
         # It remains open, and so locked, until the claim ends.
         self._handle = handle
         return True
