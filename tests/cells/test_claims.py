@@ -51,6 +51,35 @@ def test_the_process_id_of_another_container_says_nothing(tmp_path):
         Claim(tmp_path)
 
 
+def test_a_process_of_another_container_holds_its_claim_until_it_dies(tmp_path):
+    code = (
+        "import time; from pathlib import Path; from brittlestar.cells.claims import Claim\n"
+        f"Claim(Path({str(tmp_path)!r})); print('got it', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "got it\n"
+    # As if its process ids were those of another container.
+    path = tmp_path / CLAIM
+    with open(path, "r+") as file:
+        file.write(json.dumps(json.loads(path.read_text()) | {"pids": "pid:[1]", "pid": 1}).ljust(path.stat().st_size))
+    with pytest.raises(FolderInUseError):
+        Claim(tmp_path)
+    process.kill()
+    process.communicate()
+    Claim(tmp_path).release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_while_a_claim_is_written_leaves_none(tmp_path, monkeypatch):
+    def interrupted(handle):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(claims, "take_lock", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Claim(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_later_process_with_the_same_id_is_another_one(tmp_path):
     claimed_elsewhere(tmp_path, age=0, **claims._identity(os.getpid()) | {"start": 1})
     Claim(tmp_path).release()

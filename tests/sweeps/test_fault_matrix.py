@@ -112,16 +112,48 @@ def test_a_full_disk_is_one_line_per_reason_and_the_sweep_goes_on_when_there_is_
         subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="namespaces of processes need root")
+needs_namespaces = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare"), reason="namespaces of processes need root"
+)
+APART = ["unshare", "--pid", "--fork", "--mount-proc"]
+
+
+@needs_namespaces
 def test_two_drivers_in_separate_containers_share_a_store(undisturbed, tmp_path):
     tables, seconds = undisturbed
-    apart = ["unshare", "--pid", "--fork", "--mount-proc"]
     for moment in range(MOMENTS):
         shutil.rmtree(tmp_path / "outputs", ignore_errors=True)
-        first = start(tmp_path, *apart, *command("first"))
+        first = start(tmp_path, *APART, *command("first"))
         time.sleep(random.Random(moment).uniform(0, seconds))
-        second = start(tmp_path, *apart, *command("second"))
+        second = start(tmp_path, *APART, *command("second"))
         for process in (first, second):
             code, errors = finish(process)
             assert code == 0, errors
         assert contents(tmp_path / "first") == contents(tmp_path / "second") == tables
+
+
+@needs_namespaces
+def test_a_container_that_is_killed_starts_again_at_once_beside_another_on_its_store(undisturbed, tmp_path):
+    tables, seconds = undisturbed
+    for moment in range(MOMENTS):
+        chance = random.Random(moment)
+        for name in ("outputs", "first", "second"):
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+        first = start(tmp_path, *APART, *command("first"))
+        time.sleep(chance.uniform(0, 0.5) * seconds)
+        second = start(tmp_path, *APART, *command("second"))
+        time.sleep(chance.uniform(0.1, 1.0) * seconds)
+        for driver in children(first.pid):
+            # Process 1 of a container: the kernel ends all others with it.
+            os.kill(driver, signal.SIGKILL)
+        finish(first)
+        for process in (start(tmp_path, *APART, *command("first")), second):
+            code, errors = finish(process)
+            assert code == 0, errors
+        assert contents(tmp_path / "first") == contents(tmp_path / "second") == tables
+
+
+def children(parent: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+    return []

@@ -6,7 +6,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -47,10 +46,6 @@ def moves(observation):
 
 def draws(observation):
     return random.randrange(2)
-
-def hungry(observation):
-    hungry.data = [bytearray(10_000_000) for _ in range(400)]
-    return 0
 """
 FAST = ["env=cartpole", "env.max_steps=5", "episodes=2", "perturbation.sigma=0.1"]
 TABLES = ("episodes.csv", "cells.csv", "curve.csv", "summary.csv")
@@ -285,30 +280,6 @@ def test_cells_of_an_earlier_sweep_whose_jobs_still_run_are_left_out(shell):
         shutil.copytree(shell.folder / "old" / number, shell.folder / "sweep" / number, dirs_exist_ok=True)
     shell("sweep", script="scripts/aggregate.py")
     assert [row["seed"] for row in shell.table("sweep", "cells")] == [0]
-
-
-@pytest.fixture
-def memory_limit():
-    """A function for a new process that limits it to 900 MB."""
-    group = Path("/sys/fs/cgroup/memory/brittlestar_test")
-    if os.geteuid() != 0 or not (group.parent / "cgroup.procs").exists():
-        pytest.skip("a limit of memory needs root and control groups of version 1")
-    group.mkdir(exist_ok=True)
-    (group / "memory.limit_in_bytes").write_text("900M")
-    yield lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
-    deadline = time.monotonic() + 20
-    while (group / "cgroup.procs").read_text() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    group.rmdir()
-
-
-@pytest.mark.slow
-def test_a_cell_that_the_kernel_ended_for_its_memory_is_called_that(faulty, memory_limit):
-    words = [*FAST, "policy=callable", paths("hungry", "good"), "hydra.sweep.dir=sweep"]
-    command = [sys.executable, str(Path(__file__).parents[2] / "run.py"), "-m", *words]
-    done = subprocess.run(command, cwd=faulty.folder, preexec_fn=memory_limit, capture_output=True, text=True)
-    assert done.returncode == 1 and "2/2 cells: 1 done, 1 failed" in done.stderr
-    assert "out of memory: the kernel ended its process (SIGKILL)" in done.stderr
 
 
 @pytest.mark.slow

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from brittlestar.cells.files import write_file
 from brittlestar.cells.job import Job
 from brittlestar.sweeps import workers
+from brittlestar.sweeps.fork_server import start_fork_server
 from brittlestar.sweeps.workers import Death, Worker, pool
 
 
@@ -72,6 +75,16 @@ def test_outcomes_of_all_jobs_come_back():
 def test_workers_are_forked_from_the_process_that_imported_the_engine():
     ((_, result),) = pool(1).run(imported, ["brittlestar.sweeps.preload"])
     assert result is True
+
+
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="needs a process to fork from")
+def test_a_worker_starts_while_the_process_that_forks_is_killed():
+    start_fork_server()
+    server = forkserver._forkserver._forkserver_pid
+    # It takes the request, and is killed before it answers.
+    os.kill(server, signal.SIGSTOP)
+    threading.Timer(0.5, os.kill, (server, signal.SIGKILL)).start()
+    assert dict(pool(1).run(square, [3])) == {3: 9}
 
 
 @pytest.mark.parametrize("call", ["end", "define_a_class"])

@@ -16,25 +16,26 @@ from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.files import host_name, make_folder, temporary_path
+from brittlestar.cells.locks import is_unlocked, take_lock
 from brittlestar.errors import UserError
 
 CLAIM = ".in_use"
 _BEAT_SECONDS = 20.0
 _SILENT_SECONDS = 300.0
-"""A claim of another host, or of a container on this one, holds as long as it was renewed within this time."""
+"""A claim of another host, or one without a lock, holds as long as it was renewed within this time."""
 
 
 class Claim:
     """The exclusive use of a folder by this process; `release` ends it, and so does the end of the program.
 
-    The claim is a file made with `O_EXCL`, which NFS supports too. It holds while its process is alive. Where that
-    cannot be seen, because the process is on another host or in another container, it holds while the file is renewed.
+    The claim is a file made with `O_EXCL`, which NFS supports too. It holds while its process is alive. In another
+    container of this machine, a lock on the file shows that; on another host, the file is renewed.
     """
 
     def __init__(self, folder: Path) -> None:
         make_folder(folder)
         self.path, self._token = folder.absolute() / CLAIM, secrets.token_hex(8)
-        self._process, self._released = os.getpid(), threading.Event()
+        self._process, self._released, self._handle = os.getpid(), threading.Event(), -1
         # Also behind an interruption, which may come at any moment.
         atexit.register(self.release)
         while not self._create():
@@ -47,24 +48,32 @@ class Claim:
     def release(self) -> None:
         """Gives the folder back; a process forked from this one cannot."""
         self._released.set()
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
         with contextlib.suppress(OSError):
             if os.getpid() == self._process and self._token in self.path.read_text():
                 self.path.unlink()
 
     def _create(self) -> bool:
-        facts = {"command": " ".join(sys.argv), "since": time.time(), "token": self._token}
-        made = False
+        facts, handle = {"command": " ".join(sys.argv), "since": time.time(), "token": self._token}, -1
         try:
             handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-            made = True
-            with open(handle, "w") as file:
-                json.dump(_identity(os.getpid()) | facts, file)
+            is_locked = take_lock(handle)
+            with open(handle, "w", closefd=False) as file:
+                json.dump(_identity(os.getpid()) | facts | {"is_locked": is_locked}, file)
         except FileExistsError:
             return False
-        except OSError as error:
-            if made:
+        except BaseException as error:
+            # Also an interruption: `release` knows a claim by its content.
+            if handle >= 0:
+                os.close(handle)
                 self.path.unlink(missing_ok=True)
-            raise UserError(f"cannot write to {self.path.parent}: {error.strerror}") from None
+            if isinstance(error, OSError):
+                raise UserError(f"cannot write to {self.path.parent}: {error.strerror}") from None
+            raise
+        # It remains open, and so locked, until the claim ends.
+        self._handle = handle
         return True
 
     def _remove_stale(self) -> None:
@@ -107,8 +116,10 @@ def _holder(path: Path, age_of: Callable[[Path], float]) -> dict[str, Any] | Non
         # A process that was killed between creating and filling the file, or one that is about to fill it.
         holder, age = {"pid": "?", "host": "?", "command": "?", "since": time.time()}, age_of(path)
         return holder if age < _BEAT_SECONDS else None
-    if holder.get("start") is None or {key: holder.get(key) for key in ("host", "boot", "pids")} != _place():
-        return holder if age < _SILENT_SECONDS else None
+    place = _place()
+    if holder.get("start") is None or {key: holder.get(key) for key in place} != place:
+        is_dead = holder.get("is_locked") and holder.get("boot") == place["boot"] and is_unlocked(path)
+        return holder if age < _SILENT_SECONDS and not is_dead else None
     return holder if holder == holder | _identity(holder["pid"]) else None
 
 

@@ -75,6 +75,8 @@ def _run_with_live_line(job: Job, folder: Path) -> Outcome:
             left = (total - done) * (time.monotonic() - started) / done
             line.draw(f"{done}/{total} episodes, {clock(left)} left")
 
-    outcome = run_into(folder, job, show)
-    line.close(clear=True)
-    return outcome
+    try:
+        return run_into(folder, job, show)
+    finally:
+        # An interruption has a line of its own.
+        line.close(clear=True)

@@ -2,9 +2,11 @@
 
 import contextlib
 import signal
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-_MEMORY_EVENTS = ("/proc/vmstat", "/sys/fs/cgroup/memory.events")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_GROUPS = Path("/sys/fs/cgroup")
+_MACHINE = Path("/proc/vmstat")
 
 
 def cause_of_death(exit_code: int | None, out_of_memory: bool) -> str:
@@ -27,10 +29,37 @@ def cause_of_death(exit_code: int | None, out_of_memory: bool) -> str:
 
 
 def count_oom_kills() -> int:
-    """Returns how many processes of this machine or container the kernel ended for lack of memory; 0 if unknown."""
-    count = 0
-    for path in _MEMORY_EVENTS:
-        with contextlib.suppress(OSError, ValueError):
-            lines = Path(path).read_text().splitlines()
-            count += sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
-    return count
+    """Returns how many processes the kernel has ended for lack of memory, among those of the control group of this one.
+
+    Where the system tells no group apart, all processes of the machine count; 0 if unknown.
+    """
+    counts = (_oom_kills(path) for path in [*_event_files(), _MACHINE])
+    return next((count for count in counts if count is not None), 0)
+
+
+def _event_files() -> list[Path]:
+    """Returns the files that may count for the group of this process, the nearest first.
+
+    A group without limits of its own has none: the next one above it counts. A container may see its group as the root.
+    """
+    files = []
+    with contextlib.suppress(OSError):
+        for line in _OWN_GROUPS.read_text().splitlines():
+            _, controllers, name = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                files += _upwards(_GROUPS / "memory", name, "memory.oom_control")
+            elif not controllers:
+                files += _upwards(_GROUPS, name, "memory.events")
+    return files
+
+
+def _upwards(root: Path, name: str, file: str) -> list[Path]:
+    group = PurePosixPath(name)
+    return [root / str(folder).lstrip("/") / file for folder in (group, *group.parents)]
+
+
+def _oom_kills(path: Path) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        counts = dict(line.split() for line in path.read_text().splitlines())
+        return int(counts["oom_kill"]) if "oom_kill" in counts else None
+    return None

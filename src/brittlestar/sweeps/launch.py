@@ -55,11 +55,13 @@ def print_round(launcher: Any) -> None:
 def compose_jobs(launcher: Any, job_overrides: Sequence[Sequence[str]], first: int = 0) -> list[Job]:
     """Returns the jobs of a sweep; raises a `UserError` if all of them would fail for one reason."""
     composer, jobs, line = composer_of(launcher), list[Job](), LiveLine(log_seconds=30.0)
-    for overrides in job_overrides:
-        jobs.append(_resolved(composer.job(overrides, first + len(jobs))))
-        if line.is_due:
-            line.draw(f"composing {len(jobs):,}/{len(job_overrides):,} cells")
-    line.close(clear=True)
+    try:
+        for overrides in job_overrides:
+            jobs.append(_resolved(composer.job(overrides, first + len(jobs))))
+            if line.is_due:
+                line.draw(f"composing {len(jobs):,}/{len(job_overrides):,} cells")
+    finally:
+        line.close(clear=True)
     refuse_foreign_policies(jobs)
     _refuse_common_mistake(jobs)
     return jobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brittlestar.sweeps.memory import trim_memory
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from brittlestar.sweeps.worker_output import OutputEnd
 
 _TRIM_SECONDS = 5.0
+_PREFERENCE = 300
+"""A worker counts as larger by so many thousandths of all memory, when the kernel selects what to end."""
+_MOST_PREFERRED = 1000
 _is_stopped = False
 """Whether this process is a worker that is to end."""
 
@@ -70,10 +75,18 @@ def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
     sys.unraisablehook = _unraisable_hook
+    _prefer_for_oom_kills()
     parent = multiprocessing.parent_process()
     if parent is not None:
         # A parent that was killed cannot end its workers: they end by themselves.
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _prefer_for_oom_kills() -> None:
+    """Has the kernel end a worker before the driver where memory runs out: that costs a cell, not the sweep."""
+    with contextlib.suppress(OSError, ValueError):
+        score = Path("/proc/self/oom_score_adj")
+        score.write_text(str(min(_MOST_PREFERRED, int(score.read_text()) + _PREFERENCE)))
 
 
 def _stop(number: int, frame: Any) -> None:

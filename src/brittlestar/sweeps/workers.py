@@ -9,7 +9,7 @@ import multiprocessing
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brittlestar.sweeps.causes_of_death import cause_of_death, count_oom_kills
@@ -44,21 +44,17 @@ class Worker:
     """
 
     def __init__(self, fresh: bool = False, daemon: bool = False, output: OutputEnd | None = None) -> None:
-        context: Any = multiprocessing.get_context("forkserver" if not fresh and start_fork_server() else "spawn")
-        self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=serve_tasks, args=(other, output), daemon=daemon)
-        with whole_start():
-            self.process.start()
-        other.close()
+        self.process, self.pipe = _start_process(fresh, daemon, output)
         self.task: Any = None
         self.started = 0.0
         self.is_spent = False
         """Whether it should get no other task."""
-        self._oom_kills = count_oom_kills()
+        self._oom_kills = 0
 
     def give(self, function: Callable[[Any], Any], task: Any) -> None:
         """Sends a task to the worker."""
         self.task, self.started = task, time.monotonic()
+        self._oom_kills = count_oom_kills()
         with contextlib.suppress(OSError):
             # A worker that died meanwhile is found by its end.
             self.pipe.send((function, task))
@@ -75,6 +71,27 @@ class Worker:
     def end(self) -> None:
         """Ends the process now, or after a moment in which it removes what it has half written."""
         end_workers([self])
+
+
+def _start_process(
+    fresh: bool, daemon: bool, output: OutputEnd | None, tries: int = 2
+) -> tuple[BaseProcess, Connection]:
+    context: Any = multiprocessing.get_context("forkserver" if not fresh and start_fork_server() else "spawn")
+    pipe, other = context.Pipe()
+    process = context.Process(target=serve_tasks, args=(other, output), daemon=daemon)
+    try:
+        with whole_start():
+            process.start()
+    except (OSError, EOFError):
+        # The process that workers are forked from may be killed at this moment. The next start begins with a new one,
+        # and has a pipe of its own: a fork that was left behind may still read from this one.
+        pipe.close()
+        if tries == 1:
+            raise
+        return _start_process(fresh, daemon, output, tries - 1)
+    finally:
+        other.close()
+    return process, pipe
 
 
 def end_workers(workers: Sequence[Worker]) -> None:
