@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM: one line and the exit code of the signal, whatever the program does at that moment."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from brittlestar.commands.interruption import is_own_process
-from brittlestar.randomness import generator
 
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 START = """
@@ -131,7 +131,6 @@ def short_folder():
         yield Path(folder)
 
 
-# Slow: about one of thirty runs on a busy machine prints a traceback of a worker beside the line; the cause is open.
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("moment", ["imports", "cells"])
@@ -153,6 +152,42 @@ def test_a_sweep_leaves_no_process_and_no_temporary_file(tmp_path, moment, numbe
     while members(process.pid):
         time.sleep(0.05)
     assert [path.name for path in tmp_path.rglob(".*")] == [] == list(short_folder.iterdir())
+
+
+STARTS = """
+import threading, time
+from multiprocessing import forkserver
+from brittlestar.sweeps import workers
+
+connect = forkserver.connect_to_new_process
+
+def connect_and_receive(ends):
+    answer = connect(ends)
+    os.kill(os.getpid(), int(sys.argv[1]))
+    for _ in range(100):
+        # The signal of another thread does not wake this one.
+        time.sleep(0.01)
+    return answer
+
+def body():
+    # Another thread gets the signals that this one blocks.
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    workers.Worker().end()
+    forkserver.connect_to_new_process = connect_and_receive
+    workers.Worker()
+"""
+
+
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="needs a process to fork from")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_in_the_middle_of_the_start_of_a_worker_prints_one_line(tmp_path, number):
+    program = COMMAND.replace('main()\nprint("went on")', 'if __name__ == "__main__":\n    main()')
+    (tmp_path / "program.py").write_text(START + STARTS + program)
+    done = subprocess.run(
+        [sys.executable, "program.py", str(int(number))], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (128 + number, line(number))
 
 
 @pytest.mark.parametrize(
@@ -193,24 +228,42 @@ def test_nothing_is_imported_before_signals_are_answered():
 
 
 # Before the first module of brittlestar, Python itself answers: it starts, and the installed script imports `re`.
-OWN_SECONDS = 0.15
+OWN_SECONDS = 0.3
+LONGEST = 3.0
+LONG = {
+    "sweep": ["-m", "env=cartpole", "policy=random", "perturbation.sigma=0,0.1", "seed=0,1,2", "episodes=20000"],
+    "single": ["env=cartpole", "policy=random", "episodes=100000"],
+    "train": ["train", "env=cartpole", "algo=ppo", "steps=1000000"],
+}
 
 
 @pytest.mark.slow
-def test_forty_moments_of_the_first_second_end_with_one_line(tmp_path, short_folder):
-    rng = generator(3, "moments")
-    for turn in range(40):
-        number = list(SIGNALS)[turn % 2]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "brittlestar.commands.main", "-m", *SWEEP],
-            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
-            env=os.environ | {"TMPDIR": str(short_folder)},
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )  # fmt: skip
-        time.sleep(rng.uniform(OWN_SECONDS, 1.0))
-        os.kill(process.pid, number)
-        error = process.communicate(timeout=60)[1]
-        assert (process.returncode, error.splitlines()[-1:]) == (128 + number, [line(number).rstrip()])
-        assert "Traceback" not in error
-        time.sleep(0.3)
-        assert members(process.pid) == [] and list(short_folder.iterdir()) == []
+@pytest.mark.parametrize(("name", "moments"), [("sweep", 40), ("single", 20), ("train", 20)])
+def test_moments_of_the_first_seconds_in_a_terminal_end_with_one_line(terminal, tmp_path, short_folder, name, moments):
+    for turn in range(moments):
+        number, seconds = list(SIGNALS)[turn % 2], 0.05 + turn / (moments - 1) * (LONGEST - 0.05)
+        screen = terminal("-m", "brittlestar.commands.main", *LONG[name], columns=120, TMPDIR=str(short_folder))
+        time.sleep(seconds)
+        if number == signal.SIGINT:
+            screen.press(b"\x03")
+        else:
+            screen.process.send_signal(number)
+        code = screen.end()
+        if seconds >= OWN_SECONDS:
+            assert (code, screen.text.count(line(number).rstrip())) == (128 + number, 1), (seconds, screen.text)
+            assert "Traceback" not in screen.text
+        ended = time.monotonic()
+        while members(screen.process.pid):
+            assert time.monotonic() < ended + 5
+            time.sleep(0.01)
+        hidden = [path for path in tmp_path.rglob(".*") if path.name != ".hydra"]
+        assert hidden == [] == list(short_folder.iterdir()), (number, seconds)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_line_of_an_interruption_does_not_continue_that_of_the_progress(terminal, number):
+    screen = terminal("-m", "brittlestar.commands.main", *LONG["single"])
+    screen.wait_for(" episodes, ")
+    screen.process.send_signal(number)
+    assert screen.end() == 128 + number
+    assert line(number).rstrip() in screen.text.splitlines()

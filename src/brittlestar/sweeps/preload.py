@@ -3,6 +3,18 @@
 import contextlib
 import gc
 import os
+import sys
+from pickle import UnpicklingError
+from typing import Any
+
+
+def _hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    # A signal may end the program while it starts a worker, which then finds only a part of what it is to run.
+    if not isinstance(error, EOFError | UnpicklingError):
+        sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = _hook
 
 # The collector would search all modules again and again while they are imported.
 gc.set_threshold(100_000)
