@@ -13,7 +13,7 @@ from brittlestar.results.load import Cell
 from brittlestar.results.packed_cells import PackedCells, pack_cells
 
 _PLAIN = "brittlestar.studies.base.Study"
-"""The study of a sweep without one."""
+"""The study of a sweep without one, which makes nothing of the cells."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,11 @@ class Section:
 
 def analyse(studies: list[tuple[Any, PackedCells]], out: Path) -> tuple[list[Section], list[str]]:
     """Returns the sections of studies, and the errors of those that cannot analyse their cells; see `studies_of`."""
-    sections, errors = [], []
+    sections, errors = list[Section](), list[str]()
     for study, cells in studies:
         try:
-            sections += study.analyse([*cells], out)
+            # A list of all cells takes much memory.
+            sections += [] if _name(type(study)) == _PLAIN else study.analyse([*cells], out)
         except UserError as error:
             errors.append(str(error))
         except OSError:
@@ -67,10 +68,7 @@ def analyse(studies: list[tuple[Any, PackedCells]], out: Path) -> tuple[list[Sec
 
 
 def studies_of(every: Iterable[Cell], settings: dict[str, Any]) -> list[tuple[Any, PackedCells]]:
-    """Returns every study among some cells, built with the settings, and its cells.
-
-    The study of a sweep without one is left out: it makes nothing of its cells.
-    """
+    """Returns every study among some cells, built with the settings, and its cells."""
     cells = pack_cells(every)
     nodes = [cell.setting("study") for cell in cells.kinds()]
     keys = {key for node in nodes if isinstance(node, dict) for key in node if key != "_target_"}
@@ -85,7 +83,11 @@ def studies_of(every: Iterable[Cell], settings: dict[str, Any]) -> list[tuple[An
             node = node | {key: value for key, value in settings.items() if key in node}
             _refuse_differences(studies.setdefault(str(node["_target_"]), node), node)
     members = cells.groups(_study_of)
-    return [(_build(node), members[target]) for target, node in studies.items() if target != _PLAIN]
+    return [(_build(node), members[target]) for target, node in studies.items()]
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _study_of(cell: Cell) -> str | None:

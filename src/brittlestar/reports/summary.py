@@ -25,7 +25,7 @@ from brittlestar.reports.small_plots import terminal_plots
 from brittlestar.results.aggregate import Tables, aggregate
 from brittlestar.results.grouping import CellValues, Grouping, ranks_of, sort_key
 from brittlestar.results.load import Cell, Row, load_packed
-from brittlestar.results.packed_cells import pack_cells
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
@@ -61,11 +61,7 @@ def summarise(
     # First what is missing: a cell that ends meanwhile counts as missing, and is in the tables.
     partial, every = _missing(folders), load_packed(folders, mixed)
     studies = [(study, every)] if study else studies_of(every, settings or {})
-    cells, broken = every.where(_is_swept), every.where(lambda cell: not _is_swept(cell) and not cell.done)
-    tables = as_swept(aggregate(itertools.chain(cells, broken) if broken else cells), cells)
-    forget_draws()
-    # Arrays of curves, which are as long as a curve has seeds, lay between the columns of the tables.
-    return_freed()
+    tables = _tables(every)
     try:
         make_folder(out)
         sections, errors = analyse(studies, out)
@@ -88,6 +84,16 @@ def summarise(
     # A study may need the cells that are missing.
     failures = [] if partial and any(map(_runs, folders)) else errors
     return Summary(tables, _text(report, notes + pictures.notes, plots, files), failures)
+
+
+def _tables(every: PackedCells) -> Tables:
+    """Returns the tables of the cells of a sweep, and of those of its study that failed."""
+    return_freed()
+    cells, broken = every.where(_is_swept), every.where(lambda cell: not _is_swept(cell) and not cell.done)
+    tables = as_swept(aggregate(itertools.chain(cells, broken) if broken else cells), cells)
+    forget_draws()
+    return_freed()
+    return tables
 
 
 def _curve(tables: Tables, sections: list[Section]) -> list[Row]:

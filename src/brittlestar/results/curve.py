@@ -53,7 +53,7 @@ class Curve:
 
     def _read(self, metrics: list[int], measures: list[int]) -> np.ndarray:
         shape = len(self.strengths), len(self.seeds)
-        self.count = np.zeros((*shape, len(metrics)), dtype=np.int64)
+        self.count = np.zeros((*shape, len(metrics)), dtype=np.int32)
         self.mean, self.std = (np.full((*shape, len(metrics)), np.nan) for _ in range(2))
         episodes: dict[tuple[int, int], np.ndarray] = {}
         start = 0

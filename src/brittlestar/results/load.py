@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def read_cells(folder: Path) -> list[Cell]:
 def _read_packed(folder: Path) -> PackedCells:
     if not folder.is_dir():
         raise UserError(f"no folder at {folder}")
-    packer, numbers = CellPacker(), list[int]()
+    packer, numbers = CellPacker(), array("q")
     for cell in _read(folder):
         packer.add(cell)
         numbers.append(cell.manifest.get("number", 0))

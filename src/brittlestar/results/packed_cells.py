@@ -51,6 +51,9 @@ class PackedCells(Sequence[Cell]):
         for code, part in zip(codes, self._parts, strict=True):
             yield _unpack(kinds[code], part)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
     def choose(self, places: Sequence[int] | np.ndarray) -> PackedCells:
         """Returns the cells at some places, in their order."""
         chosen = np.asarray(places, dtype=np.int64)
@@ -117,8 +120,7 @@ class CellPacker:
 
     def packed(self) -> PackedCells:
         """Returns the cells that were added."""
-        codes = np.array(self._codes, dtype=np.int32)
-        return PackedCells(self._kinds, codes, self._parts)
+        return PackedCells(self._kinds, np.array(self._codes, dtype=np.int32), self._parts)
 
     def _pack(self, cell: Cell) -> tuple[int, bytes]:
         manifest = cell.manifest

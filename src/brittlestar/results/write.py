@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 from brittlestar.cells.files import make_folder
 from brittlestar.results.aggregate import Tables
+from brittlestar.results.arrow_memory import system_memory
 from brittlestar.results.cell_table import CellTable, column_of, row_count
 from brittlestar.results.format import markdown_columns
 from brittlestar.results.load import Cell, Row
@@ -48,7 +49,7 @@ def write_tables(tables: Tables, folder: Path) -> None:
 def writing_tables(tables: Tables, folder: Path) -> Iterator[None]:
     """Writes every table into a folder; the long one of episodes on another core, until the block ends."""
     make_folder(folder)
-    with ThreadPoolExecutor(1) as other_core:
+    with system_memory(), ThreadPoolExecutor(1) as other_core:
         episodes = other_core.submit(_write_episodes, tables, folder / "episodes")
         for name in SMALL:
             rows: Sequence[Row] = getattr(tables, name)

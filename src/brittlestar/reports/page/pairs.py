@@ -58,8 +58,9 @@ def _overlap(a: set[float], b: set[float]) -> bool:
     return bool(a & b) and not (a & b == {0.0} and len(a | b) > 1)
 
 
-def _cost(cells: PackedCells) -> float:
+def _cost(every: Iterable[Cell]) -> float:
     """Returns what a level takes, in units of a small one: the tests take longer where episodes are many."""
+    cells = pack_cells(every)
     levels = len({cell.strength for cell in cells.kinds()})
     counts = cells.groups(lambda cell: int(cell.setting("episodes") or 0))
     episodes = sum(episodes * len(members) for episodes, members in counts.items()) / levels
