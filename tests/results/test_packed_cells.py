@@ -13,9 +13,9 @@ import pytest
 from brittlestar.results.load import load_packed
 from brittlestar.results.packed_cells import pack_cells
 
-SMALL, LARGE = 20, 220
-MOST_KILOBYTES = 0.8
-"""Of a cell in the memory of `brittlestar aggregate`; it took 1.8 when every cell was an object."""
+SMALL, LARGE = 50, 500
+MOST_KILOBYTES = 1.0
+"""Of a cell in the memory of `brittlestar aggregate`; it took 1.5 when every cell was an object, and takes 0.6."""
 
 
 @pytest.fixture
