@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import numpy as np
+
 from brittlestar.errors import counted
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.baseline_check import ABOVE, MISMATCH, not_compared
@@ -30,9 +32,15 @@ def other_records(tables: Tables) -> list[str]:
 
 def of_cells(tables: Tables) -> list[str]:
     """Returns the notes that cells recorded, each once, and how many cells have it if not all."""
+    if not any(cell.notes for cell in tables.finished.kinds()):
+        return []
     # A cell of several phases is finished once for each.
-    cells = {(cell.manifest["cell"], cell.manifest.get("number")): cell for cell in tables.finished}
-    counts, every = Counter(note for cell in cells.values() for note in cell.notes), len(cells)
+    hashes = [hash((cell.manifest["cell"], cell.manifest.get("number"))) for cell in tables.finished]
+    places = np.sort(np.unique(hashes, return_index=True)[1])
+    cells, counts, every = tables.finished.choose(places), Counter[str](), len(places)
+    for kind, count in zip(cells.kinds(), np.bincount(cells.firsts()[1]).tolist(), strict=True):
+        for note in kind.notes:
+            counts[note] += count
     notes = [f"note: {note}" + ("" if n == every else f" ({n} of {every} cells)") for note, n in counts.items()]
     more = [f"note: {len(notes) - _MOST_OF_CELLS} more, see `notes` in the manifests of the cells"]
     return notes if len(notes) <= _MOST_OF_CELLS else notes[:_MOST_OF_CELLS] + more
@@ -40,6 +48,8 @@ def of_cells(tables: Tables) -> list[str]:
 
 def on_servers(tables: Tables) -> list[str]:
     """Returns a note on the latency of every server that policies ran behind."""
+    if not any(map(server_of, tables.finished.kinds())):
+        return []
     logs: dict[str, list[Row]] = {}
     for cell in {cell.manifest["cell"]: cell for cell in tables.finished}.values():
         server = server_of(cell)

@@ -15,6 +15,7 @@ from brittlestar.results.aggregate import Tables
 from brittlestar.results.cell_table import CellTable
 from brittlestar.results.grouping import Grouping
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.packed_cells import pack_cells
 from brittlestar.results.reward_curves import RewardCurve
 
 
@@ -29,9 +30,11 @@ class DrawnPictures(NamedTuple):
 def shown_part(tables: Tables, curve: list[Row]) -> Tables:
     """Returns the tables that pictures show: without the rows of cells, and with one cell for all that look alike."""
     alike: dict[tuple, Cell] = {}
-    for label, cell in zip(tables.grouping.labels, tables.finished, strict=True):
+    places = tables.finished.firsts()[0]
+    for place, cell in zip(places, tables.finished.choose(places), strict=True):
+        label = tables.grouping.labels[place]
         alike.setdefault((label, str(cell.setting("perturbation").get("_target_"))), cell)
-    finished = [dataclasses.replace(cell, source=None, held=None) for cell in alike.values()]
+    finished = pack_cells(dataclasses.replace(cell, source=None, held=None) for cell in alike.values())
     grouping = Grouping(tables.grouping.columns, [label for label, _ in alike])
     return dataclasses.replace(tables, cells=CellTable(), curve=curve, finished=finished, grouping=grouping)
 

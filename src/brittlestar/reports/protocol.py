@@ -19,6 +19,7 @@ from brittlestar.results.aggregate import Tables
 from brittlestar.results.format import bounded, markdown, text
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, Cell, Row
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 from brittlestar.results.rows import measures
 from brittlestar.results.servers import server_of
 from brittlestar.statistics.intervals import LEVEL
@@ -44,9 +45,10 @@ _START = {
 }
 
 
-def protocol(cells: list[Cell], tables: Tables | None = None, sections: Sequence[Section] = ()) -> str:
+def protocol(every: Iterable[Cell], tables: Tables | None = None, sections: Sequence[Section] = ()) -> str:
     """Returns the protocol as Markdown; without tables, that of a sweep that has not run."""
-    swept = [cell for cell in cells if cell.role is None] or cells
+    cells = pack_cells(every)
+    swept = cells.where(lambda cell: cell.role is None) or cells
     parts = {
         "": [_origin(cells)],
         "Task": task_lines(swept),
@@ -61,7 +63,9 @@ def protocol(cells: list[Cell], tables: Tables | None = None, sections: Sequence
     return "\n\n".join(heads[title] + "\n".join(lines) for title, lines in parts.items() if lines)
 
 
-def write_protocol(out: Path, cells: list[Cell], tables: Tables | None = None, sections: Sequence[Section] = ()) -> str:
+def write_protocol(
+    out: Path, cells: Iterable[Cell], tables: Tables | None = None, sections: Sequence[Section] = ()
+) -> str:
     """Writes the protocol as a page of its own, and returns it as a section of a report."""
     page = protocol(cells, tables, sections)
     try:
@@ -87,33 +91,30 @@ def planned_cells(jobs: Iterable[Job]) -> list[Cell]:
     return cells
 
 
-def _origin(cells: list[Cell]) -> str:
+def _origin(cells: PackedCells) -> str:
     states = {"done": "finished", "failed": "failed", "planned": "planned"}
-    counts = {name: sum(cell.manifest["status"] == key for cell in cells) for key, name in states.items()}
-    roles: dict[str, int] = {}
-    for cell in cells:
-        if cell.role is not None:
-            roles[cell.role] = roles.get(cell.role, 0) + 1
-    added = "".join(f", {count} of them added by the study as `{role}`" for role, count in roles.items())
-    listed = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    return f"Made from the configs of {counted(len(cells), 'cell')}{added}: {listed}."
+    by_state, roles = cells.groups(lambda cell: cell.manifest["status"]), cells.groups(lambda cell: cell.role)
+    roles.pop(None, None)
+    added = [f", {len(part)} of them added by the study as `{role}`" for role, part in roles.items()]
+    listed = ", ".join(f"{len(by_state[key])} {name}" for key, name in states.items() if key in by_state)
+    return f"Made from the configs of {counted(len(cells), 'cell')}{''.join(added)}: {listed}."
 
 
-def _trials(cells: list[Cell], tables: Tables | None) -> list[str]:
-    seeds = sorted({cell.seed for cell in cells})
-    episodes = sorted({int(cell.setting("episodes")) for cell in cells})
+def _trials(cells: PackedCells, tables: Tables | None) -> list[str]:
+    seeds, kinds = sorted({cell.seed for cell in cells}), cells.kinds()
+    episodes = sorted({int(cell.setting("episodes")) for cell in kinds})
     counts = _counts(cells, tables)
     each = f"{_span(episodes, 'episode')} per cell"
     lines = [f"- {each}, with {'seed' if len(seeds) == 1 else 'each of the seeds'} {_seeds(seeds)}."]
     lines.append(f"- That is {_span(counts, 'trial')} for each row of the curve (one setting at one strength).")
-    phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
+    phases = list(dict.fromkeys(phase for cell in kinds for phase in cell.manifest.get("phases", ())))
     if len(phases) > 1:
         lines[-1] = f"- That is {_span(counts, 'trial')} for each setting, strength and phase ({', '.join(phases)})."
-    starts = {str(cell.setting("episode_seeds") or "independent") for cell in cells}
+    starts = {str(cell.setting("episode_seeds") or "independent") for cell in kinds}
     return lines + [f"- {_START[start]}" for start in sorted(starts) if start in _START]
 
 
-def _counts(cells: list[Cell], tables: Tables | None) -> list[int]:
+def _counts(cells: PackedCells, tables: Tables | None) -> list[int]:
     """Returns the numbers of trials behind the rows of the curve, without repetitions."""
     if tables is not None and tables.curve:
         return sorted({int(row["n_episodes"]) for row in tables.curve})
@@ -126,7 +127,7 @@ def _counts(cells: list[Cell], tables: Tables | None) -> list[int]:
     return sorted(set(totals.values()))
 
 
-def _reasons(cells: list[Cell], tables: Tables | None) -> list[str]:
+def _reasons(cells: PackedCells, tables: Tables | None) -> list[str]:
     counts, rates = _counts(cells, tables), _has_rates(cells)
     lines = [_NO_FORMULA]
     if rates:
@@ -134,9 +135,10 @@ def _reasons(cells: list[Cell], tables: Tables | None) -> list[str]:
     return [*lines, *_widest(tables.curve)] if tables is not None else lines
 
 
-def _has_rates(cells: list[Cell]) -> bool:
+def _has_rates(cells: PackedCells) -> bool:
+    kinds = cells.kinds()
     return any(
-        cell.manifest.get("measure") in RATES if cell.done else cell.setting("env").get("success") for cell in cells
+        cell.manifest.get("measure") in RATES if cell.done else cell.setting("env").get("success") for cell in kinds
     )
 
 
@@ -166,22 +168,23 @@ def _widest(curve: list[Row]) -> Iterator[str]:
             yield f"- Widest interval of `{name}`: {interval}, under {row['perturbation']} with {where}."
 
 
-def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section]) -> Iterator[str]:
+def _limits(cells: PackedCells, tables: Tables | None, sections: Sequence[Section]) -> Iterator[str]:
     yield "Everything is simulated. How a real system does is not measured."
     if len({cell.seed for cell in cells}) == 1:
         yield "There is one seed. It does not show how seeds differ, and no interval covers that."
-    if any({"path", "name"} & set(cell.setting("policy")) for cell in cells):
+    kinds = cells.kinds()
+    if any({"path", "name"} & set(cell.setting("policy")) for cell in kinds):
         yield (
             "A seed is that of an evaluation. A learned policy is the result of one training run; another run of the "
             "same training can break elsewhere."
         )
-        modes = {cell.setting("deterministic") is not False for cell in cells}
+        modes = {cell.setting("deterministic") is not False for cell in kinds}
         if len(modes) == 1:
             yield f"The policies were not measured with {'sampled' if True in modes else 'the most likely'} actions."
     yield from _untested(cells)
-    if any(not server["repeatable"] for server in map(server_of, cells) if server is not None):
+    if any(not server["repeatable"] for server in map(server_of, kinds) if server is not None):
         yield "A server that does not announce that it is repeatable chose actions: a new run may give other numbers."
-    if any(cell.setting("episode_seeds") == "consecutive" for cell in cells):
+    if any(cell.setting("episode_seeds") == "consecutive" for cell in kinds):
         yield "Seeds share start states, so intervals over seeds are too narrow."
     if tables is not None and tables.failures:
         failed = counted(len(tables.failures), "cell")
@@ -189,19 +192,19 @@ def _limits(cells: list[Cell], tables: Tables | None, sections: Sequence[Section
     yield from (limit for section in sections for limit in section.limits)
 
 
-def _untested(cells: list[Cell]) -> Iterator[str]:
-    acting = [cell for cell in cells if cell.setting("perturbation") != NO_PERTURBATION]
+def _untested(cells: PackedCells) -> Iterator[str]:
+    acting = cells.where(lambda cell: cell.setting("perturbation") != NO_PERTURBATION)
     if not acting:
         yield "No perturbation was tested, so nothing is said about robustness."
         return
     names = perturbation_names(acting)
     yield f"Other perturbations than {_listed(names)} were not tested."
-    levels = {(cell.choice("perturbation"), cell.strength) for cell in acting if cell.strength}
+    levels = {(cell.choice("perturbation"), cell.strength) for cell in acting.kinds() if cell.strength}
     if len(levels) > len(names):
         yield "Between two strengths a curve is interpolated; beyond the largest one nothing is known."
     else:
         yield "At other strengths than these nothing is known."
-    if all(cell.strength for cell in cells):
+    if all(cell.strength for cell in cells.kinds()):
         yield "No cell is without perturbation, so there is no baseline: a loss cannot be stated."
 
 

@@ -11,6 +11,7 @@ from brittlestar.config.build import imported_class
 from brittlestar.config.hints import env_option
 from brittlestar.reports.option_notes import OptionNotes, class_summary, option_notes
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.packed_cells import PackedCells
 
 _MOST_OPTIONS, _MOST_VALUES, _MOST_LETTERS = 30, 20, 80
 _STRENGTH = "The strength."
@@ -23,7 +24,7 @@ _WHEN = {
 _AT_END = "It is known at the end of an episode only."
 
 
-def task_lines(cells: list[Cell]) -> list[str]:
+def task_lines(cells: PackedCells) -> list[str]:
     """Returns Markdown on each environment: its task, time limit and success criterion."""
     lines = []
     for name, members in _by_option(cells, "env").items():
@@ -39,7 +40,7 @@ def task_lines(cells: list[Cell]) -> list[str]:
     return _cut(lines)
 
 
-def policy_lines(cells: list[Cell]) -> list[str]:
+def policy_lines(cells: PackedCells) -> list[str]:
     """Returns Markdown on each policy, with the settings that are not the default, and on how actions are chosen."""
     lines = []
     for name, members in _by_option(cells, "policy").items():
@@ -50,25 +51,26 @@ def policy_lines(cells: list[Cell]) -> list[str]:
         # What follows a colon is how to choose the option.
         summary = notes.summary.partition(": `")[0]
         lines.append(_item(0, name, " ".join(filter(None, [summary, f"({settings})" if settings else ""]))))
-    modes = {cell.setting("deterministic") is not False for cell in cells}
+    modes = {cell.setting("deterministic") is not False for cell in cells.kinds()}
     chosen = {True: "takes the most likely one", False: "samples from it"}
     both = " in some cells, and in others ".join(chosen[mode] for mode in sorted(modes, reverse=True))
     return [*_cut(lines), f"- A policy with a distribution of actions {both}."]
 
 
-def part_lines(cells: list[Cell], group: str) -> list[str]:
+def part_lines(cells: PackedCells, group: str) -> list[str]:
     """Returns Markdown on each perturbation, mitigation or schedule: effect, values, and what these mean."""
     lines = []
     for name, members in _by_option(cells, group).items():
-        nodes = [cell.setting(group) or {} for cell in members]
+        kinds = members.kinds()
+        nodes = [cell.setting(group) or {} for cell in kinds]
         notes = option_notes(str(nodes[0].get("_target_")), name)
-        strength = next((cell.strength_name for cell in members if cell.strength_name), None)
+        strength = next((cell.strength_name for cell in kinds if cell.strength_name), None)
         named = strength if group == "perturbation" else None
         lines += [_item(0, name, notes.summary), *_fields(nodes, notes, 1, named)]
     return _cut(lines)
 
 
-def perturbation_names(cells: list[Cell]) -> list[str]:
+def perturbation_names(cells: PackedCells) -> list[str]:
     """Returns the perturbations in the order of the sweep; a composition with the names of its parts."""
     names = []
     for name, members in _by_option(cells, "perturbation").items():
@@ -77,11 +79,8 @@ def perturbation_names(cells: list[Cell]) -> list[str]:
     return names
 
 
-def _by_option(cells: list[Cell], group: str) -> dict[str, list[Cell]]:
-    options: dict[str, list[Cell]] = {}
-    for cell in cells:
-        options.setdefault(_name(cell, group), []).append(cell)
-    return options
+def _by_option(cells: PackedCells, group: str) -> dict[str, PackedCells]:
+    return cells.groups(lambda cell: _name(cell, group))
 
 
 def _name(cell: Cell, group: str) -> str:
@@ -160,12 +159,13 @@ def _cut(lines: list[str]) -> list[str]:
     return [*lines[: starts[_MOST_OPTIONS]], f"- and {len(starts) - _MOST_OPTIONS} more, which the tables list"]
 
 
-def _time_limit(cells: list[Cell]) -> str:
+def _time_limit(cells: PackedCells) -> str:
     """Returns the time limit: that of the config, the registered one, or that of an episode that it ended."""
-    limits = [cell.setting("env").get("max_steps") for cell in cells]
+    kinds = cells.kinds()
+    limits = [cell.setting("env").get("max_steps") for cell in kinds]
     if any(limits):
         return f"{_values(limits)} steps (`env.max_steps`)"
-    limit = next((cell.manifest["registered_steps"] for cell in cells if "registered_steps" in cell.manifest), None)
+    limit = next((cell.manifest["registered_steps"] for cell in kinds if "registered_steps" in cell.manifest), None)
     if limit is None:
         from brittlestar.envs.ids import registered_limit
 
@@ -179,8 +179,8 @@ def _time_limit(cells: list[Cell]) -> str:
     return "none that is registered"
 
 
-def _success(cells: list[Cell], notes: OptionNotes) -> str:
-    nodes = [node for node in (cell.setting("env").get("success") for cell in cells) if node]
+def _success(cells: PackedCells, notes: OptionNotes) -> str:
+    nodes = [node for node in (cell.setting("env").get("success") for cell in cells.kinds()) if node]
     if not nodes:
         return "not defined."
     target = str(nodes[0].get("_target_"))

@@ -9,6 +9,7 @@ from brittlestar.results.aggregate import Tables
 from brittlestar.results.curve_intervals import BRACKET, THRESHOLD, metric_method, point_method, shape_method
 from brittlestar.results.grouping import group
 from brittlestar.results.load import RATES, Cell, Row
+from brittlestar.results.packed_cells import PackedCells
 from brittlestar.results.rows import group_rows, measures
 from brittlestar.statistics.intervals import LEVEL
 
@@ -37,9 +38,9 @@ def statistics_lines(tables: Tables, sections: Sequence[Section]) -> list[str]:
     return lines
 
 
-def planned_lines(cells: list[Cell], counts: list[int]) -> list[str]:
+def planned_lines(cells: PackedCells, counts: list[int]) -> list[str]:
     """Returns the same for cells that have not run, with the numbers of trials behind the rows of their curve."""
-    names = list(dict.fromkeys(name for cell in cells for name in _planned_measures(cell)))
+    names = list(dict.fromkeys(name for cell in cells.kinds() for name in _planned_measures(cell)))
     if not names:
         return []
     seeds = len({cell.seed for cell in cells})

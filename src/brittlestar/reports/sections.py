@@ -2,6 +2,7 @@
 
 import json
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 from brittlestar.config.build import build, imported_class, targets_in
 from brittlestar.errors import UserError, nearest
 from brittlestar.results.load import Cell
+from brittlestar.results.packed_cells import PackedCells, pack_cells
+
+_PLAIN = "brittlestar.studies.base.Study"
+"""The study of a sweep without one, which makes nothing of the cells."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,13 @@ class Section:
     """Whether the findings replace those on single curves, which ask the same by another method."""
 
 
-def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Section], list[str]]:
+def analyse(studies: list[tuple[Any, PackedCells]], out: Path) -> tuple[list[Section], list[str]]:
     """Returns the sections of studies, and the errors of those that cannot analyse their cells; see `studies_of`."""
-    sections, errors = [], []
+    sections, errors = list[Section](), list[str]()
     for study, cells in studies:
         try:
-            sections += study.analyse(cells, out)
+            # A list of all cells takes much memory.
+            sections += [] if _name(type(study)) == _PLAIN else study.analyse([*cells], out)
         except UserError as error:
             errors.append(str(error))
         except OSError:
@@ -61,23 +67,32 @@ def analyse(studies: list[tuple[Any, list[Cell]]], out: Path) -> tuple[list[Sect
     return sections, errors
 
 
-def studies_of(cells: list[Cell], settings: dict[str, Any]) -> list[tuple[Any, list[Cell]]]:
+def studies_of(every: Iterable[Cell], settings: dict[str, Any]) -> list[tuple[Any, PackedCells]]:
     """Returns every study among some cells, built with the settings, and its cells."""
-    nodes = [cell.setting("study") for cell in cells]
+    cells = pack_cells(every)
+    nodes = [cell.setting("study") for cell in cells.kinds()]
     keys = {key for node in nodes if isinstance(node, dict) for key in node if key != "_target_"}
     for key in settings:
         if not keys:
             raise UserError(f"`study.{key}` does not exist: these sweeps have no study with settings")
         if key not in keys:
             raise UserError(f"`study.{key}` does not exist in these sweeps; {nearest(key, keys)}")
-    members: dict[str, tuple[dict[str, Any], list[Cell]]] = {}
-    for cell, node in zip(cells, nodes, strict=True):
+    studies: dict[str, dict[str, Any]] = {}
+    for node in nodes:
         if isinstance(node, dict):
             node = node | {key: value for key, value in settings.items() if key in node}
-            first, study_cells = members.setdefault(str(node["_target_"]), (node, []))
-            _refuse_differences(first, node)
-            study_cells.append(cell)
-    return [(_build(node), study_cells) for node, study_cells in members.values()]
+            _refuse_differences(studies.setdefault(str(node["_target_"]), node), node)
+    members = cells.groups(_study_of)
+    return [(_build(node), members[target]) for target, node in studies.items()]
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _study_of(cell: Cell) -> str | None:
+    node = cell.setting("study")
+    return str(node["_target_"]) if isinstance(node, dict) else None
 
 
 def _build(node: dict[str, Any]) -> Any:

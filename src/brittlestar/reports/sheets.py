@@ -47,15 +47,15 @@ def plot_sheets(tables: Tables, folder: Path) -> drawing.Pictures:
 def _is_sheet_wanted(tables: Tables) -> bool:
     rows = [*tables.curve, *tables.failures]
     several = any(len({row.get(column) for row in rows}) > 1 for column in MODELS)
-    targets = {str(cell.setting("perturbation").get("_target_")) for cell in tables.finished}
+    targets = {str(cell.setting("perturbation").get("_target_")) for cell in tables.finished.kinds()}
     return several or LABEL in tables.grouping.columns or any(name.endswith("MaskObservation") for name in targets)
 
 
 def _by_environment(tables: Tables) -> dict[str, list[Row]]:
     """Groups rows by registered id: one environment can have two names, its option and its id."""
     ids = {}
-    for cell, label in zip(tables.finished, tables.grouping.labels, strict=True):
-        ids[label] = str(cell.setting("env").get("id") or cell.choice("env"))
+    for label, cells in tables.members().items():
+        ids[label] = str(cells[-1].setting("env").get("id") or cells[-1].choice("env"))
     groups: dict[str, list[Row]] = {}
     for label, rows in group_rows(tables.curve, tables.grouping.columns).items():
         groups.setdefault(ids[label], []).extend(rows)

@@ -1,10 +1,13 @@
 """From the folder of a sweep to tables, plots, a report and a few lines in the terminal."""
 
 import dataclasses
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from brittlestar.cells.claims import holder_of
 from brittlestar.cells.files import host_name, make_folder
@@ -20,14 +23,15 @@ from brittlestar.reports.report import Report, title_of
 from brittlestar.reports.sections import Section, analyse, studies_of
 from brittlestar.reports.small_plots import terminal_plots
 from brittlestar.results.aggregate import Tables, aggregate
-from brittlestar.results.grouping import CellValues, Grouping, sort_key
-from brittlestar.results.load import Cell, Row, load_cells
+from brittlestar.results.grouping import CellValues, Grouping, ranks_of, sort_key
+from brittlestar.results.load import Cell, Row, load_packed
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 from brittlestar.results.reward_curves import reward_curves
 from brittlestar.results.rows import group_rows
 from brittlestar.results.write import writing_tables
 from brittlestar.statistics.resampling import forget_draws
 from brittlestar.sweeps.index import INDEX
-from brittlestar.sweeps.memory import no_garbage_collection
+from brittlestar.sweeps.memory import no_garbage_collection, return_freed
 from brittlestar.sweeps.missing import missing_cells
 
 _TABLES = ("episodes", "cells", "curve", "summary", "failures")
@@ -55,11 +59,9 @@ def summarise(
         study: analyses the cells, in place of the study that their configs name.
     """
     # First what is missing: a cell that ends meanwhile counts as missing, and is in the tables.
-    partial, every = _missing(folders), load_cells(folders, mixed)
+    partial, every = _missing(folders), load_packed(folders, mixed)
     studies = [(study, every)] if study else studies_of(every, settings or {})
-    cells = [cell for cell in every if cell.role is None]
-    tables = as_swept(aggregate(cells + [cell for cell in every if cell.role is not None and not cell.done]), cells)
-    forget_draws()
+    tables = _tables(every)
     try:
         make_folder(out)
         sections, errors = analyse(studies, out)
@@ -82,6 +84,16 @@ def summarise(
     # A study may need the cells that are missing.
     failures = [] if partial and any(map(_runs, folders)) else errors
     return Summary(tables, _text(report, notes + pictures.notes, plots, files), failures)
+
+
+def _tables(every: PackedCells) -> Tables:
+    """Returns the tables of the cells of a sweep, and of those of its study that failed."""
+    return_freed()
+    cells, broken = every.where(_is_swept), every.where(lambda cell: not _is_swept(cell) and not cell.done)
+    tables = as_swept(aggregate(itertools.chain(cells, broken) if broken else cells), cells)
+    forget_draws()
+    return_freed()
+    return tables
 
 
 def _curve(tables: Tables, sections: list[Section]) -> list[Row]:
@@ -135,22 +147,29 @@ def _braced(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{{{','.join(names)}}}"
 
 
-def as_swept(tables: Tables, cells: list[Cell]) -> Tables:
+def _is_swept(cell: Cell) -> bool:
+    return cell.role is None
+
+
+def as_swept(tables: Tables, cells: Iterable[Cell]) -> Tables:
     """Orders all rows as the cells of the sweep name the options; numbers remain ordered by size."""
     columns = tables.grouping.columns
-    swept = CellValues(cells)
-    orders = ((c, (*swept.of(c), *(row.get(c) for row in tables.curve))) for c in columns)
+    swept = CellValues(pack_cells(cells))
+    orders = ((c, (*swept.distinct(c), *(row.get(c) for row in tables.curve))) for c in columns)
     ranks = {(c, value): rank for c, values in orders for rank, value in enumerate(dict.fromkeys(values))}
 
     def key(row: Row) -> list[tuple]:
         return sort_key(ranks.get((c, row[c])) if isinstance(row[c], str) else row[c] for c in columns)
 
-    labelled = list(zip(tables.grouping.labels, tables.finished, strict=True))
-    labelled.sort(key=lambda pair: key(dict(zip(columns, pair[0], strict=True))))
+    labels = tables.grouping.labels
+    distinct = {id(label): label for label in labels}
+    keys = (key(dict(zip(columns, label, strict=True))) for label in distinct.values())
+    numbers = dict(zip(distinct, ranks_of(keys).tolist(), strict=True))
+    places = np.argsort([numbers[id(label)] for label in labels], kind="stable")
     return dataclasses.replace(
         tables,
         cells=tables.cells.in_order(key),
         **{name: sorted(getattr(tables, name), key=key) for name in ("curve", "summary", "failures")},
-        finished=[cell for _, cell in labelled],
-        grouping=Grouping(columns, [label for label, _ in labelled]),
+        finished=tables.finished.choose(places),
+        grouping=Grouping(columns, [labels[i] for i in places.tolist()]),
     )

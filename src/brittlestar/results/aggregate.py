@@ -1,6 +1,7 @@
 """The aggregate step: cells in, tidy tables out, one curve at a time."""
 
 import itertools
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 from brittlestar.errors import UserError
 from brittlestar.policies.base import RecordedReturn
 from brittlestar.results.baseline_check import BaselineCheck, check_baseline, likely_cause, other_limit
-from brittlestar.results.cell_table import CellTable, Columns
+from brittlestar.results.cell_table import CellTable, CurveCells
 from brittlestar.results.curve import Curve
 from brittlestar.results.curve_intervals import (
     CurveIntervals,
@@ -20,9 +21,10 @@ from brittlestar.results.curve_intervals import (
     threshold_of,
 )
 from brittlestar.results.failures import failure_row
-from brittlestar.results.grouping import Grouping, group, sort_key
+from brittlestar.results.grouping import Grouping, group, ranks_of, sort_key
 from brittlestar.results.load import RATES, Cell, Row
 from brittlestar.results.metric_intervals import MetricIntervals, metric_intervals
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 from brittlestar.results.servers import latency_columns, repeatable_column
 from brittlestar.statistics.arrays import moments
 from brittlestar.statistics.curves import critical_level, critical_level_interpolated, crossing_bracket
@@ -40,10 +42,17 @@ class Tables:
     curve: list[Row]
     summary: list[Row]
     failures: list[Row]
-    finished: list[Cell]
+    finished: PackedCells
     grouping: Grouping
     baseline_checks: list[tuple[Row, BaselineCheck]]
     """The check of every policy that has a recorded return, with the label of its curves; None where they differ."""
+
+    def members(self) -> dict[tuple, PackedCells]:
+        """Returns the finished cells of each curve by its label, in the order of the tables."""
+        places = dict[tuple, array]()
+        for place, label in enumerate(self.grouping.labels):
+            places.setdefault(label, array("q")).append(place)
+        return {label: self.finished.choose(chosen) for label, chosen in places.items()}
 
     def episodes(self) -> Iterator[tuple[Row, Cell]]:
         """Yields the label of every finished cell, with the cell."""
@@ -51,37 +60,47 @@ class Tables:
             yield self.grouping.label(i) | cell.place, cell
 
 
-def aggregate(cells: list[Cell]) -> Tables:
+def aggregate(cells: Iterable[Cell]) -> Tables:
     """Groups cells into curves and computes every table; holds the rows of one curve at a time."""
     cells = split_cells(cells)
     grouping = group(cells)
-    members: dict[tuple, list[Cell]] = {}
-    failures = []
-    for i in _order(cells, grouping):
-        if cells[i].done:
-            members.setdefault(grouping.labels[i], []).append(cells[i])
-        else:
-            failures.append(failure_row(grouping.label(i), cells[i]))
-    finished = [cell for curve in members.values() for cell in curve]
-    if len({tuple(cell.manifest["columns"]) for cell in finished}) > 1:
+    members, failures = _members(cells, grouping)
+    finished = cells.choose(np.concatenate([[], *members.values()]))
+    if len({tuple(cell.manifest["columns"]) for cell in finished.kinds()}) > 1:
         raise UserError("cells of two versions of brittlestar have different columns: aggregate them apart")
-    labels = [label for label, curve in members.items() for _ in curve]
+    labels = [label for label, places in members.items() for _ in places]
     tables = Tables(CellTable(), [], [], failures, finished, Grouping(grouping.columns, labels), [])
-    curves = (Curve(dict(zip(grouping.columns, label, strict=True)), curve) for label, curve in members.items())
+    ends = np.cumsum([len(places) for places in members.values()]).tolist()
+    parts = (finished[start:end] for start, end in itertools.pairwise([0, *ends]))
+    rows = (dict(zip(grouping.columns, label, strict=True)) for label in members)
+    curves = (Curve(row, part) for row, part in zip(rows, parts, strict=True))
     for curve, intervals in curve_intervals(curves):
         _add(tables, curve, intervals)
     tables.baseline_checks = _once_per_policy(tables.baseline_checks)
     return tables
 
 
-def split_cells(cells: Iterable[Cell]) -> list[Cell]:
+def _members(cells: PackedCells, grouping: Grouping) -> tuple[dict[tuple, array], list[Row]]:
+    """Returns the places of the finished cells of each curve, and the rows of the others."""
+    members, failures = dict[tuple, array](), list[Row]()
+    is_done = [cell.done for cell in cells.kinds()]
+    kinds = cells.firsts()[1]
+    for i in _order(cells, grouping):
+        if is_done[kinds[i]]:
+            members.setdefault(grouping.labels[i], array("q")).append(i)
+        else:
+            failures.append(failure_row(grouping.label(i), cells[i]))
+    return members, failures
+
+
+def split_cells(cells: Iterable[Cell]) -> PackedCells:
     """Returns cells with each phase of a stress schedule, and each direction of a sweep through 0, as its own cell."""
-    parts = [part for cell in cells for part in cell.by_phase()]
-    if all(cell.strength >= 0 for cell in parts):
+    parts = pack_cells(cells).split(Cell.by_phase)
+    strengths = {cell.strength for cell in parts.kinds()}
+    if all(strength >= 0 for strength in strengths):
         return parts
-    upwards = any(cell.strength > 0 for cell in parts)
-    sides = [side for cell in parts for side in cell.by_direction()]
-    return [side for side in sides if upwards or side.direction != "up"]
+    upwards = any(strength > 0 for strength in strengths)
+    return parts.split(Cell.by_direction).where(lambda side: upwards or side.direction != "up")
 
 
 def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
@@ -89,8 +108,7 @@ def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
     check = _baseline_check(curve, RecordedReturn(**record)) if record else None
     column = {} if not record else {"baseline_check": check.status if check else "no clean cell"}
     column |= repeatable_column(curve.cells)
-    whole = {name: [value] * len(curve.cells) for name, value in column.items()}
-    tables.cells.pieces.append(_cell_columns(curve) | whole | latency_columns(curve.cells))
+    tables.cells.pieces.append(CurveCells(curve, column, latency_columns(curve.cells)))
     metrics = metric_intervals(curve)
     tables.curve += [row | column for row in _curve_rows(curve, metrics, intervals)]
     tables.summary += [row | column for row in _summary_rows(curve, metrics, intervals)]
@@ -99,7 +117,7 @@ def _add(tables: Tables, curve: Curve, intervals: CurveIntervals) -> None:
 
 def _baseline_check(curve: Curve, recorded: RecordedReturn) -> BaselineCheck | None:
     """Compares the recorded return with all clean episodes of a curve."""
-    clean = [cell for cell in curve.cells if cell.strength == 0]
+    clean = curve.cells.where(lambda cell: cell.strength == 0)
     if not clean:
         return None
     returns = np.concatenate([cell.column("return") for cell in clean])
@@ -115,9 +133,11 @@ def _once_per_policy(checks: list[tuple[Row, BaselineCheck]]) -> list[tuple[Row,
     return [(label, check) for (_, check), label in joined.items()]
 
 
-def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
-    """Sorts cells by label, strength and seed, so that the tables do not depend on the order of the input."""
-    phases = list(dict.fromkeys(phase for cell in cells for phase in cell.manifest.get("phases", ())))
+def _order(cells: PackedCells, grouping: Grouping) -> Iterator[int]:
+    """Yields the places of cells by label, strength and seed, so that the tables do not depend on their order."""
+    firsts, numbers = cells.firsts()
+    kinds = [*cells.choose(firsts)]
+    phases = list(dict.fromkeys(phase for cell in kinds for phase in cell.manifest.get("phases", ())))
 
     def in_time(label: tuple) -> list:
         # Phases sort as they follow each other.
@@ -127,24 +147,15 @@ def _order(cells: list[Cell], grouping: Grouping) -> list[int]:
     def overrides(i: int) -> list[str]:
         return cells[i].manifest.get("overrides", [])
 
-    ranks = {label: sort_key(in_time(label)) for label in set(grouping.labels)}
-
-    def key(i: int) -> tuple:
-        return ranks[grouping.labels[i]], abs(cells[i].strength), cells[i].seed
-
-    places = itertools.groupby(sorted(range(len(cells)), key=key), key)
-    groups = (list(group) for _, group in places)
-    # Only few cells have the same place, and overrides take long to read.
-    return [i for group in groups for i in (sorted(group, key=overrides) if len(group) > 1 else group)]
-
-
-def _cell_columns(curve: Curve) -> Columns:
-    places = tuple(np.transpose([curve.place(cell) for cell in curve.cells]))
-    columns: Columns = {name: [value] * len(curve.cells) for name, value in curve.label.items()}
-    rows = [cell.place | {"cell": cell.manifest["cell"]} for cell in curve.cells]
-    columns |= {name: [row[name] for row in rows] for name in rows[0]}
-    columns["episodes"] = curve.episodes[places].tolist()
-    return columns | dict(zip(curve.metrics, np.ascontiguousarray(curve.mean[places].T), strict=True))
+    keys = [(sort_key(in_time(grouping.labels[i])), abs(cell.strength)) for i, cell in zip(firsts, kinds, strict=True)]
+    ranks = ranks_of(keys)[numbers]
+    places = np.argsort(ranks, kind="stable")
+    for same_level in np.split(places, np.flatnonzero(np.diff(ranks[places])) + 1):
+        seeds = {i: cells[i].seed for i in same_level.tolist()}
+        for _, same in itertools.groupby(sorted(seeds, key=seeds.__getitem__), seeds.__getitem__):
+            # Only few cells have the same place, and overrides take long to read.
+            first, *others = same
+            yield from sorted([first, *others], key=overrides) if others else [first]
 
 
 def _curve_rows(curve: Curve, metrics: MetricIntervals, intervals: CurveIntervals) -> list[Row]:

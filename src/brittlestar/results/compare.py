@@ -64,7 +64,7 @@ def shared_values(a: list[Cell], b: list[Cell], measure: str) -> Sides:
     return sides_of(a, b, measure)
 
 
-def check_axes(a: list[Cell], b: list[Cell], measure: str) -> None:
+def check_axes(a: Sequence[Cell], b: Sequence[Cell], measure: str) -> None:
     """Raises a `UserError` if two curves are not over one axis, or lack the measure."""
     axes = [{"environment": cells[0].config["env"].get("id"), "strength": cells[0].strength_name} for cells in (a, b)]
     for axis in axes[0]:

@@ -1,11 +1,12 @@
 """The cells of one curve as arrays over strengths and seeds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from brittlestar.errors import UserError
 from brittlestar.results.load import RATES, ROW_KEYS, Cell, Row
+from brittlestar.results.packed_cells import pack_cells
 from brittlestar.statistics.arrays import moments
 
 _MOST_CELLS = 256
@@ -21,14 +22,19 @@ class Curve:
         scores: the measures of every episode, `(measures, strengths, seeds, episodes)`.
     """
 
-    def __init__(self, label: Row, cells: list[Cell]) -> None:
-        self.label, self.cells = label, cells
+    def __init__(self, label: Row, cells: Sequence[Cell]) -> None:
+        self.label, self.cells = label, pack_cells(cells)
+        kinds = [*self.cells.kinds()]
         # From the clean end: a sweep through 0 has a curve for either direction.
-        self.strengths = sorted({cell.strength for cell in cells}, key=abs)
-        self.seeds = sorted({cell.seed for cell in cells})
-        self.strength_name = min((cell.strength_name for cell in cells if cell.strength_name), default=None)
-        self._rows, self._columns = ({v: i for i, v in enumerate(axis)} for axis in (self.strengths, self.seeds))
-        if len(set(map(self.place, cells))) < len(cells):
+        self.strengths = sorted({cell.strength for cell in kinds}, key=abs)
+        self.strength_name = min((cell.strength_name for cell in kinds if cell.strength_name), default=None)
+        rows = {strength: i for i, strength in enumerate(self.strengths)}
+        places = [(rows[cell.strength], cell.seed) for cell in self.cells]
+        self.seeds = sorted({seed for _, seed in places})
+        seeds = {seed: j for j, seed in enumerate(self.seeds)}
+        self.places = tuple(np.array([(i, seeds[seed]) for i, seed in places], dtype=np.int32).T)
+        """The indices of every cell in the arrays: of its strength, and of its seed."""
+        if len(set(places)) < len(cells):
             raise UserError(f"two different cells have the same strength and seed of {label}: aggregate apart")
         columns = list(cells[0].manifest["columns"])
         self.metrics = [name for name in columns if name not in ROW_KEYS]
@@ -41,23 +47,21 @@ class Curve:
         self.scores = scores[[measures.index(name) for name in self.measures]]
         self.episodes = self.of(self.count, "length")
 
-    def place(self, cell: Cell) -> tuple[int, int]:
-        """Returns the indices of a cell in the arrays."""
-        return self._rows[cell.strength], self._columns[cell.seed]
-
     def of(self, values: np.ndarray, metric: str) -> np.ndarray:
         """Returns one metric of an array `(strengths, seeds, metrics)`."""
         return values[..., self.metrics.index(metric)]
 
     def _read(self, metrics: list[int], measures: list[int]) -> np.ndarray:
         shape = len(self.strengths), len(self.seeds)
-        self.count = np.zeros((*shape, len(metrics)), dtype=np.int64)
+        self.count = np.zeros((*shape, len(metrics)), dtype=np.int32)
         self.mean, self.std = (np.full((*shape, len(metrics)), np.nan) for _ in range(2))
         episodes: dict[tuple[int, int], np.ndarray] = {}
+        start = 0
         for batch in _batches(self.cells):
-            places, rows = [self.place(cell) for cell, _ in batch], np.stack([rows for _, rows in batch])
-            where = tuple(np.transpose(places))
+            where = self.places[0][start : start + len(batch)], self.places[1][start : start + len(batch)]
+            rows, start = np.stack(batch), start + len(batch)
             self.count[where], self.mean[where], self.std[where] = moments(rows[:, :, metrics], axis=1)
+            places = zip(*(part.tolist() for part in where), strict=True)
             episodes |= dict(zip(places, rows[:, :, measures].transpose(0, 2, 1), strict=True))
         scores = np.full((len(measures), *shape, max(values.shape[1] for values in episodes.values())), np.nan)
         for (i, j), values in episodes.items():
@@ -65,13 +69,13 @@ class Curve:
         return scores
 
 
-def _batches(cells: list[Cell]) -> Iterator[list[tuple[Cell, np.ndarray]]]:
-    """Yields neighbouring cells with the same number of episodes, and their rows: many small arrays are slow."""
-    batch: list[tuple[Cell, np.ndarray]] = []
+def _batches(cells: Sequence[Cell]) -> Iterator[list[np.ndarray]]:
+    """Yields the rows of neighbouring cells with the same number of episodes: many small arrays are slow."""
+    batch: list[np.ndarray] = []
     for cell in cells:
         rows = cell.rows()
-        if batch and (len(batch) == _MOST_CELLS or len(rows) != len(batch[0][1])):
+        if batch and (len(batch) == _MOST_CELLS or len(rows) != len(batch[0])):
             yield batch
             batch = []
-        batch.append((cell, rows))
+        batch.append(rows)
     yield batch

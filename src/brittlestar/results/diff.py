@@ -1,6 +1,6 @@
 """What changed between two sweeps of one study: curve by curve and level by level, paired where episodes are shared."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,8 +78,8 @@ def diff(old: Path, new: Path, measures: list[str] | None = None) -> SweepDiff:
 def _curves(old: Path, new: Path, *sweeps: list[Cell]) -> Iterator[dict[tuple, SweepCurve]]:
     """Returns the curves of both sweeps by what varied in one of them."""
     sides = []
-    for folder, cells in zip((old, new), sweeps, strict=True):
-        sides.append(split_cells(cell for cell in cells if cell.done and cell.role is None))
+    for folder, every in zip((old, new), sweeps, strict=True):
+        sides.append(split_cells(cell for cell in every if cell.done and cell.role is None))
         if not sides[-1]:
             raise UserError(f"{folder} holds no finished cell")
     varied = dict.fromkeys(column for cells in sides for column in _varied(cells))
@@ -93,7 +93,7 @@ def _curves(old: Path, new: Path, *sweeps: list[Cell]) -> Iterator[dict[tuple, S
         yield dict(sorted(members.items(), key=lambda item: sort_key(item[0])))
 
 
-def _varied(cells: list[Cell]) -> list[str]:
+def _varied(cells: Sequence[Cell]) -> list[str]:
     """Returns the columns in which the curves of one sweep differ; a backend that only some cells have is no name."""
     grouping = group(cells)
     places = [i for i, column in enumerate(grouping.columns) if column != BACKEND]

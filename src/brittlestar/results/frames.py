@@ -34,5 +34,5 @@ def data_frames(cells: Iterable[tuple[dict[str, Any], np.ndarray]]) -> Result:
             frame.insert(place, key, value)
         frames.append(frame)
     per_cell, curve, summary = (pd.DataFrame(list(rows)) for rows in (tables.cells, tables.curve, tables.summary))
-    notes = list(dict.fromkeys(note for cell in tables.finished for note in cell.notes))
+    notes = list(dict.fromkeys(note for cell in tables.finished.kinds() for note in cell.notes))
     return Result(pd.concat(frames, ignore_index=True), per_cell, curve, summary, notes)

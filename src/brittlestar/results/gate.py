@@ -97,9 +97,7 @@ class _Source:
         self.curves = judged_curves(tables)
         self.metrics = metrics_of(tables.finished[0].manifest["columns"]) if tables.finished else []
         self._levels, self._summaries = (group_rows(rows, columns) for rows in (tables.curve, tables.summary))
-        self._cells: dict[tuple, list[Cell]] = {}
-        for label, cell in zip(tables.grouping.labels, tables.finished, strict=True):
-            self._cells.setdefault(label, []).append(cell)
+        self._cells = tables.members()
 
     def levels(self, curve: JudgedCurve) -> list[Row]:
         """Returns the rows of a curve, one for each level."""
@@ -112,7 +110,7 @@ class _Source:
     def cells(self, curve: JudgedCurve, level: float | None) -> list[Cell]:
         """Returns the finished cells of a curve, or those of one level."""
         cells = self._cells[tuple(curve.label.values())]
-        return cells if level is None else [cell for cell in cells if cell.strength == curve.level(level)]
+        return [*cells] if level is None else [cell for cell in cells if cell.strength == curve.level(level)]
 
 
 def judge_gate(requirements: list[Requirement], tables: Tables) -> list[GatedRequirement]:

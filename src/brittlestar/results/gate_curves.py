@@ -64,9 +64,7 @@ class Judged(NamedTuple):
 def judged_curves(tables: Tables) -> list[JudgedCurve]:
     """Returns the curves of finished tables."""
     columns = tables.grouping.columns
-    headlines = {
-        label: cell.manifest["measure"] for label, cell in zip(tables.grouping.labels, tables.finished, strict=True)
-    }
+    headlines = {label: cells[-1].manifest["measure"] for label, cells in tables.members().items()}
     summary, rows = (group_rows(table, columns) for table in (tables.summary, tables.curve))
     name, curves = _namer(columns, rows), []
     for key, points in rows.items():

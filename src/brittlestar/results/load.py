@@ -2,192 +2,62 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from brittlestar.cells.record import EPISODES, REWARDS
 from brittlestar.errors import UserError
-from brittlestar.results.manifest_values import choice_of, derived, facts_of, hash_of_layers, layers_of
-from brittlestar.sweeps.index import INDEX, ArrayFile, find_indexes, read_header, read_index
-from brittlestar.sweeps.layers import GONE, Layered
+from brittlestar.results.cell import RATES, ROW_KEYS, Cell, Row
+from brittlestar.results.manifest_values import derived, hash_of_layers
+from brittlestar.results.packed_cells import CellPacker, PackedCells, pack_cells
+from brittlestar.sweeps.index import INDEX, find_indexes, read_header, read_index
 from brittlestar.sweeps.missing import is_planned
 
-RATES = ("success_any", "success_final")
-ROW_KEYS = ("episode", "reset_seed", "phase")
-"""Columns of an episode row that are not metrics."""
-Row = dict[str, Any]
-
-
-@dataclass(slots=True)
-class Cell:
-    """A recorded cell. Its rows are on disk (or in memory, for the Python API) until `rows` reads them."""
-
-    manifest: Mapping[str, Any]
-    held: np.ndarray | None = None
-    source: tuple[ArrayFile, int] | None = None
-    """The file of its arrays, and where they start."""
-    phase: str | None = None
-    """The phase of the stress schedule whose episodes count; None for all."""
-    direction: str | None = None
-    """`down` or `up` in a sweep with strengths below 0, else None."""
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """The resolved config of the cell."""
-        return self.manifest["config"]
-
-    def setting(self, key: str) -> Any:
-        """Returns one top-level value of the config; much faster than `config` for the cells of a large sweep."""
-        return self.manifest.setting(key) if isinstance(self.manifest, Layered) else self.config.get(key)
-
-    @property
-    def done(self) -> bool:
-        """Whether the cell has a result."""
-        return self._facts[0]
-
-    @property
-    def seed(self) -> int:
-        """The cell's seed."""
-        return self.setting("seed")
-
-    @property
-    def strength(self) -> float:
-        """The perturbation's strength: the x axis."""
-        return self._facts[1]
-
-    @property
-    def strength_name(self) -> str | None:
-        """The name of the strength field."""
-        return self._facts[2]
-
-    @property
-    def _facts(self) -> tuple[bool, float, str | None]:
-        """Whether the cell has a result, the value of its strength, and the name of the strength field."""
-        return derived(self.manifest, "facts", facts_of)
-
-    @property
-    def notes(self) -> list[str]:
-        """What the cell recorded for its readers."""
-        return self.manifest.get("notes") or []
-
-    @property
-    def role(self) -> str | None:
-        """The name that a study gave to a cell it added; None for a cell of the sweep itself."""
-        return self.setting("role")
-
-    @property
-    def place(self) -> Row:
-        """Strength and seed as table columns."""
-        return {"strength_name": self.strength_name, "strength": self.strength, "seed": self.seed}
-
-    def choice(self, group: str) -> str:
-        """Returns the option chosen in a config group, or the class name where there is no Hydra."""
-        return choice_of(self.manifest, group)
-
-    @property
-    def flat(self) -> dict[str, Any]:
-        """Options and config values by dotted key, without seed, strength and keys that change no result."""
-        shared, own = self.layers
-        flat = {key: value for key, value in (shared | own).items() if value is not GONE}
-        flat.pop(f"perturbation.{self.strength_name}", None)
-        return flat
-
-    @property
-    def layers(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The values of `flat` in two parts: those of many cells, always the same object, and those of few cells."""
-        if self.phase is None and self.direction is None:
-            return derived(self.manifest, "layers", layers_of)
-        return derived(self.manifest, ("layers", self.phase, self.direction), self._sided_layers)
-
-    def _sided_layers(self, manifest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        shared, own = layers_of(manifest)
-        sides = {"phase": self.phase, "direction": self.direction}
-        return shared, own | {name: side for name, side in sides.items() if side is not None}
-
-    def rows(self) -> np.ndarray:
-        """Returns the episode rows, `(episodes, columns)`."""
-        if self.held is not None:
-            return self.held
-        rows = self.array(EPISODES)
-        return rows if self.phase is None else self._of_phase(rows)
-
-    def array(self, name: str) -> np.ndarray:
-        """Returns one of the recorded arrays, see `cells.record`; raises `DamagedCellError` for a damaged one."""
-        assert self.source is not None
-        return self.source[0].read(self.source[1], self.manifest["files"], name)
-
-    def column(self, name: str) -> np.ndarray:
-        """Returns one column of the episode rows."""
-        return self.rows()[:, list(self.manifest["columns"]).index(name)]
-
-    def rewards(self) -> np.ndarray | None:
-        """Returns the reward over time, `(steps, REWARD_COLUMNS)`, of its phase; None if there is no record of it."""
-        phases = self.manifest.get("phases", ())
-        if self.source is None or REWARDS not in (files := self.manifest["files"]):
-            return None
-        return self.source[0].read(self.source[1], files, REWARDS)[phases.index(self.phase or phases[0])]
-
-    def by_phase(self) -> list[Cell]:
-        """Returns the cell, or one for each phase of its stress schedule."""
-        phases = self.manifest.get("phases", ())
-        if not self.done or len(phases) < 2:
-            return [self]
-        cells = [dataclasses.replace(self, held=None, phase=phase) for phase in phases]
-        for cell in cells:
-            cell.held = None if self.held is None else cell._of_phase(self.held)
-        return cells
-
-    def by_direction(self) -> list[Cell]:
-        """Returns the cell on its side of a sweep through 0; a strength of 0 is on both."""
-        sides = ["down"] * (self.strength <= 0) + ["up"] * (self.strength >= 0)
-        return [dataclasses.replace(self, direction=side) for side in sides]
-
-    def _of_phase(self, rows: np.ndarray) -> np.ndarray:
-        code = self.manifest["phases"].index(self.phase)
-        return rows[rows[:, list(self.manifest["columns"]).index("phase")] == code]
+__all__ = ["RATES", "ROW_KEYS", "Cell", "Row", "load_cells", "load_packed", "read_cells"]
 
 
 def load_cells(folders: Iterable[str | Path], mixed: bool = False) -> list[Cell]:
+    """Returns the cells of `load_packed`, all of them in memory."""
+    return [*load_packed(folders, mixed)]
+
+
+def load_packed(folders: Iterable[str | Path], mixed: bool = False) -> PackedCells:
     """Reads the cells of the sweeps in some folders; a cell with two records counts once.
 
     Sweeps of different studies are an error, unless they may be `mixed` in one table.
     """
-    loaded, studies = _CellSet(), dict[str, str]()
+    sweeps, studies = list[PackedCells](), dict[str, str]()
     for folder in map(Path, folders):
-        cells = read_cells(folder)
-        studies.setdefault(_study(cells), str(folder))
-        for cell in cells:
-            loaded.add(cell)
+        sweeps.append(_read_packed(folder))
+        studies.setdefault(_study(sweeps[-1]), str(folder))
+    cells = sweeps[0] if len(sweeps) == 1 else pack_cells(cell for sweep in sweeps for cell in sweep)
+    cells = _without_twins(cells)
     if len(studies) > 1 and not mixed:
         contents = "; ".join(f"{folder} is {study}" for study, folder in studies.items())
         raise UserError(f"these are different studies: {contents}. Aggregate sweeps of one study, or pass --mixed")
-    return loaded.cells
+    return cells
 
 
-class _CellSet:
-    """Cells of which no two have the same identity: the better one of two remains."""
-
-    def __init__(self) -> None:
-        self.cells: list[Cell] = []
-        self._places: dict[int, int | list[int]] = {}
-        """Places of cells by hash; a list where several have the same one."""
-
-    def add(self, cell: Cell) -> None:
-        """Adds a cell, or compares it with its twin."""
-        key = _quick_hash(cell)
-        known = self._places.get(key, [])
-        places = [known] if isinstance(known, int) else known
-        for place in places:
-            if _identity(self.cells[place]) == _identity(cell):
-                self.cells[place] = _better(self.cells[place], cell)
-                return
-        self._places[key] = [*places, len(self.cells)] if places else len(self.cells)
-        self.cells.append(cell)
+def _without_twins(cells: PackedCells) -> PackedCells:
+    """Returns cells of which no two have the same identity: the better one of two, at the place of the first one."""
+    hashes = np.fromiter(map(_quick_hash, cells), dtype=np.int64, count=len(cells))
+    _, groups, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    if (counts == 1).all():
+        return cells
+    chosen = dict[int, Cell]()
+    members = dict[int, list[int]]()
+    is_twin = np.zeros(len(cells), dtype=bool)
+    for place in np.flatnonzero(counts[groups] > 1).tolist():
+        cell, others = cells[place], members.setdefault(int(groups[place]), [])
+        twin = next((other for other in others if _identity(chosen[other]) == _identity(cell)), None)
+        if twin is None:
+            others.append(place)
+            chosen[place] = cell
+        else:
+            is_twin[place], chosen[twin] = True, _better(chosen[twin], cell)
+    return pack_cells(chosen.get(i, cell) for i, cell in enumerate(cells) if not is_twin[i])
 
 
 def _identity(cell: Cell) -> tuple:
@@ -201,23 +71,36 @@ def _quick_hash(cell: Cell) -> int:
 
 def read_cells(folder: Path) -> list[Cell]:
     """Returns the cells of the sweep in a folder, in the order of their numbers; a missing one is left out."""
+    return [*_read_packed(folder)]
+
+
+def _read_packed(folder: Path) -> PackedCells:
     if not folder.is_dir():
         raise UserError(f"no folder at {folder}")
-    cells, plan = list[Cell](), read_header(folder)[1]
-    for place in find_indexes(folder):
-        entries = read_index(place)
-        cells += [Cell(e.manifest, source=(e.arrays, e.offset)) for e in entries if is_planned(e.manifest, plan)]
-    if not cells:
+    packer, numbers = CellPacker(), array("q")
+    for cell in _read(folder):
+        packer.add(cell)
+        numbers.append(cell.manifest.get("number", 0))
+    if not numbers:
         older = "; cells of earlier versions are not read" if next(folder.glob("*/manifest.json"), None) else ""
         raise UserError(f"{folder} holds no finished cell of a sweep (no {INDEX} in it or below it{older})")
-    return sorted(cells, key=lambda cell: cell.manifest.get("number", 0))
+    return packer.packed().choose(np.argsort(numbers, kind="stable"))
 
 
-def _study(cells: list[Cell]) -> str:
+def _read(folder: Path) -> Iterator[Cell]:
+    plan = read_header(folder)[1]
+    for place in find_indexes(folder):
+        for entry in read_index(place):
+            if is_planned(entry.manifest, plan):
+                yield Cell(entry.manifest, source=(entry.arrays, entry.offset))
+
+
+def _study(cells: PackedCells) -> str:
     """Names the environments and perturbations of a sweep."""
-    cells = [cell for cell in cells if cell.role is None] or cells
-    envs = sorted({str(cell.setting("env").get("id")) for cell in cells})
-    noises = {cell.choice("perturbation") for cell in cells} - {"none", "Perturbation"}
+    kinds = [*cells.kinds()]
+    kinds = [cell for cell in kinds if cell.role is None] or kinds
+    envs = sorted({str(cell.setting("env").get("id")) for cell in kinds})
+    noises = {cell.choice("perturbation") for cell in kinds} - {"none", "Perturbation"}
     return f"{', '.join(sorted(noises)) or 'no perturbation'} on {', '.join(envs)}"
 
 

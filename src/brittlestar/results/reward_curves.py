@@ -6,7 +6,7 @@ import numpy as np
 
 from brittlestar.engine.reward_recorder import REWARD_COLUMNS
 from brittlestar.results.aggregate import Tables
-from brittlestar.results.load import Cell, Row
+from brittlestar.results.load import Row
 
 BAND = ("q25", "q75")
 """Quantiles over episodes at the ends of a band."""
@@ -28,18 +28,17 @@ class RewardCurve:
 
 def reward_curves(tables: Tables) -> list[RewardCurve]:
     """Returns the curves of all cells with a record, in the order of the tables."""
-    members: dict[tuple, list[tuple[Cell, np.ndarray]]] = {}
-    for label, cell in zip(tables.grouping.labels, tables.finished, strict=True):
-        record = cell.rewards()
-        if record is not None:
-            members.setdefault((label, cell.strength), []).append((cell, record))
     curves = []
-    for (label, strength), seeds in members.items():
-        first = seeds[0][0]
-        names, place = dict(zip(tables.grouping.columns, label, strict=True)), first.config["env"].get("id")
-        table = _pool([record for _, record in seeds])
-        columns = (table[REWARD_COLUMNS.index(name)] for name in ("step", "mean", *BAND))
-        curves.append(RewardCurve(names, str(place), first.strength_name, strength, *columns))
+    for label, members in tables.members().items():
+        for strength, cells in members.groups(lambda cell: cell.strength).items():
+            seeds = [(cell, record) for cell in cells if (record := cell.rewards()) is not None]
+            if not seeds:
+                continue
+            first = seeds[0][0]
+            names, place = dict(zip(tables.grouping.columns, label, strict=True)), first.config["env"].get("id")
+            table = _pool([record for _, record in seeds])
+            columns = (table[REWARD_COLUMNS.index(name)] for name in ("step", "mean", *BAND))
+            curves.append(RewardCurve(names, str(place), first.strength_name, strength, *columns))
     return curves
 
 

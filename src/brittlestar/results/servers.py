@@ -5,6 +5,7 @@ from typing import Any
 
 from brittlestar.results.cell_table import Columns
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.packed_cells import pack_cells
 
 REPEATABLE = "repeatable"
 _LATENCY = {"requests": "requests", "latency_median_ms": "median_ms", "latency_p95_ms": "p95_ms"}
@@ -23,7 +24,7 @@ def repeatable_column(cells: Sequence[Cell]) -> Row:
         >>> repeatable_column([Cell({"server": {"repeatable": False}})])
         {'repeatable': False}
     """
-    servers = [server for server in map(server_of, cells) if server is not None]
+    servers = [server for server in map(server_of, pack_cells(cells).kinds()) if server is not None]
     return {REPEATABLE: all(server["repeatable"] for server in servers)} if servers else {}
 
 
@@ -34,5 +35,7 @@ def latency_columns(cells: Sequence[Cell]) -> Columns:
         >>> latency_columns([Cell({"server": {"latency": {"requests": 2, "median_ms": 1.5}}})])["latency_median_ms"]
         [1.5]
     """
+    if not any((server_of(cell) or {}).get("latency") for cell in pack_cells(cells).kinds()):
+        return {}
     logs: list[dict[str, Any]] = [(server_of(cell) or {}).get("latency", {}) for cell in cells]
-    return {column: [log.get(name) for log in logs] for column, name in _LATENCY.items()} if any(logs) else {}
+    return {column: [log.get(name) for log in logs] for column, name in _LATENCY.items()}

@@ -17,7 +17,8 @@ from pyarrow import parquet
 
 from brittlestar.cells.files import make_folder
 from brittlestar.results.aggregate import Tables
-from brittlestar.results.cell_table import CellTable, Columns
+from brittlestar.results.arrow_memory import system_memory
+from brittlestar.results.cell_table import CellTable, column_of, row_count
 from brittlestar.results.format import markdown_columns
 from brittlestar.results.load import Cell, Row
 
@@ -26,6 +27,8 @@ WHOLE = ("episode", "reset_seed", "length")
 READABLE_ROWS = 10_000
 """A longer table is written as CSV and Parquet only."""
 _PIECE_ROWS = 20_000
+_LINES = 2000
+"""Rows of a piece that are Python numbers at one time."""
 _EMPTY = {
     "episodes": ["seed", "episode"],
     "cells": ["seed", "cell", "episodes"],
@@ -46,7 +49,7 @@ def write_tables(tables: Tables, folder: Path) -> None:
 def writing_tables(tables: Tables, folder: Path) -> Iterator[None]:
     """Writes every table into a folder; the long one of episodes on another core, until the block ends."""
     make_folder(folder)
-    with ThreadPoolExecutor(1) as other_core:
+    with system_memory(), ThreadPoolExecutor(1) as other_core:
         episodes = other_core.submit(_write_episodes, tables, folder / "episodes")
         for name in SMALL:
             rows: Sequence[Row] = getattr(tables, name)
@@ -58,12 +61,12 @@ def writing_tables(tables: Tables, folder: Path) -> Iterator[None]:
 def write_rows(rows: Sequence[Row], path: Path, columns: Iterable[str] = ()) -> None:
     """Writes one table; `columns` are those of a table without rows."""
     if not rows:
-        _write_columns(path, {name: [] for name in columns})
+        _write_table(path, CellTable([{name: [] for name in columns}]))
     elif isinstance(rows, CellTable):
-        _write_columns(path, rows.columns())
+        _write_table(path, rows)
     else:
         names = dict.fromkeys(key for row in rows for key in row)
-        _write_columns(path, {name: [row.get(name) for row in rows] for name in names})
+        _write_table(path, CellTable([{name: [row.get(name) for row in rows] for name in names}]))
 
 
 def _clean(values: list | np.ndarray) -> list:
@@ -76,20 +79,30 @@ def _clean(values: list | np.ndarray) -> list:
     return cleaned
 
 
-def _write_columns(path: Path, columns: Columns) -> None:
-    count = len(next(iter(columns.values()), ()))
+def _write_table(path: Path, table: CellTable) -> None:
+    names, count = table.names(), len(table)
     with open(path.with_suffix(".csv"), "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(columns)
-        for start in range(0, count, _PIECE_ROWS):
-            piece = [_clean(values[start : start + _PIECE_ROWS]) for values in columns.values()]
-            writer.writerows(zip(*piece, strict=True))
+        writer.writerow(names)
+        for piece in table.pieces:
+            columns = [column_of(piece, name) for name in names]
+            for start in range(0, row_count(piece), _LINES):
+                values = [_clean(column[start : start + _LINES]) for column in columns]
+                writer.writerows(zip(*values, strict=True))
     for suffix in (".md", ".json"):
         path.with_suffix(suffix).unlink(missing_ok=True)
     if count <= READABLE_ROWS:
-        _write_readable(path, {name: _clean(values) for name, values in columns.items()})
-    arrays = {name: _arrow(values) for name, values in columns.items()}
-    parquet.write_table(pa.table(arrays), path.with_suffix(".parquet"))
+        _write_readable(path, {name: _clean(table.column(name)) for name in names})
+    parquet.write_table(pa.table({name: _arrow_column(table, name) for name in names}), path.with_suffix(".parquet"))
+
+
+def _arrow_column(table: CellTable, name: str) -> pa.Array | pa.ChunkedArray:
+    """Returns a column of a table; one of numbers shares the memory of its pieces."""
+    parts = [column_of(piece, name) for piece in table.pieces]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts) and not all(np.isnan(part).all() for part in arrays):
+        return pa.chunked_array([_numbers(part, np.isnan(part)) for part in arrays])
+    return _arrow(table.column(name))
 
 
 def _write_readable(path: Path, columns: dict[str, list]) -> None:
@@ -111,17 +124,19 @@ def _write_episodes(tables: Tables, path: Path) -> None:
     pieces = _episode_pieces(tables)
     first = next(pieces, None)
     if first is None:
-        _write_columns(path, {name: [] for name in _empty_columns("episodes", tables)})
+        write_rows((), path, _empty_columns("episodes", tables))
         return
-    texts = [field.name for field in first.schema if field.type == "string"]
-    total = 0
+    schema, total = first.schema, 0
+    texts = [field.name for field in schema if field.type == "string"]
     readable: list[pa.Table] = []
     with (
         open(path.with_suffix(".csv"), "wb") as as_csv,
-        parquet.ParquetWriter(path.with_suffix(".parquet"), first.schema, use_dictionary=texts) as as_parquet,
+        parquet.ParquetWriter(path.with_suffix(".parquet"), schema, use_dictionary=texts) as as_parquet,
         ThreadPoolExecutor(2) as pool,
     ):
-        for piece in itertools.chain([first], pieces):
+        pieces = itertools.chain([first], pieces)
+        del first
+        for piece in pieces:
             # Formatting numbers takes longest, and releases the interpreter's lock.
             middle = piece.num_rows // 2
             halves = pool.map(_csv_lines, (piece[:middle], piece[middle:]), (total == 0, False))
@@ -129,6 +144,8 @@ def _write_episodes(tables: Tables, path: Path) -> None:
             as_csv.writelines(halves)
             total += piece.num_rows
             readable = [*readable, piece] if total <= READABLE_ROWS else []
+            # The next piece is made before it takes this name.
+            del piece
     if readable:
         _write_readable(path, pa.concat_tables(readable).to_pydict())
 
@@ -141,25 +158,41 @@ def _csv_lines(piece: pa.Table, header: bool) -> Any:
 
 def _episode_pieces(tables: Tables) -> Iterator[pa.Table]:
     """Yields the table of episodes in pieces of about `_PIECE_ROWS` rows."""
-    cells, grouping = tables.finished, tables.grouping
-    # Of all cells at once, since a label may be a number in one piece and text in another.
-    labels = {key: _arrow([label[i] for label in grouping.labels]) for i, key in enumerate(grouping.columns)}
-    labels |= {key: _arrow([getattr(cell, key) for cell in cells]) for key in ("strength_name", "strength", "seed")}
-    start, rows, count = 0, list[np.ndarray](), 0
-    for stop, cell in enumerate(cells, 1):
+    labels, cells, rows, count = _episode_labels(tables), list[Cell](), list[np.ndarray](), 0
+    for stop, cell in enumerate(tables.finished, 1):
+        cells.append(cell)
         rows.append(cell.rows())
         count += len(rows[-1])
-        if count >= _PIECE_ROWS or stop == len(cells):
-            piece = {key: values[start:stop] for key, values in labels.items()}
-            yield _episode_piece(piece, cells[start:stop], rows)
-            start, rows, count = stop, [], 0
+        if count >= _PIECE_ROWS or stop == len(tables.finished):
+            places = slice(stop - len(cells), stop)
+            yield _episode_piece({key: (values, of[places]) for key, (values, of) in labels.items()}, cells, rows)
+            cells, rows, count = [], [], 0
 
 
-def _episode_piece(labels: dict[str, pa.Array], cells: list[Cell], rows: list[np.ndarray]) -> pa.Table:
+_Labels = dict[str, tuple[pa.Array, np.ndarray]]
+"""Values by column, and which of them each cell has."""
+
+
+def _episode_labels(tables: Tables) -> _Labels:
+    # Of all cells at once, since a label may be a number in one piece and text in another.
+    cells, grouping = tables.finished, tables.grouping
+    distinct = {id(label): label for label in grouping.labels}
+    numbers = {key: number for number, key in enumerate(distinct)}
+    of_label = np.fromiter((numbers[id(label)] for label in grouping.labels), dtype=np.int32, count=len(cells))
+    columns = enumerate(grouping.columns)
+    labels = {key: (_arrow([label[i] for label in distinct.values()]), of_label) for i, key in columns}
+    kinds, (_, of_kind) = [*cells.kinds()], cells.firsts()
+    labels |= {key: (_arrow([getattr(kind, key) for kind in kinds]), of_kind) for key in ("strength_name", "strength")}
+    return labels | {"seed": (_arrow([cell.seed for cell in cells]), np.arange(len(cells), dtype=np.int32))}
+
+
+def _episode_piece(labels: _Labels, cells: list[Cell], rows: list[np.ndarray]) -> pa.Table:
     lengths = [len(values) for values in rows]
     owner = np.repeat(np.arange(len(cells)), lengths)
-    arrays = {key: values.take(_numbers(owner)) for key, values in labels.items()}
+    arrays = {key: values.take(_numbers(of[owner])) for key, (values, of) in labels.items()}
     numbers = np.concatenate(rows)
+    # The caller has them too, until the piece is written.
+    rows.clear()
     for i, name in enumerate(cells[0].manifest["columns"]):
         arrays[name] = _episode_column(name, numbers[:, i], [cell.manifest["phases"] for cell in cells], owner)
     return pa.table(arrays)

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-_MISSING = object()
+_MISSING = ...
+"""In place of a value that is not there; no JSON has it, and `marshal` keeps it."""
 GONE = object()
 """In place of a leaf of the base that is no leaf any more."""
 RARE = frozenset(["delivery", "files", "overrides", "provenance", "timing"])
@@ -168,13 +169,13 @@ class Layered(Mapping[str, Any]):
         ({'seed': 1, 'lanes': 4}, 'done', 1)
     """
 
-    __slots__ = ("_own", "_place", "_read", "shared")
+    __slots__ = ("own", "place", "read", "shared")
 
     def __init__(
         self, shared: Changes, own: tuple, read: Callable[[int], dict[str, Any]] | None = None, place: int = 0
     ) -> None:
-        self.shared, self._own = shared, own
-        self._read, self._place = read, place
+        self.shared, self.own = shared, own
+        self.read, self.place = read, place
 
     @property
     def base(self) -> Base:
@@ -185,7 +186,7 @@ class Layered(Mapping[str, Any]):
     def changes(self) -> dict[str, Any]:
         """All changes, without those of the keys `RARE`."""
         changes = self.shared.values
-        for path, value in zip(_OWN, self._own, strict=True):
+        for path, value in zip(_OWN, self.own, strict=True):
             if value is not _MISSING:
                 for name in reversed(path):
                     value = {name: value}
@@ -193,7 +194,7 @@ class Layered(Mapping[str, Any]):
         return changes
 
     def __getitem__(self, key: str) -> Any:
-        own = self._own[_PLACES[key]] if key in _PLACES else _MISSING
+        own = self.own[_PLACES[key]] if key in _PLACES else _MISSING
         if own is not _MISSING:
             return own
         changes = self._changes_of(key)
@@ -216,12 +217,12 @@ class Layered(Mapping[str, Any]):
         return self.changes if key in _WITH_OWN else self.shared.values
 
     def _all_changes(self) -> dict[str, Any]:
-        return self.changes if self._read is None else self._read(self._place)
+        return self.changes if self.read is None else self.read(self.place)
 
     def setting(self, key: str) -> Any:
         """Returns one value of the config, and does not merge the others; None if there is none."""
-        if key == "seed" and self._own[_SEED] is not _MISSING:
-            return self._own[_SEED]
+        if key == "seed" and self.own[_SEED] is not _MISSING:
+            return self.own[_SEED]
         changes = self.changes if key in _WITH_OWN_SETTING else self.shared.values
         own, shared = changes.get("config", {}), self.base.manifest.get("config", {})
         if key not in own:

@@ -13,6 +13,11 @@ def trim_memory() -> None:
     Without it, a worker grows by half a megabyte per cell.
     """
     gc.collect()
+    return_freed()
+
+
+def return_freed() -> None:
+    """Gives memory that is free back to the system: between what is in use, the C library would keep it."""
     _trim()(0)
 
 

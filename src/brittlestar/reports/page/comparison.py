@@ -16,6 +16,7 @@ from brittlestar.results.compare import Comparison, verdict
 from brittlestar.results.format import markdown
 from brittlestar.results.grouping import Grouping
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.packed_cells import pack_cells
 from brittlestar.results.reward_curves import reward_curves
 
 
@@ -83,7 +84,7 @@ def _joined(sides: list[Tables]) -> Tables:
         rows("curve"),
         rows("summary"),
         rows("failures"),
-        [cell for side in sides for cell in side.finished],
+        pack_cells(cell for side in sides for cell in side.finished),
         Grouping(columns, labels),
         [check for side in sides for check in side.baseline_checks],
     )

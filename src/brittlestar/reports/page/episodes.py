@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from brittlestar.reports.page.numbers import rounded
 from brittlestar.results.load import RATES, ROW_KEYS, Cell
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 
 WORST, MEDIAN, FLIPPED = 1, 2, 4
 """Marks of an episode; an episode may have several."""
@@ -26,7 +27,7 @@ class LevelEpisodes:
     """All episodes of one level of a curve: their rows, the cell that each belongs to, and their marks."""
 
     strength: float
-    cells: list[Cell]
+    cells: PackedCells
     rows: np.ndarray
     owner: np.ndarray
     marks: np.ndarray
@@ -41,12 +42,13 @@ class LevelEpisodes:
         return np.sort(list(dict.fromkeys([*first, *spread]))[:most])
 
 
-def episodes_data(curves: Sequence[list[Cell]], folders: dict[str, int]) -> dict[str, Any]:
+def episodes_data(every: Sequence[Iterable[Cell]], folders: dict[str, int]) -> dict[str, Any]:
     """Returns a sample of the episodes of every curve as JSON values; `folders` numbers the folders of sweeps.
 
     Rows have six digits. The sample does not depend on chance.
     """
-    levels = sum(len({cell.strength for cell in cells}) for cells in curves)
+    curves = [pack_cells(cells) for cells in every]
+    levels = sum(len({cell.strength for cell in cells.kinds()}) for cells in curves)
     columns = [str(c) for c in curves[0][0].manifest["columns"] if c not in ROW_KEYS] if curves else []
     most = _MOST_VALUES // (max(levels, 1) * max(len(columns), 1))
     if most < _FEWEST_PER_LEVEL:
@@ -55,17 +57,17 @@ def episodes_data(curves: Sequence[list[Cell]], folders: dict[str, int]) -> dict
     return {"columns": columns, "curves": [_curve(cells, columns, most, folders) for cells in curves]}
 
 
-def _curve(cells: list[Cell], columns: list[str], most: int, folders: dict[str, int]) -> dict[str, Any]:
+def _curve(cells: PackedCells, columns: list[str], most: int, folders: dict[str, int]) -> dict[str, Any]:
     """Returns the sampled episodes of a curve by column; a column with one value only is that value."""
     parts, sizes = [], []
     names = list(cells[0].manifest["columns"])
     for level, episodes in enumerate(_levels(cells)):
         places = episodes.sample(most)
         rows, owner = episodes.rows[places], episodes.owner[places]
-        numbers = [int(cell.manifest.get("number", 0)) for cell in episodes.cells]
-        homes = [folders.get(folder_of(cell), 0) for cell in episodes.cells]
-        seeds = [int(cell.seed) for cell in episodes.cells]
-        owned = np.array([numbers, homes, seeds], dtype=np.float64)[:, owner]
+        # Only few cells have a row in the sample.
+        owners, owner = np.unique(owner, return_inverse=True)
+        facts = [_owner(cell, folders) for cell in episodes.cells.choose(owners)]
+        owned = np.array(facts, dtype=np.float64).T[:, owner]
         values = [rows[:, names.index(name)] for name in ("episode", "reset_seed")]
         metrics = [rows[:, names.index(name)] for name in columns]
         parts.append([np.full(len(places), level), *owned, *values, episodes.marks[places], *metrics])
@@ -77,30 +79,36 @@ def _curve(cells: list[Cell], columns: list[str], most: int, folders: dict[str, 
     return fixed | {"totals": sizes, "values": shown, "measure": str(cells[0].manifest["measure"])}
 
 
+def _owner(cell: Cell, folders: dict[str, int]) -> tuple[int, int, int]:
+    return int(cell.manifest.get("number", 0)), folders.get(folder_of(cell), 0), int(cell.seed)
+
+
 def _short(values: np.ndarray) -> Any:
     if np.isnan(values).all():
         return None
     return rounded([values[0]])[0] if (values == values[0]).all() else rounded(values.tolist())
 
 
-def _levels(cells: list[Cell]) -> list[LevelEpisodes]:
-    """Returns the episodes of each level, in the order of the curve."""
+def by_strength(cells: PackedCells) -> list[tuple[float, PackedCells]]:
+    """Returns the cells of each level, in the order of the curve."""
+    return sorted(cells.groups(lambda cell: cell.strength).items(), key=lambda level: abs(level[0]))
+
+
+def _levels(cells: PackedCells) -> Iterator[LevelEpisodes]:
+    """Yields the episodes of each level, in the order of the curve."""
     measure, names = str(cells[0].manifest["measure"]), list(cells[0].manifest["columns"])
     place = names.index(measure) if measure in RATES else None
     clean: dict[int, np.ndarray] = {}
-    levels = []
-    for strength in sorted({cell.strength for cell in cells}, key=abs):
-        members = [cell for cell in cells if cell.strength == strength]
+    for strength, members in by_strength(cells):
         rows = [cell.rows() for cell in members]
         if strength == 0 and place is not None:
-            clean = {cell.seed: part[:, place] for cell, part in zip(members, rows, strict=True)}
+            clean = {cell.seed: part[:, place].copy() for cell, part in zip(members, rows, strict=True)}
         owner = np.repeat(np.arange(len(members)), [len(part) for part in rows])
         marks = np.zeros(len(owner), dtype=np.int64)
         if strength != 0 and place is not None:
             pairs = [_flips(part[:, place], clean.get(c.seed)) for c, part in zip(members, rows, strict=True)]
             marks[np.concatenate(pairs)] = FLIPPED
-        levels.append(_marked(LevelEpisodes(strength, members, np.concatenate(rows), owner, marks)))
-    return levels
+        yield _marked(LevelEpisodes(strength, members, np.concatenate(rows), owner, marks))
 
 
 def _marked(episodes: LevelEpisodes) -> LevelEpisodes:

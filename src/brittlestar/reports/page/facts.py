@@ -14,9 +14,10 @@ import numpy as np
 
 from brittlestar.reports.films import FILMS
 from brittlestar.reports.overview import MOST_ROWS
-from brittlestar.reports.page.episodes import folder_of
+from brittlestar.reports.page.episodes import by_strength, folder_of
 from brittlestar.results.format import markdown, text
 from brittlestar.results.load import Cell, Row
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 
 _FILM = re.compile(r"cell_(\d+)_episode_(\d+)(_beside_clean)?\.(mp4|gif)")
 _MOST_COMMANDS = 20
@@ -24,12 +25,12 @@ _MOST_ASKED = 2000
 """Cells whose versions are read."""
 
 
-def delivery_table(curves: Sequence[list[Cell]], names: Sequence[str]) -> str:
+def delivery_table(curves: Sequence[PackedCells], names: Sequence[str]) -> str:
     """Returns what the perturbation changed at each level, the mean over cells, as Markdown; empty without a record."""
     rows: list[Row] = []
     for cells, name in zip(curves, names, strict=True):
-        for strength in sorted({cell.strength for cell in cells}, key=abs):
-            records = [cell.manifest.get("delivery") or {} for cell in cells if cell.strength == strength]
+        for strength, members in by_strength(cells):
+            records = [cell.manifest.get("delivery") or {} for cell in members]
             numbers = [{k: v for k, v in record.items() if isinstance(v, int | float)} for record in records]
             keys = dict.fromkeys(key for record in numbers for key in record)
             means = {key: float(np.mean([record[key] for record in numbers if key in record])) for key in keys}
@@ -41,10 +42,11 @@ def delivery_table(curves: Sequence[list[Cell]], names: Sequence[str]) -> str:
     return markdown(rows[:MOST_ROWS], shown) + more if len(shown) > 2 else ""
 
 
-def version_lines(cells: Sequence[Cell]) -> list[str]:
+def version_lines(cells: Iterable[Cell]) -> list[str]:
     """Returns the versions that made the cells, each set once; of many cells, those at equal distances are asked."""
     lines: dict[str, None] = {}
-    for cell in cells[:: math.ceil(len(cells) / _MOST_ASKED) or 1]:
+    every = pack_cells(cells)
+    for cell in every[:: math.ceil(len(every) / _MOST_ASKED) or 1]:
         provenance = cell.manifest.get("provenance") or {}
         versions = {**provenance.get("versions", {}), "python": (provenance.get("host") or {}).get("python")}
         backend = (provenance.get("simulator") or {}).get("backend")
@@ -58,7 +60,7 @@ def version_lines(cells: Sequence[Cell]) -> list[str]:
 
 def sweep_commands(cells: Iterable[Cell]) -> list[str]:
     """Returns the commands that ran the sweeps of cells: as Hydra recorded them, or as the first cell of each did."""
-    first = {folder_of(cell): cell for cell in reversed(list(cells))}
+    first = {folder: members[0] for folder, members in reversed(pack_cells(cells).groups(folder_of).items())}
     commands: dict[str, None] = {}
     for folder, cell in reversed(first.items()):
         words = _recorded(Path(folder)) if folder else []

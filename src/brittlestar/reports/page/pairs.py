@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from brittlestar.errors import UserError
@@ -13,6 +13,7 @@ from brittlestar.results.compare import Comparison, check_axes, compare_values, 
 from brittlestar.results.curve_grid import CurveGrid, grid_sides
 from brittlestar.results.difference import Sides, is_decided
 from brittlestar.results.load import Cell
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 
 MOST_COMPARED = 600
 """Levels that are compared, over all pairs and metrics; each takes one to six milliseconds."""
@@ -23,12 +24,13 @@ _GROWTH = 1.7
 _COLUMNS = ("strength", "a", "b", "difference", "low", "high", "p", "p_holm", "n_a")
 
 
-def pairs_data(curves: Sequence[list[Cell]], names: Sequence[str], metrics: Sequence[str]) -> dict[str, Any]:
+def pairs_data(every: Sequence[Iterable[Cell]], names: Sequence[str], metrics: Sequence[str]) -> dict[str, Any]:
     """Compares all pairs of curves on the same episodes, within a budget: the first metric of all pairs comes first.
 
     Where pairs are too many, those with the first curve come first. `all` is whether no pair was left out.
     """
-    strengths = [{cell.strength for cell in cells} for cells in curves]
+    curves = [pack_cells(cells) for cells in every]
+    strengths = [{cell.strength for cell in cells.kinds()} for cells in curves]
     costs = [_cost(cells) for cells in curves]
     pairs = [pair for pair in itertools.combinations(range(len(curves)), 2) if _overlap(*(strengths[i] for i in pair))]
     budget, left_out, found = float(MOST_COMPARED), 0, list[dict[str, Any]]()
@@ -56,17 +58,19 @@ def _overlap(a: set[float], b: set[float]) -> bool:
     return bool(a & b) and not (a & b == {0.0} and len(a | b) > 1)
 
 
-def _cost(cells: Sequence[Cell]) -> float:
+def _cost(every: Iterable[Cell]) -> float:
     """Returns what a level takes, in units of a small one: the tests take longer where episodes are many."""
-    levels = len({cell.strength for cell in cells})
-    episodes = sum(int(cell.setting("episodes") or 0) for cell in cells) / levels
+    cells = pack_cells(every)
+    levels = len({cell.strength for cell in cells.kinds()})
+    counts = cells.groups(lambda cell: int(cell.setting("episodes") or 0))
+    episodes = sum(episodes * len(members) for episodes, members in counts.items()) / levels
     return float(max(1.0, episodes / _SMALL_LEVEL) ** _GROWTH)
 
 
 class _Grids:
     """One measure of the curves, each read when it is first compared."""
 
-    def __init__(self, curves: Sequence[list[Cell]], measure: str) -> None:
+    def __init__(self, curves: Sequence[PackedCells], measure: str) -> None:
         self._curves, self._measure = curves, measure
         self._grids: dict[int, CurveGrid] = {}
 

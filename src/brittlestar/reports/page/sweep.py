@@ -26,7 +26,7 @@ from brittlestar.reports.verdicts import curve_verdicts, labelled_curves, open_q
 from brittlestar.results.aggregate import Tables
 from brittlestar.results.failures import failure_groups
 from brittlestar.results.format import markdown, text
-from brittlestar.results.load import Cell
+from brittlestar.results.packed_cells import PackedCells, pack_cells
 from brittlestar.results.reward_curves import RewardCurve
 
 _SPLIT = ("phase", "direction")
@@ -58,7 +58,7 @@ def sweep_page(tables: Tables, findings: SweepFindings, out: Path, title: str) -
     common = {c: first[c] for c in tables.grouping.columns if c in first}
     names = list(labelled_curves(tables).values())[:MOST_CURVES_ON_PAGE]
     cells = _held(_cells_of_curves(tables))
-    homes = list(dict.fromkeys(folder_of(cell) for part in cells for cell in part))
+    homes = list(dict.fromkeys(folder_of(cell) for part in cells for cell in part.kinds()))
     shown = findings.is_swept and bool(tables.curve)
     judged = shown and not any(section.answers for section in findings.sections)
     return PageContent(
@@ -87,7 +87,7 @@ def _failed(tables: Tables) -> list[str]:
 
 
 def _data(
-    tables: Tables, cells: Sequence[list[Cell]], names: Sequence[str], homes: list[str], findings: SweepFindings
+    tables: Tables, cells: Sequence[PackedCells], names: Sequence[str], homes: list[str], findings: SweepFindings
 ) -> dict[str, Any]:
     curves = curves_data(tables)
     metrics = [metric["name"] for metric in curves["metrics"] if metric["measure"] or metric["higher"]]
@@ -100,20 +100,17 @@ def _data(
     }
 
 
-def _cells_of_curves(tables: Tables) -> list[list[Cell]]:
+def _cells_of_curves(tables: Tables) -> list[PackedCells]:
     """Returns the finished cells of the curves that a page shows, in the order of the curve table."""
-    members: dict[tuple, list[Cell]] = {key: [] for key in list(labelled_curves(tables))[:MOST_CURVES_ON_PAGE]}
-    for label, cell in zip(tables.grouping.labels, tables.finished, strict=True):
-        if label in members:
-            members[label].append(cell)
-    return list(members.values())
+    members = tables.members()
+    return [members[key] for key in list(labelled_curves(tables))[:MOST_CURVES_ON_PAGE]]
 
 
-def _held(curves: list[list[Cell]]) -> list[list[Cell]]:
+def _held(curves: list[PackedCells]) -> list[PackedCells]:
     """Returns cells with their rows in memory, unless they are many: the page reads them several times."""
     if sum(len(cells) for cells in curves) > _MOST_HELD:
         return curves
-    return [[dataclasses.replace(cell, held=cell.rows()) for cell in cells] for cells in curves]
+    return [pack_cells(dataclasses.replace(cell, held=cell.rows()) for cell in cells) for cells in curves]
 
 
 def _conditions(curves: list[dict[str, Any]], columns: list[str]) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ def _finite(row: Row, names: Iterable[str]) -> Numbers:
     return {name: float(v) for name, v in values.items() if not is_missing(v) and math.isfinite(v)}
 
 
-def _config(cells: list[Cell]) -> dict[str, Any]:
+def _config(cells: Sequence[Cell]) -> dict[str, Any]:
     """Returns the config of a sweep, its versions and its commit."""
     if not cells:
         return {}

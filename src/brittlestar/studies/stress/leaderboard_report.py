@@ -107,7 +107,7 @@ def _read(folders: list[str], settings: dict[str, Any]) -> tuple[StressPhases, l
     lengths = [cell.config["study"].get("reference", 0) for cell in every if isinstance(cell.config.get("study"), dict)]
     settings = ({"reference": max(lengths)} if any(lengths) else {}) | settings
     for study, members in studies_of(every, settings):
-        cells, passes = split_passes(members)
+        cells, passes = split_passes([*members])
         if isinstance(study, StressPhases) and cells:
             # The longest pass of an agent is the last and holds, whatever the order of the folders.
             return study, cells, sorted(passes, key=lambda cell: (cell.config["episodes"], cell.manifest["cell"]))
