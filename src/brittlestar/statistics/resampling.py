@@ -17,7 +17,7 @@ RESAMPLES = 2000
 """Bootstrap replicates behind every table."""
 _DRAWS_PER_BLOCK = 2**15  # fits into the processor's cache; another value gives other draws
 _MOST_EPISODES = 4000
-"""Episodes that a cluster bootstrap draws one by one; the draws, 8 MB, are cached for the next curve."""
+"""Episodes that a cluster bootstrap draws one by one; the draws, 16 MB, are cached for the next curve."""
 
 
 def weighted_means(values: Array, weights: Array) -> Array:
@@ -117,15 +117,15 @@ def _shared_blocks(n: int, stream: str) -> list[Array]:
 def _cluster_weights(seeds: int, episodes: int) -> np.ndarray:
     rng = generator(0, "bootstrap")
     seed_counts = rng.multinomial(seeds, np.full(seeds, 1 / seeds), RESAMPLES)
-    # All counts at once, in 64 bits, would take eight times as much memory. An episode is drawn once on average.
-    weights = np.empty((RESAMPLES, seeds, episodes), dtype=np.uint8)
+    # All counts at once, in 64 bits, would take four times as much memory. An episode is drawn once on average.
+    weights = np.empty((RESAMPLES, seeds, episodes), dtype=np.uint16)
     for counts, drawn in zip(weights, seed_counts, strict=True):
         counts[:] = rng.multinomial(drawn * episodes, np.full(episodes, 1 / episodes))
     return weights.reshape(RESAMPLES, -1)
 
 
 def forget_draws() -> None:
-    """Frees the draws that are kept for the next curve, up to 8 MB for each number of seeds and episodes."""
+    """Frees the draws that are kept for the next curve, up to 16 MB for each number of seeds and episodes."""
     _cluster_weights.cache_clear()
     _shared_blocks.cache_clear()
 
