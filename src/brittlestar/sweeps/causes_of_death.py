@@ -31,7 +31,7 @@ def cause_of_death(exit_code: int | None, out_of_memory: bool) -> str:
 def count_oom_kills() -> int:
     """Returns how many processes the kernel has ended for lack of memory, among those of the control group of this one.
 
-    Where the system tells no group apart, all processes of the machine count; 0 if unknown.
+    Where the system has no counts of groups, all processes of the machine count; 0 if unknown.
     """
     counts = (_oom_kills(path) for path in [*_event_files(), _MACHINE])
     return next((count for count in counts if count is not None), 0)
