@@ -47,7 +47,7 @@ def test_a_finished_training_is_done_once_and_adopted_to_the_same_bytes(tiny):
     before = zoo.read_card("cartpole_ppo", home)
     assert not train_recipe("cartpole_ppo", [*SMALL, f"store={training.parent}"], home)
     (home / "cartpole_ppo" / zoo.CARD).unlink()
-    adopt("cartpole_ppo", training, home)
+    adopt("cartpole_ppo", training, home, SMALL)
     assert zoo.read_card("cartpole_ppo", home) == before
 
 

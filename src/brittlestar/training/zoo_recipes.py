@@ -37,7 +37,7 @@ def train_recipe(name: str, overrides: Sequence[str] = (), home: Path = HOME) ->
         return False
     train(config)
     try:
-        adopt(name, folder, home)
+        adopt(name, folder, home, overrides)
     except WeakerError as error:
         print(error)
         (folder / WEAKER).write_text(f"{error}\n")
