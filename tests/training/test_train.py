@@ -25,7 +25,7 @@ from brittlestar.training.train import live_line
 SMALL = "+algo.options.policy_kwargs={net_arch:[8]}"
 PPO = ["env=cartpole", "algo=ppo", "algo.by_env={}", SMALL, "+algo.options.n_steps=16", "+algo.options.batch_size=64"]
 SAC = ["env=pendulum", "algo=sac", "algo.by_env={}", SMALL, "+algo.options.learning_starts=50"]
-SAC += ["+algo.options.batch_size=8", "algo.envs=2"]
+SAC += ["+algo.options.batch_size=8", "algo.envs=1"]
 FEW = ["episodes=5", "threads=1"]
 
 SIGNAL_AT_A_STEP = """
