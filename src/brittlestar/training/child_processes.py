@@ -56,7 +56,7 @@ class Children:
                 child.kill()
 
 
-def answer_signals() -> None:
+def end_with_parent() -> None:
     """Has Ctrl-C and SIGTERM raise `Interrupted` once, and ends this process as SIGTERM does when its parent dies."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)

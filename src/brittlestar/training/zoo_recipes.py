@@ -14,7 +14,7 @@ from pathlib import Path
 from brittlestar.cells.files import check_writable
 from brittlestar.errors import Interrupted, UserError
 from brittlestar.policies.zoo.cards import HOME, is_shipped, policy_name, read_card, recipe, zoo_options
-from brittlestar.training.child_processes import Children, answer_signals
+from brittlestar.training.child_processes import Children, end_with_parent
 from brittlestar.training.folder import METADATA, training_folder
 from brittlestar.training.schema import compose_training
 from brittlestar.training.train import train
@@ -141,7 +141,7 @@ def _bind(cores: list[int]) -> None:
 
 def _main() -> None:
     """Trains in the process that `train_side_by_side` starts."""
-    answer_signals()
+    end_with_parent()
     try:
         train_recipe(sys.argv[1], sys.argv[3:], Path(sys.argv[2]))
     except UserError as error:
