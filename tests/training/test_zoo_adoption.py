@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import signal
 import zipfile
 
 import pytest
@@ -12,7 +13,7 @@ pytest.importorskip("stable_baselines3")
 from brittlestar.cells.claims import Claim
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.config.build import load
-from brittlestar.errors import UserError
+from brittlestar.errors import Interrupted, UserError
 from brittlestar.policies.zoo import cards as zoo
 from brittlestar.training.folder import training_folder
 from brittlestar.training.schema import compose_training
@@ -151,6 +152,22 @@ def test_a_policy_that_a_kill_left_aside_is_compared_again(tiny, tmp_path):
     assert [path.name for path in home.iterdir()] == ["cartpole_ppo"]
 
 
+def test_an_interrupted_adoption_changes_nothing_and_is_done_by_the_same_call(tiny, tmp_path, monkeypatch):
+    _, training = tiny("cartpole_ppo")
+    words = [*SMALL, f"store={training.parent}"]
+
+    def interrupted(*arguments, **options):
+        raise Interrupted(signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("brittlestar.training.zoo_adoption.score_policy", interrupted)
+        with pytest.raises(Interrupted):
+            train_recipe("cartpole_ppo", words, tmp_path / "policies")
+    assert list(tmp_path.rglob("*.*")) == []
+    assert train_recipe("cartpole_ppo", words, tmp_path / "policies")
+    assert zoo.is_shipped("cartpole_ppo", tmp_path / "policies")
+
+
 def long_copy(training, folder):
     """Copies a training as one of whole episodes; returns it with the overrides that it has beside its recipe."""
     words = ["steps=256", "episodes=5", f"store={folder / 'store'}"]
@@ -193,8 +210,8 @@ def test_other_seeds_give_other_episodes():
             "its steps is 256, not null; its env.max_steps is 3, not null$",
         ),
         (
-            lambda home, training: adopt("cartpole_ppo", training, home, [*SMALL, "+algo.options.gamma=0.5"]),
-            "its algo.options.gamma is null, not 0.5$",
+            lambda home, training: adopt("cartpole_ppo", training, home, [*SMALL, "+algo.options.vf_coef=0.7"]),
+            "its algo.options.vf_coef is null, not 0.7$",
         ),
         (
             lambda home, training: adopt("cartpole_ppo", home, home),
