@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from argparse import Namespace
 
 import pytest
 
 pytest.importorskip("stable_baselines3")
 
+from brittlestar.commands import zoo as command
 from brittlestar.config import config_folder
+from brittlestar.errors import UserError
 from brittlestar.policies.zoo import cards as zoo
 
 NAMES = list(zoo.recipes())
@@ -65,3 +68,21 @@ def test_typos_and_untrained_policies_are_one_line(shell):
     done = shell("train", "cartpole_pp", script="scripts/zoo.py", check=False)
     assert done.returncode == 1 and "did you mean `cartpole_ppo`?" in done.stderr
     assert "needs names or `--all`" in shell("train", script="scripts/zoo.py", check=False).stderr
+
+
+def test_check_of_an_empty_zoo_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(command, "is_shipped", lambda name: False)
+    assert command._check(Namespace(names=[])) == 0
+    assert capsys.readouterr().out == "the zoo has no trained policy: `brittlestar zoo train NAME`\n"
+
+
+def test_check_continues_behind_a_damaged_card(monkeypatch, capsys):
+    def check(name):
+        if name == "cartpole_ppo":
+            raise UserError("card.json is damaged")
+        return []
+
+    monkeypatch.setattr("brittlestar.training.zoo_adoption.check_card", check)
+    assert command._check(Namespace(names=["cartpole_ppo", "cartpole_a2c"])) == 1
+    lines = ["cartpole_ppo: card.json is damaged", "cartpole_a2c: agrees with its card"]
+    assert capsys.readouterr().out.splitlines() == lines

@@ -25,7 +25,7 @@ from brittlestar.training.train import live_line
 SMALL = "+algo.options.policy_kwargs={net_arch:[8]}"
 PPO = ["env=cartpole", "algo=ppo", "algo.by_env={}", SMALL, "+algo.options.n_steps=16", "+algo.options.batch_size=64"]
 SAC = ["env=pendulum", "algo=sac", "algo.by_env={}", SMALL, "+algo.options.learning_starts=50"]
-SAC += ["+algo.options.batch_size=8", "algo.envs=2"]
+SAC += ["+algo.options.batch_size=8", "algo.envs=1"]
 FEW = ["episodes=5", "threads=1"]
 
 SIGNAL_AT_A_STEP = """
@@ -43,6 +43,23 @@ def counted(self):
 
 LaneVecEnv.step_wait = counted
 from brittlestar.commands.train import main
+main()
+"""
+SIGNAL_IN_THE_SCORING = """
+import signal, sys
+from brittlestar.training.scorer import Scorer
+
+number, rows = int(sys.argv.pop(1)), Scorer.rows
+
+def interrupted(self, policy, episodes, clean=False):
+    if clean:
+        signal.raise_signal(number)
+    return rows(self, policy, episodes, clean)
+
+Scorer.rows = interrupted
+from brittlestar.commands.train import main
+from brittlestar.commands.interruption import answer_signals
+answer_signals()
 main()
 """
 KILL_IN_A_CHECKPOINT = """
@@ -132,6 +149,20 @@ def test_a_training_that_is_asked_to_stop_saves_first(number, shell):
     line = "brittlestar: stopped after 120 steps; finished work is kept, the same command continues"
     assert done.stderr.splitlines()[-1] == line
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_a_signal_during_the_final_scoring_ends_the_training(number, shell):
+    arguments = [*SAC, "steps=120"]
+    done = run_script(shell.folder, SIGNAL_IN_THE_SCORING, str(int(number)), *arguments)
+    assert done.returncode == 128 + number and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("ed; finished work is kept, the same command continues")
+    (training,) = (shell.folder / "outputs/training").iterdir()
+    curve = (training / "curve.jsonl").read_text()
+    assert not (training / "metadata.json").exists() and saved_steps(shell.folder) == 120
+    shell(*arguments, *FEW, script="train.py")
+    assert (training / "metadata.json").is_file()
+    assert (training / "curve.jsonl").read_text() == curve, "only the scoring runs again"
 
 
 @pytest.mark.parametrize("launcher", ["basic", pytest.param("joblib", marks=pytest.mark.slow)])

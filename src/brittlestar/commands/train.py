@@ -31,13 +31,13 @@ def _train(config: Any) -> UserError | None:
 
     hydra = HydraConfig.get()
     if hydra.mode == RunMode.RUN:
-        train(_with_known_env(plain_config(config), hydra), cores())
+        train(_completed(plain_config(config), hydra), cores())
         return None
     outcome = grid.TrainingOutcome(list(hydra.overrides.task))
     try:
         share = grid.share_of_cores(hydra)
         name = "" if share == cores() else " ".join(outcome.overrides)
-        outcome.folder = str(train(_with_known_env(plain_config(config), hydra), share, name))
+        outcome.folder = str(train(_completed(plain_config(config), hydra), share, name))
     except UserError as error:
         outcome.error = str(error)
     except Exception as error:
@@ -47,11 +47,15 @@ def _train(config: Any) -> UserError | None:
     return UserError(outcome.error) if outcome.error else None
 
 
-def _with_known_env(config: dict[str, Any], hydra: Any) -> dict[str, Any]:
-    """Returns a config with what a shipped option knows about an environment that is named by its id."""
+def _completed(config: dict[str, Any], hydra: Any) -> dict[str, Any]:
+    """Returns a config with what a shipped option knows about an environment that is named by its id.
+
+    Overrides of the algorithm win over its settings for the environment.
+    """
     from brittlestar.cells.env_choice import choose_env
+    from brittlestar.training.explicit_options import prefer_explicit
 
     env = choose_env(config, {"env": hydra.runtime.choices.get("env")}, hydra.overrides.task)
     for note in env.notes:
         print(f"note: {note}", flush=True)
-    return config | {"env": env.node}
+    return prefer_explicit(config | {"env": env.node}, hydra.overrides.task)

@@ -78,9 +78,15 @@ def _adopt(options: Namespace) -> None:
 def _check(options: Namespace) -> int:
     from brittlestar.training.zoo_adoption import check_card
 
-    failed = 0
-    for name in map(policy_name, options.names or filter(is_shipped, recipes())):
-        differences = check_card(name)
+    failed, names = 0, list(map(policy_name, options.names or filter(is_shipped, recipes())))
+    if not names:
+        print("the zoo has no trained policy: `brittlestar zoo train NAME`")
+    for name in names:
+        try:
+            differences = check_card(name)
+        except UserError as error:
+            # The others are checked, too.
+            differences = [str(error)]
         print(f"{name}: {'; '.join(differences) or 'agrees with its card'}", flush=True)
         failed += bool(differences)
     return failed > 0

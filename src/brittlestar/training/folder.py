@@ -28,8 +28,8 @@ _NEWER = (("frames", 1), ("past_actions", False))
 """Settings of `algo` that trainings from before the keys existed have."""
 
 
-def training_folder(config: dict[str, Any]) -> Path:
-    """Returns the folder of a training; its name depends on everything that decides the result."""
+def settings_of(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns what of a resolved config decides the result of a training."""
     identity = {key: value for key, value in config.items() if key not in _NOT_IN_NAME}
     env = plain_env(config["env"])
     # Trainings from before the keys existed keep their names.
@@ -39,6 +39,12 @@ def training_folder(config: dict[str, Any]) -> Path:
     settings = config["algo"].get("by_env", {}).get(env.get("id"))
     algo = {key: value for key, value in config["algo"].items() if (key, value) not in _NEWER}
     identity["algo"] = algo | {"by_env": settings}
+    return identity
+
+
+def training_folder(config: dict[str, Any]) -> Path:
+    """Returns the folder of a training; its name depends on everything that decides the result."""
+    identity, env = settings_of(config), plain_env(config["env"])
     files = contents(identity["algo"])
     if files:
         identity["files"] = files

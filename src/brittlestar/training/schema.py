@@ -36,6 +36,7 @@ def compose_training(overrides: Sequence[str]) -> dict[str, Any]:
     from hydra.core.global_hydra import GlobalHydra
 
     from brittlestar.sweeps.hydra_errors import explain
+    from brittlestar.training.explicit_options import prefer_explicit
 
     register(TrainConfig, "train")
     instance = GlobalHydra.instance()
@@ -43,7 +44,7 @@ def compose_training(overrides: Sequence[str]) -> dict[str, Any]:
     instance.clear()
     try:
         with hydra.initialize_config_dir(str(config_folder()), version_base="1.3"):
-            return plain_config(hydra.compose("train", list(overrides)))
+            return prefer_explicit(plain_config(hydra.compose("train", list(overrides))), overrides)
     except Exception as error:
         line = explain(error, "train", overrides)
         if line is None:

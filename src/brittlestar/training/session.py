@@ -144,11 +144,13 @@ class Session:
         left = self.algo.steps - self.progress["steps"]
         if left > 0:
             self.model.num_timesteps = self.progress["steps"]
-            callback = functools.partial(self._after_step, on_step)
-            self.model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name="run")
-            self.save()
-            self.model.logger.dump(self.model.num_timesteps)
-        if self.stop.received and self.model.num_timesteps < self.algo.steps:
+            # Only here is there something to save first: a signal during the final scoring ends it at once.
+            with self.stop:
+                callback = functools.partial(self._after_step, on_step)
+                self.model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name="run")
+                self.save()
+                self.model.logger.dump(self.model.num_timesteps)
+        if self.stop.received:
             raise Interrupted(self.stop.received, f"stopped after {self.model.num_timesteps:,} steps")
         return self._finish()
 

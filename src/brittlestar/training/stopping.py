@@ -3,11 +3,14 @@
 import signal
 import sys
 import threading
+import time
 from typing import Any, Self
 
 from brittlestar.errors import Interrupted
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ONE_REQUEST_SECONDS = 1.0
+"""Signals within this time are one request: a terminal or a scheduler signals a process, and so does its parent."""
 
 
 class StopRequest:
@@ -16,6 +19,7 @@ class StopRequest:
     def __init__(self) -> None:
         self.received = 0
         """The number of the signal; 0 for none."""
+        self._since = 0.0
         self._handlers: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -30,6 +34,8 @@ class StopRequest:
 
     def _receive(self, number: int, frame: Any) -> None:
         if self.received:
-            raise Interrupted(number)
-        self.received = number
+            if time.monotonic() - self._since > _ONE_REQUEST_SECONDS:
+                raise Interrupted(number)
+            return
+        self.received, self._since = number, time.monotonic()
         sys.stderr.write("\nstopping after a checkpoint; once more stops at once\n")

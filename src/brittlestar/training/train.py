@@ -83,8 +83,7 @@ def run_session(spec: TrainingSpec, config: dict[str, Any], folder: Path, on_ste
             print(f"note: {note}", flush=True)
         # After `Session`, so that a training that it refuses leaves no folder.
         write_file(folder / RESOLVED_CONFIG, json.dumps(config, indent=2) + "\n")
-        with session.stop:
-            session.run(on_step)
+        session.run(on_step)
     finally:
         session.close()
 

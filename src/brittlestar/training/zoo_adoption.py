@@ -5,11 +5,12 @@ import io
 import json
 import shutil
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from brittlestar.cells.config_files import contents
-from brittlestar.cells.files import write_folder
+from brittlestar.cells.files import previous, write_folder
 from brittlestar.checkpoints import read_checkpoint
 from brittlestar.checkpoints.file_names import POLICY, STATISTICS
 from brittlestar.config.build import build
@@ -22,10 +23,10 @@ from brittlestar.policies.base import Policy
 from brittlestar.policies.sb3 import Sb3Policy
 from brittlestar.policies.zoo.cards import CARD, HOME, files, is_shipped, read_card, recipe
 from brittlestar.results.format import brackets
-from brittlestar.training.folder import METADATA, RESOLVED_CONFIG
-from brittlestar.training.schema import compose_training
+from brittlestar.training.folder import METADATA, RESOLVED_CONFIG, exclusive
 from brittlestar.training.scores import rank, score_intervals, score_line
 from brittlestar.training.spec import AROUND, build_parts
+from brittlestar.training.zoo_match import check_recipe
 
 MAX_ZOO_BYTES = 1_000_000
 """Largest size of a policy with its statistics."""
@@ -43,13 +44,27 @@ class WeakerError(UserError):
     """A training is weaker than the policy that the zoo already has."""
 
 
-def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
+def adopt(name: str, training: Path, home: Path = HOME, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Copies the better checkpoint of a finished training into the zoo, evaluates it, and returns its card.
 
-    Raises a `WeakerError`, and changes nothing, if the zoo has a better one by the rule of `refuse_weaker`.
+    The training is one of the recipe, with further overrides if there are any. Raises a `WeakerError`, and changes
+    nothing, unless it is better than what the zoo has by the rule of `refuse_weaker`.
     """
     facts, config = _read(training, METADATA), _read(training, RESOLVED_CONFIG)
-    _check_recipe(name, training, facts, config)
+    check_recipe(name, training, facts, config, overrides)
+    # What the new policy is compared with is what it replaces: no other adoption of the name runs meanwhile.
+    with exclusive(home / f".{name}.adoption"):
+        _restore(home / name)
+        return _adopt(name, training, facts, config, home)
+
+
+def _restore(folder: Path) -> None:
+    """Puts a policy back that an adoption was about to replace when it was killed."""
+    if not folder.exists() and previous(folder).is_dir():
+        previous(folder).rename(folder)
+
+
+def _adopt(name: str, training: Path, facts: dict[str, Any], config: dict[str, Any], home: Path) -> dict[str, Any]:
     candidate, candidate_rank = max(_ranks(training, config).items(), key=lambda item: item[1])
     choice = {"episodes": CHOICE[0], "seed": CHOICE[1], "taken": candidate, "rank": candidate_rank}
 
@@ -67,10 +82,11 @@ def adopt(name: str, training: Path, home: Path = HOME) -> dict[str, Any]:
 
 
 def refuse_weaker(name: str, card: dict[str, Any], config: dict[str, Any], home: Path = HOME) -> None:
-    """Raises a `WeakerError` if the policy in the zoo is better than that of a card on the episodes of the card.
+    """Raises a `WeakerError` unless the policy of a card is better than that in the zoo, or is the same.
 
-    Both act clean and, for a training under noise, under that noise. The one with the higher success at the end of the
-    episode is better, then the one with the higher return.
+    Both act clean and, for a training under noise, under that noise, in the episodes of the card. The one with the
+    higher success at the end of the episode is better, then the one with the higher return. Of two that are as good,
+    the one that was better in the episodes of the choice is; without that, the zoo keeps its own.
     """
     if _digests(home / name) == card["sha256"]:
         return
@@ -78,9 +94,22 @@ def refuse_weaker(name: str, card: dict[str, Any], config: dict[str, Any], home:
     policy = _load(home / name)
     shipped = [score_policy(policy, config, *CARD_EVALUATION, disturbed=kind == "disturbed") for kind in kinds]
     own = [card[kind] for kind in kinds]
-    if rank(own) < rank(shipped):
-        lines = (score_line(scores) for scores in (own[-1], shipped[-1]))
-        raise WeakerError(f"the zoo keeps its `{name}`: {kinds[-1]}, the training has {' and the zoo '.join(lines)}")
+    is_tie = rank(own) == rank(shipped)
+    if rank(own) > rank(shipped) or (is_tie and _is_better_choice(card, read_card(name, home))):
+        return
+    lines = (score_line(scores) for scores in (own[-1], shipped[-1]))
+    relation = "which is as good: " if is_tie else ""
+    reason = f"{relation}{kinds[-1]}, the training has {' and the zoo '.join(lines)}"
+    raise WeakerError(f"the zoo keeps its `{name}`{',' if is_tie else ':'} {reason}")
+
+
+def _is_better_choice(card: dict[str, Any], shipped: dict[str, Any]) -> bool:
+    """Whether a card has the higher rank in the episodes of the choice, if both were measured in the same way."""
+    own, other = card["choice"], shipped.get("choice", {})
+    keys = ("env_config", *AROUND)
+    is_same = [card.get(key) for key in keys] == [shipped.get(key) for key in keys]
+    is_same = is_same and all(own[key] == other.get(key) for key in ("episodes", "seed"))
+    return is_same and "rank" in other and list(own["rank"]) > list(other["rank"])
 
 
 def check_card(name: str, home: Path = HOME) -> list[str]:
@@ -119,20 +148,6 @@ def _read(training: Path, file: str) -> dict[str, Any]:
     if not path.is_file():
         raise UserError(f"{training} is not a finished training: it has no {file}")
     return dict(json.loads(path.read_text()))
-
-
-def _check_recipe(name: str, training: Path, facts: dict[str, Any], config: dict[str, Any]) -> None:
-    """Raises a `UserError` for a training of another recipe."""
-    composed = compose_training(recipe(name))
-    pairs = {
-        "environment": (facts["env"], composed["env"]["id"]),
-        "algorithm": (facts["algorithm"], composed["algo"]["name"]),
-        "seed": (facts["seed"], composed["seed"]),
-        **{group: (config[group], composed[group]) for group in AROUND},
-    }
-    for key, (value, expected) in pairs.items():
-        if value != expected:
-            raise UserError(f"{training} is not a training of `{name}`: its {key} is {value}, not {expected}")
 
 
 def _ranks(training: Path, config: dict[str, Any]) -> dict[str, tuple[float, float]]:

@@ -14,6 +14,21 @@ HOME = Path(__file__).parent
 CARD = "card.json"
 TARGET = "brittlestar.policies.zoo.ZooPolicy"
 """The class behind `policy=zoo/<name>`."""
+_NEEDED = {
+    "env",
+    "env_config",
+    "settings",
+    "training",
+    "seed",
+    "steps",
+    "seconds",
+    "perturbation",
+    "clean",
+    "disturbed",
+    "bytes",
+    "sha256",
+}
+"""Keys of every card."""
 _SEVERAL = re.compile(r"seed=(\d+)\.\.(\d+)")
 """Several trainings of one recipe, which differ in the seed."""
 _NUMBERED = re.compile(r"(.+)_(\d+)")
@@ -131,7 +146,14 @@ def read_card(name: str, home: Path = HOME) -> dict[str, Any]:
     name = policy_name(name)
     if not is_shipped(name, home):
         raise UserError(f"the zoo's `{name}` is not trained yet: `brittlestar zoo train {name}`")
-    return dict(json.loads((home / name / CARD).read_text()))
+    path = home / name / CARD
+    try:
+        card = json.loads(path.read_text())
+    except (ValueError, OSError):
+        card = None
+    if not isinstance(card, dict) or not card.keys() >= _NEEDED:
+        raise UserError(f"{path} is damaged: `git checkout` or an installation brings it back")
+    return card
 
 
 def files(folder: Path) -> list[Path]:
