@@ -58,3 +58,8 @@ def test_equal_outcomes_give_no_upper_bound():
 def test_too_few_are_refused(groups, message):
     with pytest.raises(ValueError, match=message):
         split_variance(groups)
+
+
+def test_estimate_and_interval_are_at_most_what_groups_can_have():
+    split = split_variance([[0.0] * 40, [1.0] * 39 + [0.0], [1.0] * 40], most=0.5)
+    assert split.between_low < split.between == split.between_high == 0.5

@@ -57,4 +57,5 @@ def split_variance(groups: Sequence[ArrayLike], level: float = LEVEL, most: floa
         return min(math.sqrt(max(0.0, first * excess / float(functions.chdtri(first, 1 - share)))), most)
 
     high = bound(side) if seen + chance > 0 else math.nan
-    return VarianceSplit(math.sqrt(max(0.0, seen - chance)), bound(1 - side), high, math.sqrt(chance))
+    between = min(math.sqrt(max(0.0, seen - chance)), most)
+    return VarianceSplit(between, bound(1 - side), high, math.sqrt(chance))
