@@ -156,6 +156,9 @@ ANSWERS = {
     "answered with a list": b"\x90",
     "no msgpack message": b"\xc1",
     "reports an error: ValueError: no": "Traceback\n  ...\nValueError: no",
+    "reports an error: KeyError: ?[31mred? ??": "KeyError: \x1b[31mred\x07 \u202e\x9b",
+    f"reports an error: {'x' * 297}...": "x" * 10**6,
+    "did you mean `actions?`?": {"actions\x1b": np.zeros((1, 6))},
     "dtype '|O': only numbers": msgpack.packb(
         {"actions": {b"__ndarray__": True, b"data": b"", b"dtype": "|O", b"shape": [0]}}
     ),
@@ -170,7 +173,17 @@ def test_a_wrong_answer_is_one_line_that_names_the_server(message):
         policy = bound(server.url)
         with pytest.raises(HarnessError) as error:
             policy.predict(np.zeros((1, 2)), None, np.array([True]))
-        assert message in str(error.value) and server.url in str(error.value) and "\n" not in str(error.value)
+        text = str(error.value)
+        assert message in text and server.url in text and text.isprintable()
+
+
+@pytest.mark.parametrize("number", ["\x1b[31m", np.zeros((3, 3)), [[]] * 999, None])
+def test_a_batch_with_another_number_is_one_line(number):
+    answer = {"request": number, "actions": np.zeros((1, 1, 6))}
+    with plain_server(lambda *_: answer, {"brittlestar/batch": 1}) as server:
+        with pytest.raises(ServerError, match="answered request .* in place of 1$") as error:
+            bound(server.url).predict(np.zeros((1, 2)), None, np.array([True]))
+        assert str(error.value).isprintable()
 
 
 def test_a_server_that_reads_nothing_blocks_no_request():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.envs.batches import ARRAY_SPACES, entries
 from brittlestar.errors import UserError, nearest
@@ -15,6 +16,8 @@ from brittlestar.policies.server.image_size import as_height_and_width, holds_im
 PLAIN = "observation"
 """Name of an observation that is not a dict."""
 PROMPT = "prompt"
+_LONGEST_NAME = 60
+"""Letters of a name in an answer that a message shows."""
 
 
 @dataclass
@@ -87,7 +90,7 @@ class KeyMap:
         """Returns the actions of an answer, `(*leading, chunk, *action)`; `leading` is `(lanes,)` or empty."""
         actions = answer.get(self.actions)
         if self.actions not in answer:
-            names = [str(name) for name in answer]
+            names = [printable(name, _LONGEST_NAME) for name in answer]
             raise UserError(
                 f"the answer has no `{self.actions}` (`policy.keys.actions`); {nearest(self.actions, names)}"
             )

@@ -6,7 +6,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from brittlestar.errors import HarnessError, NonNegativeInt, Positive, check_fields, shortened
+from brittlestar.checkpoints.messages import printable
+from brittlestar.errors import HarnessError, NonNegativeInt, Positive, check_fields
 from brittlestar.policies.server.address import TOKEN_HEADER, TOKEN_START, Address, read_token
 from brittlestar.policies.server.codec import MEGABYTE, FrameError, decode_frame
 from brittlestar.policies.server.metadata import ServerMetadata
@@ -55,7 +56,7 @@ def open_websocket(address: Address, settings: ConnectionSettings) -> tuple[Any,
     except InvalidStatus as error:
         raise _refusal(address, settings, error.response.status_code) from None
     except (InvalidHandshake, InvalidMessage, EOFError) as error:
-        reason = shortened(" ".join(str(error).split()), 200)
+        reason = printable(str(error), 200)
         raise ServerError(f"{address.url} is no websocket server: {reason}") from None
     except TimeoutError:
         limit = f"{settings.connect_seconds:g} s (`policy.connection.connect_seconds`)"
@@ -114,14 +115,14 @@ def _receive_metadata(address: Address, settings: ConnectionSettings, websocket:
 
 
 def last_line(text: str) -> str:
-    """Returns the last line of a server's message: of a traceback, the one with the reason.
+    """Returns the last line of a server's message: of a traceback, the one with the reason. It is printable and short.
 
     Example:
         >>> last_line("Traceback (most recent call last):\\n  ...\\nKeyError: 'state'\\n")
         "KeyError: 'state'"
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return shortened(lines[-1], 300) if lines else "an empty message"
+    return printable(lines[-1], 300) if lines else "an empty message"
 
 
 def _refusal(address: Address, settings: ConnectionSettings, status: int) -> ServerError:
