@@ -4,10 +4,10 @@ import logging
 import socket
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from brittlestar.checkpoints.messages import printable
-from brittlestar.errors import HarnessError, NonNegativeInt, Positive, check_fields
+from brittlestar.errors import Bound, HarnessError, NonNegativeInt, check_fields
 from brittlestar.policies.server.address import TOKEN_HEADER, TOKEN_START, Address, read_token
 from brittlestar.policies.server.codec import MEGABYTE, FrameError, decode_frame
 from brittlestar.policies.server.metadata import ServerMetadata
@@ -16,6 +16,9 @@ QUIET = logging.getLogger("brittlestar.policies.server")
 """Takes the library's own messages, so that they are not printed: errors are raised."""
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
+_MOST = 1e6
+"""Largest limit of seconds or megabytes: far above any use, and the operating system takes it."""
+_Limit = Annotated[float, Bound(f"above 0 and at most {_MOST:,.0f}", lambda value: 0 < value <= _MOST)]
 _CLOSE_SECONDS = 1.0
 _NOT_ALLOWED = (401, 403)
 
@@ -32,13 +35,13 @@ class LostConnectionError(ServerError):
 class ConnectionSettings:
     """How long a client waits, how often it connects again, and what it accepts; nothing of it changes a result."""
 
-    timeout_seconds: Positive = 60.0
+    timeout_seconds: _Limit = 60.0
     """Longest time from a request to its answer."""
-    connect_seconds: Positive = 10.0
+    connect_seconds: _Limit = 10.0
     """Longest time to connect, the metadata included."""
     reconnects: NonNegativeInt = 3
     """How often a request is sent again after the connection was lost."""
-    largest_megabytes: Positive = 64.0
+    largest_megabytes: _Limit = 64.0
     """Largest frame that is received."""
     token_variable: str | None = "BRITTLESTAR_TOKEN"
     """Environment variable with the token, which is then recorded nowhere; None sends no token."""
