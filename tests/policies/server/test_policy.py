@@ -11,6 +11,7 @@ import yaml
 from gymnasium import spaces
 from wire_bed import deaf_server, endpoint, free_port, plain_server, steer
 
+from brittlestar.cells.known_env import shipped_envs
 from brittlestar.config.build import build, load
 from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.plan import Plan
@@ -264,8 +265,11 @@ def test_latency_is_measured_per_request_of_the_last_pass():
     assert 0 < latency["median_ms"] <= latency["p95_ms"] <= latency["max_ms"]
 
 
-def test_the_mapping_on_the_page_of_servers_builds():
+def test_the_mapping_on_the_page_of_servers_runs_in_its_environment():
     page = (Path(__file__).parents[3] / "docs/server.md").read_text()
     node = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
-    policy = build(node, "policy")
-    assert policy.chunks.play == 5 and policy.keys.observation["observation/state"] == ["observation", "desired_goal"]
+    spec = build(shipped_envs()["fetch_reach_vision"] | {"max_steps": 6}, "env")
+    with plain_server(lambda number, request: {"actions": np.zeros((10, 7), np.float32)}) as server:
+        rows(spec, build(node | {"url": server.url}, "policy"), 1, episodes=1)
+    assert len(server.requests) == 2 and {*server.requests[0]} == {*node["keys"]["observation"], "prompt"}
+    assert {server.requests[0][name].shape for name in node["keys"]["observation"]} == {(224, 224, 3), (3,)}
