@@ -78,8 +78,9 @@ def env_of_policy(policy: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
         _refuse_module(str(policy.get("url")), plain_env({"id": env_id}), has_switch=False)
     option = kind.trained_option(policy) if hasattr(kind, "trained_option") else None
     # A server may announce an option of another environment, or one without any, such as `gym`.
-    is_known = option and shipped_envs()[option]["id"] == env_id
-    return (option, shipped_envs()[option]) if is_known else known_env(env_id)
+    if option and shipped_envs()[option]["id"] == env_id:
+        return option, shipped_envs()[option]
+    return known_env(env_id)
 
 
 @functools.cache

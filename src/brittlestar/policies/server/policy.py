@@ -144,7 +144,7 @@ class ServerPolicy(Policy):
         }  # fmt: skip
         rows = self.keys.rows(observation, np.arange(lanes)) | self.keys.constants()
         answer = self._ask(rows | {BATCH: facts}, resend=not holds_state)
-        number = answer.get(REQUEST)
+        number: Any = answer.get(REQUEST)
         if not np.array_equal(number, self._requests):
             self._connection.close()
             raise ServerError(f"{self.url} answered request {printable(number, 20)} in place of {self._requests}")
