@@ -1,6 +1,9 @@
 """Which environment a cell runs in."""
 
+import sys
+
 import pytest
+from wire_bed import plain_server, steer
 
 from brittlestar.cells.env_choice import (
     ForeignPolicyError,
@@ -158,3 +161,29 @@ def test_auto_has_the_cameras_of_a_policy_that_sees():
     env = chosen(SHIPPED["auto"] | {"max_steps": 9}, ["env=auto"], VISION, SEEING | {"env": "auto"})
     assert env.node == SHIPPED["fetch_reach_vision"] | {"max_steps": 9}
     assert env.notes == ["the policy was trained in `env=fetch_reach_vision`"]
+
+
+@pytest.mark.parametrize("env", ["auto", "cartpole"])
+def test_a_module_that_a_server_names_is_refused_and_never_imported(env, tmp_path, monkeypatch):
+    (tmp_path / "evil_mod.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with plain_server(steer(), {"env": "evil_mod:Foo-v0"}) as server:
+        policy = {"_target_": "brittlestar.policies.server.ServerPolicy", "url": server.url}
+        with pytest.raises(UserError) as error:
+            chosen(SHIPPED[env], policy=policy, choices={"env": env, "policy": "server"})
+        by_hand = SHIPPED["gym"] | {"id": "CartPole-v1"}
+        mine = chosen(by_hand, ["env=gym", "env.id=CartPole-v1"], policy, {"env": "gym", "policy": "server"})
+    assert str(error.value) == (
+        f"{server.url} names the environment Foo-v0 of the module `evil_mod`: if you trust its code, "
+        "add `env=gym env.id=evil_mod:Foo-v0`"
+    )
+    assert mine.node["id"] == "CartPole-v1" and "evil_mod" not in sys.modules
+
+
+@pytest.mark.parametrize("option", ["gym", "auto", "hopper", "no_such_option"])
+def test_an_option_that_does_not_make_the_environment_of_a_server_is_not_taken(option):
+    with plain_server(steer(), {"env": "Pendulum-v1", "env_option": option}) as server:
+        policy = {"_target_": "brittlestar.policies.server.ServerPolicy", "url": server.url}
+        env = chosen(SHIPPED["cartpole"], policy=policy)
+    assert (env.node, env.option) == (SHIPPED["pendulum"], "pendulum")

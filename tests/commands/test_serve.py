@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_a_policy_is_served_until_a_signal_and_leaves_one_line(tmp_path, number,
     out, err = process.communicate(timeout=60)
     client.close()
     assert process.returncode == 128 + number and out == ""
-    assert err.splitlines() == [f"brittlestar: {line}; finished work is kept, the same command continues"]
+    assert err.splitlines() == [f"brittlestar: {line}"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -63,6 +64,18 @@ def test_a_mistake_is_one_line(call, words, code, message):
     done, out, err = call(main, *words)
     assert done == code and out == ""
     assert err.startswith("brittlestar: ") and err.count("\n") == 1 and message in err, err
+
+
+@pytest.mark.parametrize(
+    ("variable", "how"),
+    [("null", "`token_variable=null` takes none"), ("MY_TOKEN", "set the environment variable MY_TOKEN for a token")],
+)
+def test_a_server_for_other_machines_without_a_token_is_noted(call, monkeypatch, variable, how):
+    silent = SimpleNamespace(url="ws://0.0.0.0:8000", serve_forever=lambda: None)
+    monkeypatch.setattr("brittlestar.policies.server.endpoint.PolicyEndpoint", lambda *_: silent)
+    _, out, err = call(main, "env=cartpole", "policy=random", "host=0.0.0.0", f"token_variable={variable}")
+    assert out.startswith("serving random for CartPole-v1")
+    assert err == f"note: every program that reaches this machine may use the policy; {how}\n"
 
 
 def test_the_help_lists_the_keys(call):

@@ -168,6 +168,22 @@ def test_a_delay_in_seconds_needs_a_clock_and_is_no_number_below_0(make_step):
     assert DelayedAction(delay_steps=1, delay_seconds=0.0).is_identity
 
 
+@pytest.mark.parametrize(
+    ("fields", "limit", "message"),
+    [
+        ({"delay_steps": 1, "delay_seconds": 1e9}, 50, "`delay_seconds` must be at most 2000 s .*, got 1000000000.0"),
+        ({"delay_steps": 10**9}, None, "`delay_steps` must be at most 100000 .*, got 1000000000"),
+        ({"delay_steps": 10**9}, 200_000, "`delay_steps` must be at most 200000 .*, got 1000000000"),
+        ({"delay_steps": 1, "jitter_steps": 10**9}, 50, "`jitter_steps` must be at most 100000, got 1000000000"),
+    ],
+)  # fmt: skip
+def test_a_delay_that_no_episode_ends_is_refused_before_memory_is_allocated(fields, limit, message):
+    part = DelayedAction(**fields)
+    part.bind(DISCRETE, DISCRETE, 1)
+    with pytest.raises(UserError, match=message):
+        part.prepare(Context(step_seconds=0.02, max_steps=limit))
+
+
 def test_a_schedule_scales_the_seconds_and_cannot_name_the_steps(make_step):
     part = DelayedAction(delay_steps=9, delay_seconds=0.1)
     part.bind(DISCRETE, DISCRETE, 1)

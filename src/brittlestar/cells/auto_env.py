@@ -51,7 +51,7 @@ def resolve_env(env: dict[str, Any], policy: dict[str, Any], named: Collection[s
 
 
 def _refuse_module(path: str, env: dict[str, Any], has_switch: bool) -> None:
-    """Refuses to import a module that only the files of an agent name."""
+    """Refuses to import a module that only the files of an agent, or a server, name."""
     switch = "`policy.trust=true` or " * has_switch
     ways = f"if you trust its code, add {switch}`env=gym env.id={env['module']}:{env['id']}`"
     raise UserError(f"{path} names the environment {env['id']} of the module `{env['module']}`: {ways}")
@@ -73,8 +73,14 @@ def env_of_policy(policy: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     if not env_id:
         return None
     kind: Any = locate(policy["_target_"], "policy")
+    if ":" in env_id and hasattr(kind, "outside_identity"):
+        # Another program names the module, and an import would run its code.
+        _refuse_module(str(policy.get("url")), plain_env({"id": env_id}), has_switch=False)
     option = kind.trained_option(policy) if hasattr(kind, "trained_option") else None
-    return (option, shipped_envs()[option]) if option else known_env(env_id)
+    # A server may announce an option of another environment, or one without any, such as `gym`.
+    if option and shipped_envs()[option]["id"] == env_id:
+        return option, shipped_envs()[option]
+    return known_env(env_id)
 
 
 @functools.cache

@@ -21,8 +21,9 @@ _EXIT_SECONDS = 12.0
 """Time for the functions that are registered with `atexit`."""
 _FAILED_SIGNAL = 128
 """An exit code is this plus the number of the signal."""
+_KEPT = "; finished work is kept, the same command continues"
 _received: int | None = None
-_started = False
+_started, _outcome = False, _KEPT
 
 
 def answer_signals() -> None:
@@ -48,8 +49,14 @@ def is_own_process(program: str) -> bool:
 
 def begin() -> None:
     """Notes that a command has started: from now on a signal raises an exception."""
-    global _started
-    _started = True
+    global _started, _outcome
+    _started, _outcome = True, _KEPT
+
+
+def keep_nothing() -> None:
+    """Notes that the command leaves no work behind, such as a server: the line of a signal then promises none."""
+    global _outcome
+    _outcome = ""
 
 
 def end_if_interrupted(error: BaseException | None = None) -> None:
@@ -65,7 +72,7 @@ def stop_line(error: KeyboardInterrupt) -> tuple[str, int]:
 
 
 def _line(number: int, text: str) -> str:
-    return f"{text or _NAMES[number]}; finished work is kept, the same command continues"
+    return f"{text or _NAMES[number]}{_outcome}"
 
 
 def _receive(number: int, frame: "Any") -> None:

@@ -4,12 +4,14 @@ import sys
 from typing import Any
 
 from brittlestar.commands.hydra_app import print_help, read_arguments, run_hydra
+from brittlestar.commands.interruption import keep_nothing
 from brittlestar.commands.terminal import WRONG_USAGE, command, leave, use_one_thread
 
 
 @command
 def main() -> None:
     """Serves one policy until a signal ends it."""
+    keep_nothing()
     print_help("serve")
     use_one_thread()
     read_arguments()
@@ -44,7 +46,9 @@ def _serve(config: dict[str, Any], choices: dict[str, Any], overrides: list[str]
         print(f"note: {note}", file=sys.stderr)
     if not token and not is_loopback(config["host"]):
         who = "every program that reaches this machine may use the policy"
-        print(f"note: {who}; set the environment variable {config['token_variable']} for a token", file=sys.stderr)
+        variable = config["token_variable"]
+        how = f"set the environment variable {variable} for a token" if variable else "`token_variable=null` takes none"
+        print(f"note: {who}; {how}", file=sys.stderr)
     access = "with a token" if token else "without a token"
     where = f"{endpoint.url} {access}, http{endpoint.url[2:]}{HEALTH} for checks"
     print(f"serving {named.name} for {named.metadata['env']} at {where}; Ctrl-C ends it", flush=True)

@@ -15,6 +15,8 @@ from brittlestar.perturbations.step import Step, for_lanes
 
 _LONG_AGO = 2**40
 _ROUNDING = 1e-9
+_MOST_STEPS = 100_000
+"""Longest delay, or time limit of an episode if that is longer: each step of it is an array in memory."""
 
 
 class LaneRing:
@@ -108,11 +110,24 @@ class Delayed(Perturbation):
         self._step_seconds = context.step_seconds
         if self.delay_seconds is not None and context.step_seconds is None:
             raise UserError("`delay_seconds`: the time of a step of this environment is not known; use `delay_steps`")
+        self._refuse_endless(context.max_steps)
 
     def new_ring(self, dtype: Any = None) -> LaneRing:
         """Returns a ring that holds the longest delay; call it after `prepare`."""
-        longest = self.delay_steps if self.delay_seconds is None else self._in_steps(self.delay_seconds)
-        return LaneRing(int(longest + self.jitter_steps) + 1, dtype=dtype)
+        return LaneRing(int(self._longest() + self.jitter_steps) + 1, dtype=dtype)
+
+    def _longest(self) -> Any:
+        return self.delay_steps if self.delay_seconds is None else self._in_steps(self.delay_seconds)
+
+    def _refuse_endless(self, time_limit: int | None) -> None:
+        """Refuses a delay that no episode can see the end of, before memory is allocated for it."""
+        most = max(_MOST_STEPS, time_limit or 0)
+        if self._longest() > most:
+            name, value = self.strength_field, self.strength
+            bound = most if self.delay_seconds is None else f"{most * (self._step_seconds or 1):g} s"
+            raise UserError(f"`{name}` must be at most {bound} ({most} steps of the environment), got {value}")
+        if self.jitter_steps > most:
+            raise UserError(f"`jitter_steps` must be at most {most}, got {self.jitter_steps}")
 
     def _in_steps(self, seconds: Any) -> Any:
         assert self._step_seconds is not None, "`prepare` takes the step time"

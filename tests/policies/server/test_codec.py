@@ -70,6 +70,9 @@ def test_what_holds_no_numbers_is_not_sent(value):
         (b"\x81\x01\x02", "no msgpack"),
         (b"", "no msgpack"),
         (b"\x91" * 5000, "no msgpack"),
+        (b"\x91" * 900 + b"\x90", "more than 32 levels of lists and maps"),
+        (b"\x81\xa1a" * 480 + b"\x80", "more than 32 levels of lists and maps"),
+        (b"\x81\xa1a\x91" * 16 + b"\x80", "more than 32 levels of lists and maps"),
         (b"\xa4\xff\xfe\xfd\xfc", "no msgpack"),
         (encode_frame({}) + b"\0", "extra bytes"),
     ],
@@ -78,6 +81,11 @@ def test_a_frame_that_breaks_the_rules_is_refused_in_one_line(frame, message):
     with pytest.raises(FrameError) as error:
         decode_frame(frame)
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_up_to_32_levels_are_read():
+    assert decode_frame(b"\x91" * 31 + b"\x90") is not None
+    assert decode_frame(b"\x81\xa1a" * 31 + b"\x93\x01\x02\x03") is not None
 
 
 def test_a_pickle_is_never_opened(marker):

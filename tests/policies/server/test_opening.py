@@ -5,6 +5,7 @@ import pytest
 from gymnasium import spaces
 from wire_bed import endpoint, free_port, plain_server, raw_server, steer
 
+from brittlestar.config.build import build
 from brittlestar.errors import UserError
 from brittlestar.policies import ConstantPolicy
 from brittlestar.policies.server import ConnectionSettings, ServerPolicy
@@ -42,6 +43,22 @@ def test_a_wrong_address_is_an_error_with_the_right_form(url, message):
     with pytest.raises(UserError) as error:
         ServerPolicy(url)
     assert message in str(error.value) and "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "connect_seconds", "largest_megabytes"])
+@pytest.mark.parametrize("value", [0.0, 1e7, 1e30, 1e300])
+def test_a_limit_that_nothing_can_hold_is_refused(name, value):
+    node = {"_target_": "brittlestar.policies.server.ConnectionSettings", name: value}
+    with pytest.raises(UserError) as error:
+        build(node, "policy.connection")
+    assert f"`{name}` must be above 0 and at most 1,000,000, got {value}" in str(error.value)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e6])
+def test_the_limits_themselves_are_taken(seconds):
+    with plain_server(steer(), {"version": 1}) as server:
+        settings = ConnectionSettings(timeout_seconds=seconds, connect_seconds=max(seconds, 5.0), largest_megabytes=1e6)
+        assert metadata_of(server.url, settings) == {"version": 1}
 
 
 def test_a_server_that_is_not_there_is_one_line():

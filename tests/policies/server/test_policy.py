@@ -11,6 +11,7 @@ import yaml
 from gymnasium import spaces
 from wire_bed import deaf_server, endpoint, free_port, plain_server, steer
 
+from brittlestar.cells.known_env import shipped_envs
 from brittlestar.config.build import build, load
 from brittlestar.engine.evaluation import make_lanes, run_episodes
 from brittlestar.engine.plan import Plan
@@ -156,6 +157,9 @@ ANSWERS = {
     "answered with a list": b"\x90",
     "no msgpack message": b"\xc1",
     "reports an error: ValueError: no": "Traceback\n  ...\nValueError: no",
+    "reports an error: KeyError: ?[31mred? ??": "KeyError: \x1b[31mred\x07 \u202e\x9b",
+    f"reports an error: {'x' * 297}...": "x" * 10**6,
+    "did you mean `actions?`?": {"actions\x1b": np.zeros((1, 6))},
     "dtype '|O': only numbers": msgpack.packb(
         {"actions": {b"__ndarray__": True, b"data": b"", b"dtype": "|O", b"shape": [0]}}
     ),
@@ -170,7 +174,17 @@ def test_a_wrong_answer_is_one_line_that_names_the_server(message):
         policy = bound(server.url)
         with pytest.raises(HarnessError) as error:
             policy.predict(np.zeros((1, 2)), None, np.array([True]))
-        assert message in str(error.value) and server.url in str(error.value) and "\n" not in str(error.value)
+        text = str(error.value)
+        assert message in text and server.url in text and text.isprintable()
+
+
+@pytest.mark.parametrize("number", ["\x1b[31m", np.zeros((3, 3)), [[]] * 999, None])
+def test_a_batch_with_another_number_is_one_line(number):
+    answer = {"request": number, "actions": np.zeros((1, 1, 6))}
+    with plain_server(lambda *_: answer, {"brittlestar/batch": 1}) as server:
+        with pytest.raises(ServerError, match="answered request .* in place of 1$") as error:
+            bound(server.url).predict(np.zeros((1, 2)), None, np.array([True]))
+        assert str(error.value).isprintable()
 
 
 def test_a_server_that_reads_nothing_blocks_no_request():
@@ -251,8 +265,11 @@ def test_latency_is_measured_per_request_of_the_last_pass():
     assert 0 < latency["median_ms"] <= latency["p95_ms"] <= latency["max_ms"]
 
 
-def test_the_mapping_on_the_page_of_servers_builds():
+def test_the_mapping_on_the_page_of_servers_runs_in_its_environment():
     page = (Path(__file__).parents[3] / "docs/server.md").read_text()
     node = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
-    policy = build(node, "policy")
-    assert policy.chunks.play == 5 and policy.keys.observation["observation/state"] == ["observation", "desired_goal"]
+    spec = build(shipped_envs()["fetch_reach_vision"] | {"max_steps": 6}, "env")
+    with plain_server(lambda number, request: {"actions": np.zeros((10, 7), np.float32)}) as server:
+        rows(spec, build(node | {"url": server.url}, "policy"), 1, episodes=1)
+    assert len(server.requests) == 2 and {*server.requests[0]} == {*node["keys"]["observation"], "prompt"}
+    assert {server.requests[0][name].shape for name in node["keys"]["observation"]} == {(224, 224, 3), (3,)}

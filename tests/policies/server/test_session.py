@@ -85,3 +85,9 @@ def test_random_actions_depend_on_seed_episode_and_step_alone():
     assert not np.array_equal(first.answer(batch(2))["actions"], first.answer(batch(2, seed=1))["actions"])
     with pytest.raises(UserError, match="another seed or number of lanes"):
         first.answer(batch(3, starts=np.array([True, False, True])))
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 1e300])
+def test_numbers_that_are_not_finite_give_an_answer_without_a_warning(number):
+    scaled = session(make=lambda: as_policy(lambda seen: np.clip(seen - seen * np.float32(1e30), -1, 1)))
+    assert scaled.answer({"observation": np.full(2, number)})["actions"].shape == (1, 2)

@@ -16,6 +16,8 @@ _MOST_AXES, _LONGEST_AXIS = 16, 2**16
 """Limits of a shape; an axis may be longer where the array has as many bytes."""
 _MOST_ITEMS = 10**6
 """Entries of all lists and maps of one frame: a small frame can hold many empty lists, each an object in memory."""
+_MOST_LEVELS = 32
+"""Lists and maps within each other: JSON, pickle and comparisons call themselves for each level."""
 
 
 class FrameError(UserError):
@@ -47,10 +49,12 @@ def decode_frame(frame: bytes) -> Any:
 
     hooks = _Hooks()
     try:
-        return msgpack.unpackb(
+        message = msgpack.unpackb(
             frame, object_hook=hooks.read_map, list_hook=hooks.read_list, ext_hook=_refuse_extension,
             max_array_len=_MOST_ITEMS, max_map_len=_MOST_ITEMS, timestamp=1,
         )  # fmt: skip
+        _refuse_depth(message)
+        return message
     except FrameError:
         raise
     except msgpack.ExtraData:
@@ -81,6 +85,21 @@ class _Hooks:
         self._items += items + 1
         if self._items > _MOST_ITEMS:
             raise FrameError(f"the frame has more than {_MOST_ITEMS:,} entries outside of arrays")
+
+
+def _refuse_depth(message: Any) -> None:
+    level = [message]
+    for _ in range(_MOST_LEVELS):
+        level = [part for value in level for part in _parts(value) if isinstance(part, dict | list)]
+        if not level:
+            return
+    raise FrameError(f"the frame has more than {_MOST_LEVELS} levels of lists and maps within each other")
+
+
+def _parts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _pack_array(value: Any) -> Any:

@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.envs.batches import ARRAY_SPACES, entries
-from brittlestar.errors import UserError, nearest
+from brittlestar.errors import UserError, counted, nearest
 from brittlestar.policies.server.image_size import as_height_and_width, holds_images, resize_with_padding
+from brittlestar.policies.server.metadata import BATCH
 
 PLAIN = "observation"
 """Name of an observation that is not a dict."""
 PROMPT = "prompt"
+_LONGEST_NAME = 60
+"""Letters of a name in an answer that a message shows."""
 
 
 @dataclass
@@ -42,8 +46,12 @@ class KeyMap:
     def __post_init__(self) -> None:
         self._size = as_height_and_width(self.image_size)
         for name, parts in (self.observation or {}).items():
-            if not isinstance(parts, str) and not (isinstance(parts, list) and all(isinstance(p, str) for p in parts)):
+            names = [parts] if isinstance(parts, str) else parts
+            if not isinstance(names, list) or not names or not all(isinstance(part, str) for part in names):
                 raise UserError(f"`observation.{name}` must be an entry or a list of entries, got {parts!r}")
+            if name == BATCH or (name == PROMPT and self.prompt is not None):
+                other = "the lanes of a batch" if name == BATCH else f"`prompt` = {self.prompt!r}"
+                raise UserError(f"`observation.{name}` has the name by which {other} is sent: take another name")
         if any(column < 0 for column in self.columns or ()):
             raise UserError(f"`columns` must be positions from 0 on, got {self.columns}")
 
@@ -64,6 +72,17 @@ class KeyMap:
                     raise UserError(f"`policy.keys.observation`: the entry `{source}` is no array and cannot be sent")
             if len(sources) > 1 and self._images & {*sources}:
                 raise UserError(f"`policy.keys.observation`: {name!r} joins images, which cannot be joined")
+        self._refuse_no_effect()
+
+    def _refuse_no_effect(self) -> None:
+        """Refuses settings that would do nothing, or that hide an entry of the observation."""
+        if self.prompt is not None and PROMPT in self._sources:
+            raise UserError(
+                f"`policy.keys.prompt` = {self.prompt!r} has the name of an entry of the observation: "
+                "give that another name by `policy.keys.observation`"
+            )
+        if self._size is not None and not any(self._images & {*sources} for sources in self._sources.values()):
+            raise UserError(f"`policy.keys.image_size` = {self.image_size}, but no image is sent to the server")
 
     def rows(self, observation: Any, lanes: Sequence[int] | np.ndarray) -> dict[str, np.ndarray]:
         """Returns what the server gets of some lanes, by its names, one row for each lane."""
@@ -87,7 +106,7 @@ class KeyMap:
         """Returns the actions of an answer, `(*leading, chunk, *action)`; `leading` is `(lanes,)` or empty."""
         actions = answer.get(self.actions)
         if self.actions not in answer:
-            names = [str(name) for name in answer]
+            names = [printable(name, _LONGEST_NAME) for name in answer]
             raise UserError(
                 f"the answer has no `{self.actions}` (`policy.keys.actions`); {nearest(self.actions, names)}"
             )
@@ -96,10 +115,7 @@ class KeyMap:
         shape = tuple(space.shape or ())
         columns = actions
         if self.columns is not None:
-            width = actions.shape[-1] if actions.ndim else 0
-            if max(self.columns, default=0) >= width:
-                raise UserError(f"`policy.keys.columns` = {self.columns}, but an answered action has {width} numbers")
-            columns = actions[..., self.columns]
+            columns = self._pick_columns(actions, len(leading))
         if not shape and columns.ndim == len(leading) + 2 and columns.shape[-1] == 1:
             columns = columns[..., 0]
         chunk = columns.shape[len(leading)] if columns.ndim > len(leading) else 0
@@ -107,3 +123,14 @@ class KeyMap:
             expected = ", ".join(map(str, (*leading, "chunk", *shape)))
             raise UserError(f"`{self.actions}` of the answer has the shape {actions.shape}, expected ({expected})")
         return columns
+
+    def _pick_columns(self, actions: np.ndarray, leading: int) -> np.ndarray:
+        columns = self.columns or []
+        if actions.ndim < leading + 2:
+            axes = ", ".join(["lanes"] * leading + ["chunk", "columns"])
+            shape = f"`{self.actions}` of the answer has the shape {actions.shape}, expected ({axes})"
+            raise UserError(f"`policy.keys.columns` = {columns}, but {shape}")
+        if max(columns, default=0) >= actions.shape[-1]:
+            width = counted(actions.shape[-1], "number")
+            raise UserError(f"`policy.keys.columns` = {columns}, but an answered action has {width}")
+        return np.asarray(actions[..., columns])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from brittlestar.checkpoints.messages import printable
 from brittlestar.policies.server.codec import FrameError
 
 BATCH = "brittlestar/batch"
@@ -14,6 +15,7 @@ BATCH = "brittlestar/batch"
 BATCH_VERSION = 1
 _MOST_NUMBERS = 64
 """An array of more numbers is recorded as its digest."""
+_LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,24 @@ class ServerMetadata:
 def _plain(value: Any) -> Any:
     """Returns data that JSON can hold."""
     if isinstance(value, dict):
-        return {name if isinstance(name, str) else repr(name): _plain(part) for name, part in value.items()}
+        return {_line(name if isinstance(name, str) else repr(name)): _plain(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, np.ndarray):
-        return value.tolist() if value.size <= _MOST_NUMBERS else _digest(value.tobytes(), f"array {value.shape}")
+        # An array without numbers can have axes that would be billions of lists.
+        is_short = 0 < value.size <= _MOST_NUMBERS or value.shape == (0,)
+        return value.tolist() if is_short else _digest(value.tobytes(), f"array {value.shape}")
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, str):
+        return _line(value)
     return _digest(value, f"{len(value)} bytes") if isinstance(value, bytes) else value
+
+
+def _line(text: str) -> str:
+    """Returns a text that cannot control a terminal; one that loses something gets a digest, so that changes count."""
+    line = printable(text, _LONGEST_TEXT)
+    return line if line == text else _digest(text.encode(), line)
 
 
 def _digest(data: bytes, what: str) -> str:

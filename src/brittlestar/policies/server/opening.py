@@ -4,9 +4,10 @@ import logging
 import socket
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from brittlestar.errors import HarnessError, NonNegativeInt, Positive, check_fields, shortened
+from brittlestar.checkpoints.messages import printable
+from brittlestar.errors import Bound, HarnessError, NonNegativeInt, check_fields
 from brittlestar.policies.server.address import TOKEN_HEADER, TOKEN_START, Address, read_token
 from brittlestar.policies.server.codec import MEGABYTE, FrameError, decode_frame
 from brittlestar.policies.server.metadata import ServerMetadata
@@ -15,6 +16,9 @@ QUIET = logging.getLogger("brittlestar.policies.server")
 """Takes the library's own messages, so that they are not printed: errors are raised."""
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
+_MOST = 1e6
+"""Largest limit of seconds or megabytes: far above any use, and the operating system takes it."""
+_Limit = Annotated[float, Bound(f"above 0 and at most {_MOST:,.0f}", lambda value: 0 < value <= _MOST)]
 _CLOSE_SECONDS = 1.0
 _NOT_ALLOWED = (401, 403)
 
@@ -31,13 +35,13 @@ class LostConnectionError(ServerError):
 class ConnectionSettings:
     """How long a client waits, how often it connects again, and what it accepts; nothing of it changes a result."""
 
-    timeout_seconds: Positive = 60.0
+    timeout_seconds: _Limit = 60.0
     """Longest time from a request to its answer."""
-    connect_seconds: Positive = 10.0
+    connect_seconds: _Limit = 10.0
     """Longest time to connect, the metadata included."""
     reconnects: NonNegativeInt = 3
     """How often a request is sent again after the connection was lost."""
-    largest_megabytes: Positive = 64.0
+    largest_megabytes: _Limit = 64.0
     """Largest frame that is received."""
     token_variable: str | None = "BRITTLESTAR_TOKEN"
     """Environment variable with the token, which is then recorded nowhere; None sends no token."""
@@ -55,7 +59,7 @@ def open_websocket(address: Address, settings: ConnectionSettings) -> tuple[Any,
     except InvalidStatus as error:
         raise _refusal(address, settings, error.response.status_code) from None
     except (InvalidHandshake, InvalidMessage, EOFError) as error:
-        reason = shortened(" ".join(str(error).split()), 200)
+        reason = printable(str(error), 200)
         raise ServerError(f"{address.url} is no websocket server: {reason}") from None
     except TimeoutError:
         limit = f"{settings.connect_seconds:g} s (`policy.connection.connect_seconds`)"
@@ -114,14 +118,14 @@ def _receive_metadata(address: Address, settings: ConnectionSettings, websocket:
 
 
 def last_line(text: str) -> str:
-    """Returns the last line of a server's message: of a traceback, the one with the reason.
+    """Returns the last line of a server's message: of a traceback, the one with the reason. It is printable and short.
 
     Example:
         >>> last_line("Traceback (most recent call last):\\n  ...\\nKeyError: 'state'\\n")
         "KeyError: 'state'"
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return shortened(lines[-1], 300) if lines else "an empty message"
+    return printable(lines[-1], 300) if lines else "an empty message"
 
 
 def _refusal(address: Address, settings: ConnectionSettings, status: int) -> ServerError:

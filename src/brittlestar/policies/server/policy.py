@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from brittlestar.checkpoints.messages import printable
 from brittlestar.checkpoints.spaces_text import Space
 from brittlestar.config import options
 from brittlestar.config.build import build
@@ -143,9 +144,10 @@ class ServerPolicy(Policy):
         }  # fmt: skip
         rows = self.keys.rows(observation, np.arange(lanes)) | self.keys.constants()
         answer = self._ask(rows | {BATCH: facts}, resend=not holds_state)
-        if answer.get(REQUEST) != self._requests:
+        number: Any = answer.get(REQUEST)
+        if not np.array_equal(number, self._requests):
             self._connection.close()
-            raise ServerError(f"{self.url} answered request {answer.get(REQUEST)!r:.20} in place of {self._requests}")
+            raise ServerError(f"{self.url} answered request {printable(number, 20)} in place of {self._requests}")
         yield wanted, self._checked(self.keys.read_actions, answer, (lanes,), self._space)[wanted]
 
     def _ask(self, request: dict[str, Any], resend: bool) -> dict[str, Any]:

@@ -83,6 +83,12 @@ class PolicySession:
     def answer(self, request: Any) -> dict[str, Any]:
         """Returns the answer to a request; raises a `UserError` for one that is wrong."""
         started = time.perf_counter()
+        # Numbers that are not finite are for the client to judge: a warning per request would fill the log.
+        with np.errstate(all="ignore"):
+            answer = self._actions_for(request)
+        return answer | {"server_timing": {"infer_ms": 1000 * (time.perf_counter() - started)}}
+
+    def _actions_for(self, request: Any) -> dict[str, Any]:
         if not isinstance(request, dict):
             raise UserError(f"the request is a {type(request).__name__}, expected a map of observations")
         if BATCH in request:
@@ -93,7 +99,7 @@ class PolicySession:
         else:
             place = self._next_place(request)
             actions, extra = self.act(self._read_rows(request, None), place), {}
-        return extra | {"actions": actions, "server_timing": {"infer_ms": 1000 * (time.perf_counter() - started)}}
+        return extra | {"actions": actions}
 
     def act(self, rows: dict[str, np.ndarray], place: _Place) -> np.ndarray:
         """Returns the actions of some rows, and keeps the state of the policy."""
