@@ -1,6 +1,9 @@
 """The live bar, on the screen of a real terminal."""
 
+import os
 import signal
+import subprocess
+import sys
 import textwrap
 import time
 
@@ -146,3 +149,21 @@ def test_bar_and_texts_fit_any_width(width):
     state = BarState(0.4, ["40/100 cells", "1:05 left", "", "1234.5 episodes/s"], "40 done, 2 failed", 2)
     assert len(bar_line(0.4, ["40/100 cells", "1:05 left"], width).plain) <= max(width, len("40/100 cells"))
     assert "2 failed" in bar_lines(state, (width, 24), True)[1].plain
+
+
+PACKETS = """
+import os, sys
+from types import SimpleNamespace
+from brittlestar.sweeps.worker_output import OutputEnd
+
+reader, writer = os.pipe2(os.O_DIRECT)
+OutputEnd(SimpleNamespace(fileno=lambda: writer), (1,)).take()
+print("worker says", 1)
+sys.stderr.write(os.read(reader, 100).decode())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECT"), reason="no pipes here that keep writes apart")
+def test_a_worker_prints_a_line_in_one_write_also_unbuffered():
+    done = subprocess.run([sys.executable, "-u", "-c", PACKETS], capture_output=True, text=True, check=True)
+    assert done.stderr == "worker says 1\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
@@ -25,6 +26,10 @@ class OutputEnd(NamedTuple):
         """Has this process print to the pipe from now on."""
         for number in self.numbers:
             os.dup2(self.pipe.fileno(), number)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # With PYTHONUNBUFFERED, another worker could print between a line and its end.
+                stream.reconfigure(line_buffering=True, write_through=False)
 
 
 class WorkerOutput:

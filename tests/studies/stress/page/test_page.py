@@ -65,6 +65,8 @@ def test_the_committed_page_is_what_the_script_writes(plan, make_tables, page_ta
     assert recorded.command == command
     made = benchmark_page(plan, make_tables())
     sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    # The tables here are of one training.
+    sections.remove("Trainings")
     assert sections == re.findall(r"^## (.*)$", made, re.MULTILINE)
     for name in sections:
         head, mine = page_table(text, name)[:1], page_table(made, name)[:1]
